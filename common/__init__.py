@@ -1,0 +1,1 @@
+"""What the grader and the exercises share: the build, the devices, and the virtual GPU."""

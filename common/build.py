@@ -1,0 +1,158 @@
+"""Build CUDA programs and libraries for the GPU or for the virtual GPU, from one unchanged source."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from common.cache import Cache, default_cache
+from common.compile import (
+    TIMEOUT_SECONDS,
+    BuildError,
+    Compiled,
+    Unit,
+    compile_units,
+    digest,
+    link,
+    spelled_names,
+)
+from common.diagnostics import Diagnostic, parse_diagnostics
+from common.engine_build import EnginePaths, build_engine
+from common.errors import CourseError
+from common.resources import KernelResources, resources
+from common.toolchain import HostCompiler, Nvcc, find_host_compiler, find_nvcc
+
+__all__ = [
+    "BuildError",
+    "BuildResult",
+    "EnginePaths",
+    "KernelResources",
+    "Target",
+    "build_engine",
+    "build_program",
+    "resources",
+]
+
+Kind = Literal["exe", "shared"]
+_OUTPUT: dict[Kind, str] = {"exe": "program", "shared": "library.so"}
+_COMMON_FLAGS = ("-std=c++17", "-O3", "-lineinfo", "-Xcompiler", "-g1")
+_KIND_FLAGS: dict[Kind, tuple[str, ...]] = {"exe": (), "shared": ("-Xcompiler", "-fPIC")}
+
+
+@dataclass(frozen=True)
+class Target:
+    """What a program is built for: a device kind and a compute capability such as "90"."""
+
+    device: Literal["virtual", "gpu"]
+    cc: str
+
+    @staticmethod
+    def virtual(cc: str = "90") -> Target:
+        """The virtual GPU: PTX as plain text in the fat binary, and our runtime in place of NVIDIA's."""
+        return Target("virtual", cc)
+
+    @staticmethod
+    def gpu(cc: str) -> Target:
+        """A CUDA device: machine code for it, and NVIDIA's runtime linked in."""
+        return Target("gpu", cc)
+
+    def compile_flags(self) -> tuple[str, ...]:
+        code = {"virtual": "compute", "gpu": "sm"}[self.device]
+        plain_text = {"virtual": ("-no-compress", "-cudart", "none"), "gpu": ()}[self.device]
+        return (*plain_text, "-gencode", f"arch=compute_{self.cc},code={code}_{self.cc}")
+
+
+@dataclass(frozen=True)
+class BuildResult:
+    """A built program or library; `diagnostics` are the compiler's warnings."""
+
+    path: Path
+    diagnostics: list[Diagnostic]
+    seconds: float
+    cached: bool
+    log: str
+
+
+def build_program(
+    sources: Sequence[Path],
+    target: Target,
+    *,
+    kind: Kind = "exe",
+    defines: Mapping[str, str] | Sequence[str] = (),
+    include_dirs: Sequence[Path] = (),
+    extra_flags: Sequence[str] = (),
+    cache: Cache | None = None,
+    timeout: float = TIMEOUT_SECONDS,
+) -> BuildResult:
+    """Build `sources` for `target`, or find the same build in the cache.
+
+    `defines` is a mapping or a list of "NAME" and "NAME=VALUE". Raises BuildError with diagnostics that
+    name the sources as they are spelled here.
+    """
+    started = time.monotonic()
+    if not sources:
+        raise CourseError("nothing to build: no source file was given")
+    cache = cache or default_cache()
+    nvcc, cxx = find_nvcc(), find_host_compiler()
+    command = (
+        str(nvcc.path),
+        "-ccbin",
+        str(cxx.path),
+        "-c",
+        *_COMMON_FLAGS,
+        *_KIND_FLAGS[kind],
+        *target.compile_flags(),
+        *(f"-D{define}" for define in _defines(defines)),
+        *(f"-I{folder.absolute()}" for folder in include_dirs),
+        *extra_flags,
+    )
+    units = [
+        Unit(
+            source=source.absolute(),
+            command=command,
+            fingerprint=digest(nvcc.fingerprint, cxx.fingerprint),
+            spelled=str(source),
+            toolchain_root=nvcc.root,
+        )
+        for source in sources
+    ]
+    label = f"building {', '.join(source.name for source in sources)}"
+    objects = compile_units(units, cache=cache, label=label, timeout=timeout)
+    path, linked_before = _link(objects, target, kind, nvcc, cxx, cache)
+    log = "".join(compiled.log for compiled in objects)
+    return BuildResult(
+        path=path,
+        diagnostics=parse_diagnostics(log, spelled_names(units)),
+        seconds=time.monotonic() - started,
+        cached=linked_before and all(compiled.cached for compiled in objects),
+        log=log,
+    )
+
+
+def _link(
+    objects: Sequence[Compiled], target: Target, kind: Kind, nvcc: Nvcc, cxx: HostCompiler, cache: Cache
+) -> tuple[Path, bool]:
+    """g++ links, not nvcc: from wheels nvcc looks for its libraries in a lib64 that is not there."""
+    if target.device == "virtual":
+        runtime = build_engine(cache=cache).runtime
+        libraries = [str(runtime), f"-Wl,-rpath,{runtime.parent}"]
+    else:
+        libraries = [f"-L{nvcc.library}", "-lcudart_static", "-lrt", "-ldl"]
+    entry, cached = link(
+        [str(cxx.path), *(["-shared"] if kind == "shared" else []), "-pthread"],
+        objects,
+        output=_OUTPUT[kind],
+        libraries=libraries,
+        fingerprint=digest(nvcc.fingerprint, cxx.fingerprint),
+        cache=cache,
+    )
+    return entry.path / _OUTPUT[kind], cached
+
+
+def _defines(defines: Mapping[str, str] | Sequence[str]) -> list[str]:
+    if isinstance(defines, Mapping):
+        return [f"{name}={value}" if value else name for name, value in defines.items()]
+    return list(defines)

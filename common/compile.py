@@ -1,0 +1,357 @@
+"""Compile sources to cached objects, in parallel through ninja, and link them.
+
+An object is found again without running a compiler: source, command and toolchain name a manifest, and the
+manifest lists the headers that each earlier compile read, with their hashes. The first list that still holds
+leads to the object.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import shlex
+import shutil
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.cache import Cache, Entry, full_error, translated_errors
+from common.diagnostics import Diagnostic, errors_of, parse_diagnostics, place_ptx_diagnostics
+from common.errors import CourseError
+from common.process import run_contained
+from common.progress import Progress
+from common.toolchain import compiler_environment, compiler_variables, find_ninja
+
+_SCHEMA = "1"  # part of every key: change it when the meaning of a cached folder changes
+_REMEMBERED_HEADER_LISTS = 8
+_ATTEMPTS = 3
+_SHOWN_ERRORS = 20
+_OUT_OF_SPACE = "No space left on device"
+_NEARLY_FULL_BYTES = 64 << 20
+# Headers under these belong to the compilers, whose fingerprint is in the key already.
+_SYSTEM_FOLDERS = ("/usr/include/", "/usr/lib/", "/usr/lib64/")
+# nvcc passes paths through a shell of its own without quoting these.
+_UNSAFE_IN_PATHS = re.compile(r'["$\\`\n]')
+TIMEOUT_SECONDS = 900.0
+
+
+class BuildError(CourseError):
+    """The compiler or the linker refused. `diagnostics` point at the user's lines; `log` has every word."""
+
+    def __init__(self, message: str, diagnostics: list[Diagnostic], log: str) -> None:
+        self.diagnostics = diagnostics
+        self.log = log
+        shown = errors_of(diagnostics) or diagnostics
+        details = "\n".join(map(str, shown[:_SHOWN_ERRORS])) if shown else _tail(log)
+        super().__init__(f"{message}\n{details}" if details else message)
+
+
+@dataclass(frozen=True)
+class Unit:
+    """One source and the command that compiles it, up to `source -o output` and the dependency file."""
+
+    source: Path
+    command: tuple[str, ...]
+    fingerprint: str
+    spelled: str | None = None  # the source as the user wrote it, for messages
+    output: str = "unit.o"
+    toolchain_root: Path | None = None  # headers under it are the compiler's own
+
+    def manifest_key(self) -> str:
+        identity = [str(self.source), hash_file(self.source), *self.command]
+        return digest("manifest", self.output, self.fingerprint, *compiler_variables(), *identity)
+
+
+@dataclass(frozen=True)
+class Compiled:
+    """A compiled unit: the cache entry that holds its output, and what the compiler said."""
+
+    unit: Unit
+    entry: Entry
+    cached: bool
+
+    @property
+    def path(self) -> Path:
+        return self.entry.path / self.unit.output
+
+    @property
+    def key(self) -> str:
+        return self.entry.path.name
+
+    @property
+    def log(self) -> str:
+        return str(self.entry.notes.get("log", ""))
+
+
+@dataclass(frozen=True)
+class _Job:
+    """A unit that must be compiled, and where in the workspace that happens."""
+
+    unit: Unit
+    folder: Path
+    manifest: str
+
+    def read(self, name: str) -> str:
+        try:
+            return (self.folder / name).read_text(errors="replace")
+        except OSError:
+            return ""
+
+
+def digest(*parts: str) -> str:
+    """A key for the cache. Hashed as JSON, so that no two lists of parts read the same."""
+    return hashlib.sha256(json.dumps([_SCHEMA, *parts]).encode()).hexdigest()[:40]
+
+
+def hash_file(path: Path) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise CourseError(f"cannot read {path}: {error.strerror}") from error
+
+
+def compile_units(
+    units: Sequence[Unit], *, cache: Cache, label: str, timeout: float = TIMEOUT_SECONDS
+) -> list[Compiled]:
+    """Every unit's output, from the cache or compiled now. Raises BuildError with all that was wrong."""
+    for unit in units:
+        if not unit.source.is_file():
+            raise CourseError(f"there is no source file {unit.spelled or unit.source}")
+        if _UNSAFE_IN_PATHS.search(str(unit.source)):
+            raise CourseError(f"nvcc cannot read paths with quotes, $, ` or \\: move or rename {unit.source}")
+    entries = [entry for unit in units if (entry := _find(unit, cache)) is not None]
+    if len(entries) < len(units):
+        progress = Progress(label)
+        # One lock for the set, whatever its sources hold now: two processes that want the same build do it
+        # once, and one that comes while a source was edited in between still finds all the rest done.
+        names = sorted(str(unit.source) for unit in units)
+        with cache.lock(
+            digest("lock", *names),
+            lambda _: progress.update("waiting for another process that builds the same"),
+        ):
+            return _compile_missing(units, cache, progress, timeout)
+    return [Compiled(unit, entry, True) for unit, entry in zip(units, entries, strict=True)]
+
+
+def link(
+    command: Sequence[str],
+    objects: Sequence[Compiled],
+    *,
+    output: str,
+    libraries: Sequence[str],
+    fingerprint: str,
+    cache: Cache,
+    timeout: float = TIMEOUT_SECONDS,
+) -> tuple[Entry, bool]:
+    """Link objects into `output` inside a cache entry; the flag says whether it was there already."""
+    inputs = [*command, "--", *libraries, "--", *(compiled.key for compiled in objects)]
+    key = digest("link", fingerprint, output, *compiler_variables(), *inputs)
+    if (entry := cache.find(key)) is not None:
+        return entry, True
+    with cache.lock(key):
+        if (entry := cache.find(key)) is not None:
+            return entry, True
+        with cache.workspace() as workspace, translated_errors(cache):
+            folder = workspace / "linked"
+            folder.mkdir()
+            paths = [str(o.path) for o in objects]
+            finished = run_contained(
+                [*command, "-o", str(folder / output), *paths, *libraries],
+                cwd=workspace,
+                env=compiler_environment(workspace),
+                timeout=timeout,
+            )
+            if finished.status != 0:
+                _raise_if_full(finished.output, cache)
+                what = "did not end in time" if finished.status is None else "failed"
+                units = [compiled.unit for compiled in objects]
+                diagnostics = parse_diagnostics(finished.output, spelled_names(units))
+                raise BuildError(f"linking {_listed(units)} {what}", diagnostics, finished.output)
+            return cache.store(key, folder, {"log": finished.output}), False
+
+
+def make_entry(key: str, make: Callable[[Path], None], cache: Cache) -> Entry:
+    """The entry `key`, filled by `make(folder)` if it is not there yet."""
+    if (entry := cache.find(key)) is not None:
+        return entry
+    with cache.lock(key), cache.workspace() as workspace, translated_errors(cache):
+        if (entry := cache.find(key)) is None:
+            folder = workspace / "made"
+            folder.mkdir()
+            make(folder)
+            entry = cache.store(key, folder, {})
+        return entry
+
+
+def _listed(units: Sequence[Unit]) -> str:
+    names = list(dict.fromkeys(unit.spelled or unit.source.name for unit in units))
+    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+
+
+def spelled_names(units: Sequence[Unit]) -> dict[Path, str]:
+    return {unit.source: unit.spelled for unit in units if unit.spelled}
+
+
+def parallel_jobs() -> int:
+    return len(os.sched_getaffinity(0))
+
+
+def _find(unit: Unit, cache: Cache) -> Entry | None:
+    for headers, key in cache.read_manifest(unit.manifest_key()):
+        unchanged = all(_unchanged(path, wanted) for path, wanted in headers.items())
+        if unchanged and (entry := cache.find(key)) is not None:
+            return entry
+    return None
+
+
+def _unchanged(path: str, wanted: str) -> bool:
+    try:
+        return hashlib.sha256(Path(path).read_bytes()).hexdigest() == wanted
+    except OSError:
+        return False
+
+
+def _compile_missing(
+    units: Sequence[Unit], cache: Cache, progress: Progress, timeout: float
+) -> list[Compiled]:
+    built: set[Unit] = set()
+    for _ in range(_ATTEMPTS):
+        # Looked up again under the lock: another process may have built it while we waited.
+        entries = {unit: _find(unit, cache) for unit in units}
+        missing = [unit for unit, entry in entries.items() if entry is None]
+        if not missing:
+            return [Compiled(unit, entry, unit not in built) for unit in units if (entry := entries[unit])]
+        _run_ninja(missing, cache, progress, timeout)
+        built.update(missing)
+    raise CourseError(f"{_listed(missing)} or its headers kept changing while being compiled: run it again")
+
+
+def _run_ninja(missing: Sequence[Unit], cache: Cache, progress: Progress, timeout: float) -> None:
+    with cache.workspace() as workspace, translated_errors(cache):
+        scratch = workspace / "tmp"
+        scratch.mkdir()
+        jobs = [_Job(unit, workspace / str(n), unit.manifest_key()) for n, unit in enumerate(missing)]
+        for job in jobs:
+            (job.folder / "out").mkdir(parents=True)
+        (workspace / "build.ninja").write_text(_ninja_file(jobs))
+        unfinished = list(jobs)
+
+        def store_finished(output: str = "") -> None:
+            """As objects appear, so that a build stopped half way keeps what it had."""
+            unfinished[:] = [job for job in unfinished if not _store(job, cache)]
+            progress.update(f"{len(jobs) - len(unfinished)} of {len(jobs)} files")
+
+        finished = run_contained(
+            [str(find_ninja().path), "-k", "0", "-j", str(parallel_jobs())],
+            cwd=workspace,
+            env=compiler_environment(scratch),
+            timeout=timeout,
+            on_tick=store_finished,
+        )
+        store_finished()
+        progress.finish("failed" if unfinished else "done")
+        if unfinished:
+            raise _failure(unfinished, finished.status is None, timeout, finished.output, cache, scratch)
+
+
+def _ninja_file(jobs: Sequence[_Job]) -> str:
+    """One edge a job. What a compiler says goes to a file, so that each message stays with its source."""
+    text = ["rule compile", "  command = $command", "  description = $out"]
+    for job in jobs:
+        target = job.folder / "out" / job.unit.output
+        partial = str(job.folder / "partial")  # renamed when whole: what is seen at `target` is finished
+        places = ("-MD", "-MF", str(job.folder / "headers.d"), "-o", partial)
+        compiling = shlex.join([*job.unit.command, *places, str(job.unit.source)])
+        renaming = shlex.join(["mv", partial, str(target)])
+        started, log = (shlex.quote(str(job.folder / name)) for name in ("started", "log"))
+        shell = f": > {started} && {compiling} > {log} 2>&1 && {renaming}"
+        text.append(f"build {_ninja_path(target)}: compile {_ninja_path(job.unit.source)}")
+        text.append(f"  command = {shell.replace('$', '$$')}")
+    return "\n".join(text) + "\n"
+
+
+def _ninja_path(path: Path) -> str:
+    return re.sub(r"([$: ])", r"$\1", str(path))
+
+
+def _store(job: _Job, cache: Cache) -> bool:
+    """Put a finished job's output into the cache and remember the headers it read."""
+    out = job.folder / "out"
+    if not (out / job.unit.output).is_file():
+        return False
+    headers = _local_headers(job)
+    hashes = {str(path): hash_file(path) for path in headers}
+    if _changed_meanwhile(job, headers):
+        return True  # not remembered, so it is compiled again
+    key = digest("object", job.manifest, json.dumps(hashes, sort_keys=True))
+    cache.store(key, out, {"log": job.read("log")})
+    remembered = [pair for pair in cache.read_manifest(job.manifest) if pair != [hashes, key]]
+    cache.write_manifest(job.manifest, [[hashes, key], *remembered][:_REMEMBERED_HEADER_LISTS])
+    return True
+
+
+def _changed_meanwhile(job: _Job, headers: Sequence[Path]) -> bool:
+    """Whether a file was written after the compile began: the object may come from neither version."""
+    if job.unit.manifest_key() != job.manifest:
+        return True
+    started = (job.folder / "started").stat().st_mtime_ns
+    now = time.time_ns()  # times in the future are a wrong clock, not a change
+    return any(started <= header.stat().st_mtime_ns <= now for header in headers)
+
+
+def _local_headers(job: _Job) -> list[Path]:
+    """The headers of a dependency file that belong neither to the system nor to the toolchain."""
+    text = job.read("headers.d").replace("\\\n", " ")
+    _, _, listed = text.partition(": ")
+    words = re.findall(r"(?:\\.|[^\s\\])+", listed)
+    names = [re.sub(r"\\([ #])", r"\1", word).replace("$$", "$") for word in words]
+    system = (*_SYSTEM_FOLDERS, f"{job.unit.toolchain_root}/") if job.unit.toolchain_root else _SYSTEM_FOLDERS
+    headers = {Path(os.path.normpath(job.folder.parent / name)) for name in names}
+    return sorted(h for h in headers if h != job.unit.source and not str(h.resolve()).startswith(system))
+
+
+def _failure(
+    failed: Sequence[_Job], timed_out: bool, timeout: float, said: str, cache: Cache, scratch: Path
+) -> BuildError:
+    names = spelled_names([job.unit for job in failed])
+    log = "".join(job.read("log") for job in failed)
+    _raise_if_full(log, cache)
+    diagnostics: list[Diagnostic] = []
+    for job in failed:
+        found = parse_diagnostics(job.read("log"), names)
+        if any((diagnostic.file or "").endswith(".ptx") for diagnostic in found):
+            found = place_ptx_diagnostics(found, _ptx_of(job, scratch), names)
+        diagnostics += found
+    sources = _listed([job.unit for job in failed])
+    diagnostics = list(dict.fromkeys(diagnostics))  # one source may be compiled for several architectures
+    if timed_out:
+        message = f"compiling {sources} did not end within {timeout:.0f} s and was stopped"
+        return BuildError(message, diagnostics, log)
+    return BuildError(f"{sources} did not compile", diagnostics, log or said)
+
+
+def _ptx_of(job: _Job, scratch: Path) -> str:
+    """The PTX that ptxas complained about, made once more, to read its line marks."""
+    target = job.folder / "again.ptx"
+    kept = [flag for flag in job.unit.command if flag not in ("-c", "-cubin")]
+    code = [re.sub(r"code=sm_(\w+)", r"code=compute_\1", flag) for flag in kept]
+    run_contained(
+        [*code, "-ptx", str(job.unit.source), "-o", str(target)],
+        cwd=job.folder,
+        env=compiler_environment(scratch),
+        timeout=120,
+    )
+    return job.read("again.ptx")
+
+
+def _raise_if_full(log: str, cache: Cache) -> None:
+    """A full disk may swallow the message that it is full: silence on a nearly full one is taken for it."""
+    if _OUT_OF_SPACE in log or (not log and shutil.disk_usage(cache.root).free < _NEARLY_FULL_BYTES):
+        raise full_error(cache.root)
+
+
+def _tail(log: str, lines: int = 15) -> str:
+    return "\n".join(log.strip().splitlines()[-lines:])

@@ -1,0 +1,141 @@
+"""Build the virtual GPU itself: the engine process and the runtime library that programs link."""
+
+from __future__ import annotations
+
+import os
+import platform
+import subprocess
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.cache import REPOSITORY, Cache, default_cache
+from common.compile import BuildError, Unit, compile_units, digest, hash_file, link, make_entry
+from common.errors import CourseError
+from common.toolchain import HostCompiler, Nvcc, find_host_compiler, find_nvcc
+
+SOURCE_DIR = REPOSITORY / "common" / "virtual_gpu"
+ENGINE_NAME = "vgpu-engine"
+RUNTIME_NAME = "libvgpu_runtime.so.1"
+
+_FLAGS = ("-O3", "-g1", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-pthread")
+_ENGINE_FLAGS = ("-std=c++20", *_FLAGS)
+_RUNTIME_FLAGS = ("-std=c++17", *_FLAGS, "-fPIC", "-fvisibility=hidden")
+# With a symbol version of its own, a program bound to this runtime can never be given the functions of an
+# NVIDIA runtime that the same process loaded first, as a CUDA build of torch does; nor the other way round.
+_RUNTIME_LINK = ("-shared", f"-Wl,-soname,{RUNTIME_NAME}", "-Wl,--default-symver")
+# Sources that change the rounding mode at run time must not have their arithmetic moved or folded.
+_ROUNDING_SUFFIX = "_rounding.cpp"
+# What the fast path needs, as /proc/cpuinfo spells it, and the flag that lets the compiler use it.
+_FAST_ISA = {"avx2": "-mavx2", "fma": "-mfma", "f16c": "-mf16c", "bmi2": "-mbmi2"}
+_TIMEOUT_SECONDS = 3600.0  # some minutes on a laptop; a single slow core may take much longer
+
+
+@dataclass(frozen=True)
+class EnginePaths:
+    """The two binaries of the virtual GPU; `cached` when nothing had to be built."""
+
+    engine: Path
+    runtime: Path
+    cached: bool
+
+
+def build_engine(source_dir: Path = SOURCE_DIR, *, cache: Cache | None = None) -> EnginePaths:
+    """Build `source_dir`/engine into the engine and `source_dir`/runtime into the runtime library.
+
+    VGPU_ISA=portable builds without AVX2, as on machines that have none.
+    """
+    cache = cache or default_cache()
+    cxx, nvcc = find_host_compiler(), find_nvcc()
+    engine_sources = _sources(source_dir / "engine")
+    runtime_sources = _sources(source_dir / "runtime")
+    includes = (f"-I{nvcc.include}",)
+    stubs = _generated_stubs(source_dir / "runtime", runtime_sources, nvcc, cache)
+    units = [
+        *_units(engine_sources, source_dir / "engine", (*_ENGINE_FLAGS, *isa_flags()), cxx, None),
+        *_units([*runtime_sources, *stubs], source_dir / "runtime", (*_RUNTIME_FLAGS, *includes), cxx, nvcc),
+    ]
+    label = "building the virtual GPU (once)"
+    objects = compile_units(units, cache=cache, label=label, timeout=_TIMEOUT_SECONDS)
+    engine, runtime = objects[: len(engine_sources)], objects[len(engine_sources) :]
+    engine_entry, engine_cached = link(
+        [str(cxx.path), "-pthread"],
+        engine,
+        output=ENGINE_NAME,
+        libraries=["-ldl", "-lrt"],
+        fingerprint=cxx.fingerprint,
+        cache=cache,
+    )
+    runtime_entry, runtime_cached = link(
+        [str(cxx.path), "-pthread", *_RUNTIME_LINK],
+        runtime,
+        output=RUNTIME_NAME,
+        libraries=["-ldl", "-lrt"],
+        fingerprint=cxx.fingerprint,
+        cache=cache,
+    )
+    return EnginePaths(
+        engine=engine_entry.path / ENGINE_NAME,
+        runtime=runtime_entry.path / RUNTIME_NAME,
+        cached=engine_cached and runtime_cached and all(compiled.cached for compiled in objects),
+    )
+
+
+def isa_flags() -> tuple[str, ...]:
+    """Compiler flags for the vector instructions this CPU has; none where one of them is missing."""
+    if os.environ.get("VGPU_ISA") == "portable" or platform.machine() != "x86_64":
+        return ()
+    return tuple(_FAST_ISA.values()) if cpu_features() >= _FAST_ISA.keys() else ()
+
+
+def cpu_features() -> set[str]:
+    try:
+        text = Path("/proc/cpuinfo").read_text()
+    except OSError:
+        return set()
+    line = next((line for line in text.splitlines() if line.startswith(("flags", "Features"))), "")
+    return set(line.partition(":")[2].split())
+
+
+def _sources(folder: Path) -> list[Path]:
+    found = sorted(folder.rglob("*.cpp"))
+    if not found:
+        raise CourseError(f"there are no .cpp files in {folder}: the course's own files are incomplete")
+    return found
+
+
+def _units(
+    sources: Sequence[Path], folder: Path, flags: Sequence[str], cxx: HostCompiler, nvcc: Nvcc | None
+) -> list[Unit]:
+    return [
+        Unit(
+            source=source,
+            command=(
+                *(str(cxx.path), "-c", *flags),
+                *(("-frounding-math",) if source.name.endswith(_ROUNDING_SUFFIX) else ()),
+                *(f"-I{folder}", f"-I{folder.parent}"),
+            ),
+            fingerprint=digest(cxx.fingerprint, nvcc.fingerprint if nvcc else ""),
+            toolchain_root=nvcc.root if nvcc else None,
+        )
+        for source in sources
+    ]
+
+
+def _generated_stubs(folder: Path, sources: Sequence[Path], nvcc: Nvcc, cache: Cache) -> list[Path]:
+    """Answers for every runtime function nobody has written, made from the toolkit's own header."""
+    script = folder / "gen_stubs.py"
+    if not script.is_file():
+        return []
+
+    def generate(made: Path) -> None:
+        command = [sys.executable, str(script), "--cuda-include", str(nvcc.include)]
+        command += ["--sources", *map(str, sources), "--output", str(made / "stubs.cpp")]
+        done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=120)
+        if done.returncode != 0:
+            raise BuildError(f"{script.name} failed", [], done.stdout + done.stderr)
+
+    inputs = [hash_file(path) for path in (script, *sources)]
+    entry = make_entry(digest("stubs", nvcc.fingerprint, *inputs), generate, cache)
+    return [entry.path / "stubs.cpp"]

@@ -1,0 +1,128 @@
+"""Run a tool in a session of its own, so that nothing it started outlives the call or this process."""
+
+from __future__ import annotations
+
+import ctypes
+import os
+import selectors
+import signal
+import subprocess
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+_PR_SET_PDEATHSIG = 1
+_TICK_SECONDS = 0.2
+_libc = ctypes.CDLL(None, use_errno=True)
+
+
+@dataclass(frozen=True)
+class Finished:
+    """How a contained command ended; `status` is None when it ran out of time and was killed."""
+
+    status: int | None
+    output: str
+    seconds: float
+
+
+def run_contained(
+    command: Sequence[str],
+    *,
+    cwd: Path,
+    env: Mapping[str, str],
+    timeout: float,
+    on_tick: Callable[[str], None] | None = None,
+) -> Finished:
+    """Run `command` and return its combined output.
+
+    `on_tick` is called a few times a second with all output so far. When this returns or raises, every
+    process of the command's session is gone; when this process is killed, the command is told to stop.
+    """
+    started = time.monotonic()
+    parent = os.getpid()
+    process = subprocess.Popen(
+        command,
+        cwd=cwd,
+        env=dict(env),
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        preexec_fn=lambda: _stop_with_parent(parent),
+    )
+    output = bytearray()
+    try:
+        status = _collect(process, output, started + timeout, on_tick)
+    finally:
+        _kill_session(process.pid)
+        process.wait()
+        if process.stdout is not None:
+            process.stdout.close()
+    return Finished(status, output.decode(errors="replace"), time.monotonic() - started)
+
+
+def _stop_with_parent(parent: int) -> None:
+    """In the new process: ask for SIGTERM when the parent dies, which ninja passes on to its compilers."""
+    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
+    if os.getppid() != parent:  # it died before the request was made
+        os._exit(1)
+
+
+def _collect(
+    process: subprocess.Popen[bytes],
+    output: bytearray,
+    deadline: float,
+    on_tick: Callable[[str], None] | None,
+) -> int | None:
+    assert process.stdout is not None
+    descriptor = process.stdout.fileno()
+    with selectors.DefaultSelector() as selector:
+        selector.register(descriptor, selectors.EVENT_READ)
+        while True:
+            remaining = deadline - time.monotonic()
+            if remaining <= 0:
+                return None
+            if selector.select(min(_TICK_SECONDS, remaining)):
+                chunk = os.read(descriptor, 1 << 16)
+                if not chunk:
+                    break
+                output += chunk
+            elif process.poll() is not None:
+                break  # it ended, and a child that kept the pipe open must not hold us up
+            if on_tick is not None:
+                on_tick(output.decode(errors="replace"))
+    try:
+        return process.wait(max(0.0, deadline - time.monotonic()))
+    except subprocess.TimeoutExpired:
+        return None
+
+
+def _kill_session(session: int) -> None:
+    """SIGKILL every process of a session. Process groups are not enough: ninja gives each job its own."""
+    for _ in range(50):
+        members = _session_members(session)
+        if not members:
+            return
+        for pid in members:
+            try:
+                os.kill(pid, signal.SIGKILL)
+            except ProcessLookupError:
+                pass
+        time.sleep(0.01)
+
+
+def _session_members(session: int) -> list[int]:
+    members = []
+    for entry in os.scandir("/proc"):
+        if not entry.name.isdigit():
+            continue
+        try:
+            with open(f"/proc/{entry.name}/stat", "rb") as stat:
+                # The command name is in parentheses and may itself hold spaces and parentheses.
+                state, _, _, its_session = stat.read().rsplit(b")", 1)[1].split()[:4]
+        except (OSError, ValueError):
+            continue
+        if int(its_session) == session and state != b"Z":
+            members.append(int(entry.name))
+    return members

@@ -1,0 +1,133 @@
+"""What ptxas says a kernel costs on real hardware: registers, shared memory, stack and spills."""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.cache import Cache, default_cache
+from common.compile import TIMEOUT_SECONDS, Unit, compile_units, digest
+from common.toolchain import find_host_compiler, find_nvcc
+
+ARCHES = ("sm_80", "sm_89", "sm_90")
+
+_ENTRY = re.compile(r"Compiling entry function '(\S+)' for '(\w+)'")
+_FUNCTION = re.compile(r"Function properties for (\S+)")
+_STACK = re.compile(r"(\d+) bytes stack frame, (\d+) bytes spill stores, (\d+) bytes spill loads")
+_REGISTERS = re.compile(r"Used (\d+) registers")
+_SHARED = re.compile(r"(\d+) bytes smem")
+_CONSTANT = re.compile(r"(\d+) bytes cmem\[\d+\]")
+
+
+@dataclass(frozen=True)
+class KernelResources:
+    """One kernel's resources, bytes except for registers. `shared` is the static part only."""
+
+    name: str
+    demangled: str
+    arch: str
+    registers: int
+    shared: int
+    stack: int
+    spill_stores: int
+    spill_loads: int
+    constant: int
+
+
+def resources(
+    source: Path,
+    *,
+    arches: Sequence[str] = ARCHES,
+    defines: Sequence[str] = (),
+    include_dirs: Sequence[Path] = (),
+    extra_flags: Sequence[str] = (),
+    cache: Cache | None = None,
+    timeout: float = TIMEOUT_SECONDS,
+) -> dict[str, list[KernelResources]]:
+    """Compile `source` for each architecture and report every kernel in it, in the file's order."""
+    nvcc, cxx = find_nvcc(), find_host_compiler()
+    units = [
+        Unit(
+            source=source.absolute(),
+            command=(
+                *(str(nvcc.path), "-ccbin", str(cxx.path), "-cubin", "-std=c++17", "-O3", "-lineinfo"),
+                *("-Xptxas", "-v", "-gencode", f"arch=compute_{_number(arch)},code={arch}"),
+                *(f"-D{define}" for define in defines),
+                *(f"-I{folder.absolute()}" for folder in include_dirs),
+                *extra_flags,
+            ),
+            fingerprint=digest(nvcc.fingerprint, cxx.fingerprint),
+            spelled=str(source),
+            output="unit.cubin",
+            toolchain_root=nvcc.root,
+        )
+        for arch in arches
+    ]
+    label = f"measuring registers of {source.name}"
+    compiled = compile_units(units, cache=cache or default_cache(), label=label, timeout=timeout)
+    return {arch: parse_ptxas(one.log) for arch, one in zip(arches, compiled, strict=True)}
+
+
+def parse_ptxas(log: str) -> list[KernelResources]:
+    """The kernels in a `ptxas -v` report. Functions that were not inlined have no registers of their own."""
+    found: list[KernelResources] = []
+    entry: re.Match[str] | None = None
+    properties = ""
+    stacks: dict[str, tuple[int, ...]] = {}
+    for line in log.splitlines():
+        if match := _ENTRY.search(line):
+            entry = match
+        elif match := _FUNCTION.search(line):
+            properties = match[1]
+        elif match := _STACK.search(line):
+            stacks[properties] = tuple(int(number) for number in match.groups())
+        elif entry is not None and (match := _REGISTERS.search(line)):
+            stack, stores, loads = stacks.get(entry[1], (0, 0, 0))
+            found.append(
+                KernelResources(
+                    name=entry[1],
+                    demangled=demangle(entry[1]),
+                    arch=entry[2],
+                    registers=int(match[1]),
+                    shared=sum(map(int, _SHARED.findall(line))),
+                    stack=stack,
+                    spill_stores=stores,
+                    spill_loads=loads,
+                    constant=sum(map(int, _CONSTANT.findall(line))),
+                )
+            )
+            entry = None
+    return found
+
+
+def demangle(name: str) -> str:
+    """The C++ signature behind a mangled name; the name itself where libstdc++ cannot tell."""
+    function = _cxa_demangle()
+    if function is None or not name.startswith("_Z"):
+        return name
+    status = ctypes.c_int()
+    answer = function(name.encode(), None, None, ctypes.byref(status))
+    if status.value != 0 or not answer:
+        return name
+    text = ctypes.string_at(answer).decode(errors="replace")
+    ctypes.CDLL(None).free(ctypes.c_void_p(answer))
+    return text
+
+
+@functools.cache
+def _cxa_demangle() -> ctypes._NamedFuncPointer | None:
+    try:
+        function = ctypes.CDLL("libstdc++.so.6").__cxa_demangle
+    except (OSError, AttributeError):
+        return None
+    function.restype = ctypes.c_void_p
+    function.argtypes = [ctypes.c_char_p, ctypes.c_void_p, ctypes.c_void_p, ctypes.POINTER(ctypes.c_int)]
+    return function
+
+
+def _number(arch: str) -> str:
+    return arch.removeprefix("sm_")

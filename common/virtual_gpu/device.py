@@ -1,0 +1,146 @@
+"""A virtual GPU in Python: named tensors in its memory, libraries called in a worker process.
+
+with VirtualGpu() as gpu:
+    x = gpu.from_numpy("x", np.arange(8, dtype="float32"))
+    y = gpu.tensor("y", (8,), "float32")
+    library = gpu.load(path_to_shared_library)
+    result = library.call("double_it", x, y, i32(8), stream)
+    print(result.error, y.numpy(), gpu.findings)
+"""
+
+from __future__ import annotations
+
+import weakref
+from collections.abc import Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from common.virtual_gpu.calls import Argument, CallResult, convert
+from common.virtual_gpu.engine import DEFAULT_PROFILE, Engine, Options
+from common.virtual_gpu.places import resolve_places
+from common.virtual_gpu.report import Finding, Launch, Report
+from common.virtual_gpu.tensor import DeviceTensor, dtype_name
+from common.virtual_gpu.wire import EngineDied
+from common.virtual_gpu.worker_process import Worker
+
+if TYPE_CHECKING:
+    import torch
+
+_CALL_SECONDS = 300.0
+
+
+class VirtualGpu:
+    """One engine with its memory. Use it as a context manager: leaving it ends the engine and the worker."""
+
+    def __init__(
+        self, profile: str = DEFAULT_PROFILE, options: Options | None = None, resources: Path | None = None
+    ) -> None:
+        self._engine = Engine(profile, options, resources)
+        self._worker: Worker | None = None
+        self._finalizer = weakref.finalize(self, self._engine.close)
+
+    def __enter__(self) -> VirtualGpu:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """End worker and engine. Views of tensors stay readable for as long as they are kept."""
+        if self._worker is not None:
+            self._worker.close()
+        self._finalizer()
+
+    def tensor(
+        self, name: str, shape: Sequence[int], dtype: Any = "float32", fill: float | int | None = None
+    ) -> DeviceTensor:
+        """Allocate a tensor. Without `fill` its memory counts as never written."""
+        tensor = DeviceTensor(self._engine, name, tuple(int(size) for size in shape), dtype_name(dtype))
+        if fill is not None:
+            tensor.fill(fill)
+        return tensor
+
+    def from_numpy(self, name: str, array: np.ndarray[Any, Any]) -> DeviceTensor:
+        """A tensor with the array's shape, type and values; dense, whatever the array's strides."""
+        tensor = self.tensor(name, array.shape, array.dtype)
+        tensor.write(array)
+        return tensor
+
+    def from_torch(self, name: str, tensor: torch.Tensor) -> DeviceTensor:
+        """A tensor with the torch tensor's shape, type and values; laid out densely."""
+        made = self.tensor(name, tensor.shape, tensor.dtype)
+        made.torch().copy_(tensor)
+        made.mark_initialised()
+        return made
+
+    def load(self, path: Path | str) -> Library:
+        """Load a shared library, built for the virtual GPU, in the worker process."""
+        if self._worker is None:
+            self._worker = Worker(self._engine.program)
+        return Library(self, self._worker, self._worker.load(Path(path)))
+
+    def synchronise(self, timeout: float | None = None) -> int:
+        """Run all that is queued on the device; the cudaError_t that came of it."""
+        try:
+            return self._engine.channel.synchronise(timeout)
+        except EngineDied as problem:
+            raise self._engine.explain(problem) from problem
+
+    def report(self) -> Report:
+        """Launches, findings and counters since the start or the last reset."""
+        over = self._worker is not None and not self._worker.alive
+        report = self._engine.settled_report() if over else self._engine.report()
+        return resolve_places(report, Path.cwd())
+
+    def reset(self) -> None:
+        """Forget launches and findings; memory stays as it is."""
+        self._engine.channel.reset()
+
+    def set_option(self, key: str, value: object) -> None:
+        """Change one of the engine's options, such as a check or a budget."""
+        self._engine.channel.option(key, value)
+
+    @property
+    def launches(self) -> tuple[Launch, ...]:
+        return self.report().launches
+
+    @property
+    def findings(self) -> tuple[Finding, ...]:
+        return self.report().findings
+
+    @property
+    def output(self) -> str:
+        """What the libraries have printed so far."""
+        return self._worker.output() if self._worker is not None else ""
+
+
+class Library:
+    """A library in the worker process."""
+
+    def __init__(self, gpu: VirtualGpu, worker: Worker, number: int) -> None:
+        self._gpu = gpu
+        self._worker = worker
+        self._number = number
+
+    def call(
+        self,
+        entry: str,
+        *arguments: Argument,
+        argtypes: Sequence[str] | None = None,
+        timeout: float = _CALL_SECONDS,
+        synchronise: bool = True,
+    ) -> CallResult:
+        """Call an entry point that returns a cudaError_t as int, then run what it queued.
+
+        Tensors and pointers are passed as addresses. Numbers need a C type: wrap them, as in i32(8), or name
+        every argument's type in `argtypes`. Raises WorkerDied or WorkerTimeout when the call does not return.
+        """
+        types, values = convert(entry, arguments, argtypes)
+        returned = self._worker.call(self._number, entry, types, values, timeout)
+        failure = self._gpu.synchronise(timeout) if synchronise else 0
+        return CallResult(returned, returned or failure)

@@ -1,0 +1,151 @@
+"""Start an engine process and hold its trusted end."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Mapping
+from pathlib import Path
+from types import TracebackType
+
+from common.build import build_engine
+from common.errors import CourseError
+from common.virtual_gpu.report import Report
+from common.virtual_gpu.wire import EngineDied, Greeting, HarnessChannel, option_text
+
+PROFILES = Path(__file__).with_name("profiles.json")
+DEFAULT_PROFILE = "h200"
+Options = Mapping[str, object]
+_STOP_SECONDS = 5.0
+_SETTLE_SECONDS = 30.0  # it may have to leave a kernel first
+_MOST_WORDS = 1 << 16
+
+
+class Engine:
+    """An engine and the socket at which one program may reach it.
+
+    The engine ends by itself when this process does, however that comes about: its end of the harness's
+    socket closes then.
+    """
+
+    def __init__(
+        self, profile: str = DEFAULT_PROFILE, options: Options | None = None, resources: Path | None = None
+    ) -> None:
+        """`options` are the engine's, such as {"race": False, "max_seconds": 5}.
+
+        `resources` is a JSON file of ptxas figures by mangled kernel name, for true register counts.
+        """
+        binary = build_engine().engine
+        self._stderr = os.memfd_create("vgpu-engine-stderr", os.MFD_CLOEXEC)
+        self.program, program_end = socket.socketpair()
+        harness, harness_end = socket.socketpair()
+        command = [str(binary), "--program-fd", str(program_end.fileno())]
+        command += ["--harness-fd", str(harness_end.fileno())]
+        command += ["--profiles", str(PROFILES), "--profile", profile]
+        command += ["--resources", str(resources)] if resources is not None else []
+        for key, value in (options or {}).items():
+            command += ["--option", f"{key}={option_text(value)}"]
+        try:
+            self._process = subprocess.Popen(
+                command,
+                pass_fds=(program_end.fileno(), harness_end.fileno()),
+                stdin=subprocess.DEVNULL,
+                stdout=subprocess.DEVNULL,
+                stderr=self._stderr,
+                start_new_session=True,
+            )
+        except BaseException:
+            self.program.close()
+            harness.close()
+            os.close(self._stderr)
+            raise
+        finally:
+            program_end.close()
+            harness_end.close()
+        self.channel = HarnessChannel(harness)
+        self.greeting: Greeting | None = None
+        self.greeting = self._greet()
+
+    def __enter__(self) -> Engine:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def report(self) -> Report:
+        try:
+            return Report.from_json(self.channel.report())
+        except EngineDied as problem:
+            raise self.explain(problem) from problem
+
+    def settled_report(self) -> Report:
+        """The report once the engine has read all that its program sent before it went."""
+        deadline = time.monotonic() + _SETTLE_SECONDS
+        while True:
+            report = self.report()
+            if report.program_exit != "running" or time.monotonic() > deadline:
+                return report
+            time.sleep(0.002)
+
+    def explain(self, problem: EngineDied) -> EngineDied:
+        """The same, with how the engine ended and what it said last."""
+        try:
+            status: int | None = self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            status = None
+        ending = "" if status is None else f"; it ended with {status_text(status)}"
+        return EngineDied(f"{problem}{ending}{self._last_words()}")
+
+    def said(self) -> str:
+        """What the engine has printed for the user, such as work that was never waited for."""
+        return os.pread(self._stderr, _MOST_WORDS, 0).decode(errors="replace")
+
+    def close(self) -> None:
+        """End the engine. What it made in shared memory goes with it, once no view is left."""
+        self.program.close()
+        self.channel.close()
+        try:
+            self._process.wait(_STOP_SECONDS)
+        except subprocess.TimeoutExpired:
+            self._process.kill()
+            self._process.wait()
+        finally:
+            for descriptor in (self._stderr, self.greeting.device_descriptor if self.greeting else -1):
+                if descriptor >= 0:
+                    os.close(descriptor)
+            self._stderr, self.greeting = -1, None
+
+    def _greet(self) -> Greeting:
+        try:
+            return self.channel.hello()
+        except EngineDied:
+            self._process.wait()
+            words = self._last_words()
+            self.close()
+            raise CourseError(f"the virtual GPU did not start{words}") from None
+        except BaseException:
+            self.close()
+            raise
+
+    def _last_words(self) -> str:
+        text = self.said().strip()
+        return f": {text}" if text else ""
+
+
+def status_text(status: int) -> str:
+    """How a process ended: "status 1", or the name of the signal."""
+    if status >= 0:
+        return f"status {status}"
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return f"signal {-status}"

@@ -1,0 +1,98 @@
+#include "checks/finding.h"
+
+#include <algorithm>
+
+namespace vgpu {
+
+const char* finding_kind_name(FindingKind kind) {
+  constexpr const char* kNames[] = {"memory", "race", "init", "sync", "async",
+                                    "hang",   "host", "leak", "trap", "unsupported"};
+  return kNames[static_cast<size_t>(kind)];
+}
+
+// Which groups survive when there are too many must not depend on which CPU thread came first, so the
+// lowest keys stay: a group that was pushed out can never come back, for the largest key kept only falls.
+// The counts of the kept groups are therefore exact, and `dropped_` is all the rest.
+bool FindingStore::note(uint64_t key, uint64_t order) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  auto group = groups_.find(key);
+  if (group == groups_.end()) {
+    if (groups_.size() >= kMaxGroups) {
+      const auto last = std::prev(groups_.end());
+      if (key > last->first) {
+        ++dropped_;
+        return false;
+      }
+      dropped_ += last->second.count;
+      groups_.erase(last);
+    }
+    group = groups_.emplace(key, Group{}).first;
+  }
+  ++group->second.count;
+  return order < group->second.order;
+}
+
+void FindingStore::put(uint64_t key, uint64_t order, Finding finding) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto group = groups_.find(key);
+  // Absent: pushed out between note() and put(). Not lower: another thread put an earlier one meanwhile.
+  if (group == groups_.end() || order >= group->second.order) return;
+  group->second.order = order;
+  group->second.finding = std::move(finding);
+}
+
+void FindingStore::add(Finding finding) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  const auto same = std::find_if(loose_.begin(), loose_.end(), [&](const Finding& f) {
+    return f.kind == finding.kind && f.message == finding.message && f.kernel == finding.kernel;
+  });
+  if (same != loose_.end()) {
+    same->count += finding.count;
+  } else if (loose_.size() >= kMaxGroups) {
+    dropped_ += finding.count;
+  } else {
+    loose_.push_back(std::move(finding));
+  }
+}
+
+std::vector<Finding> FindingStore::list() const {
+  struct Entry {
+    uint64_t order;
+    Finding finding;
+  };
+  std::vector<Entry> entries;
+  {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    for (const auto& [key, group] : groups_) {
+      if (group.order == ~0ull) continue;  // noted, and given up before it was described
+      entries.push_back({group.order, group.finding});
+      entries.back().finding.count = group.count;
+    }
+    for (const Finding& finding : loose_) entries.push_back({0, finding});
+  }
+  const auto rank = [](const Entry& e) {
+    const SourcePlace where = e.finding.place.empty() ? SourcePlace{} : e.finding.place.front();
+    return std::make_tuple(e.finding.launch, where.file, where.line, e.order, e.finding.kind,
+                           e.finding.message);
+  };
+  std::stable_sort(entries.begin(), entries.end(),
+                   [&](const Entry& a, const Entry& b) { return rank(a) < rank(b); });
+  std::vector<Finding> findings;
+  findings.reserve(entries.size());
+  for (Entry& entry : entries) findings.push_back(std::move(entry.finding));
+  return findings;
+}
+
+bool FindingStore::empty() const {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return groups_.empty() && loose_.empty();
+}
+
+void FindingStore::clear() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  groups_.clear();
+  loose_.clear();
+  dropped_ = 0;
+}
+
+}  // namespace vgpu

@@ -1,0 +1,73 @@
+// A finding: one mistake, told once, with how often it happened. Threads add findings while kernels run;
+// what is reported does not depend on which CPU thread was first.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <mutex>
+#include <string>
+#include <tuple>
+#include <vector>
+
+namespace vgpu {
+
+enum class FindingKind : uint8_t {
+  kMemory, kRace, kInit, kSync, kAsync, kHang, kHost, kLeak, kTrap, kUnsupported
+};
+const char* finding_kind_name(FindingKind kind);
+
+struct SourcePlace {
+  std::string file;
+  int line = 0;
+  std::string function;  // of an inlined helper, demangled
+};
+
+struct Dim3 {
+  uint32_t x = 1, y = 1, z = 1;
+  uint64_t count() const { return uint64_t{x} * y * z; }
+};
+
+struct Finding {
+  FindingKind kind = FindingKind::kMemory;
+  std::string message;              // one sentence: what happened
+  std::string advice;               // one sentence: what to try
+  std::vector<SourcePlace> place;   // innermost first, then the inlined-at chain
+  std::vector<SourcePlace> other;   // the second side of a race; empty otherwise
+  std::string kernel;
+  Dim3 block{0, 0, 0}, thread{0, 0, 0};
+  bool has_thread = false;
+  std::string allocation;  // name
+  uint64_t address = 0;
+  uint64_t count = 1;
+  int launch = -1;  // index in the report's launches
+  // Of a host fault: where in which object file the host code stood (the file and line are looked up later).
+  std::string host_module;
+  uint64_t host_offset = 0;
+};
+
+// Findings are grouped by `key`; of a group the one with the lowest `order` (block, thread, …) is shown.
+class FindingStore {
+ public:
+  static constexpr size_t kMaxGroups = 200;
+  // True when the caller should build the full finding for this group: it is new, or `order` is lower.
+  bool note(uint64_t key, uint64_t order);
+  void put(uint64_t key, uint64_t order, Finding finding);
+  void add(Finding finding);  // ungrouped, from the API side
+  std::vector<Finding> list() const;  // sorted by launch, place and order: repeatable
+  uint64_t dropped() const { return dropped_; }
+  bool empty() const;
+  void clear();
+
+ private:
+  struct Group {
+    uint64_t order = ~0ull;
+    uint64_t count = 0;
+    Finding finding;
+  };
+  mutable std::mutex mutex_;
+  std::map<uint64_t, Group> groups_;
+  std::vector<Finding> loose_;
+  uint64_t dropped_ = 0;
+};
+
+}  // namespace vgpu

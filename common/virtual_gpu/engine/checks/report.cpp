@@ -1,0 +1,80 @@
+#include "checks/report.h"
+
+namespace vgpu {
+
+Dim3 thread_index(const Launch& launch, uint32_t thread) {
+  const Dim3& b = launch.request.block;
+  return {thread % b.x, thread / b.x % b.y, thread / (b.x * b.y)};
+}
+
+std::string thread_text(const Launch& launch, uint32_t thread) {
+  const Dim3 t = thread_index(launch, thread);
+  return "(" + std::to_string(t.x) + "," + std::to_string(t.y) + "," + std::to_string(t.z) + ")";
+}
+
+std::string place_text(const Launch& launch, uint32_t op) {
+  const std::vector<SourcePlace> p = launch.module.place(launch.kernel.origins[op].loc);
+  if (p.empty()) return "PTX line " + std::to_string(launch.kernel.origins[op].ptx_line);
+  const std::string& file = p.back().file;
+  return file.substr(file.rfind('/') + 1) + ":" + std::to_string(p.back().line);
+}
+
+std::string shared_text(const Block& block, uint32_t address) {
+  for (const SharedRegion& r : block.launch->shared_regions)
+    if (address >= r.begin && address < r.end) return r.name + "[+" + std::to_string(address - r.begin) + " bytes]";
+  return "shared memory at " + std::to_string(address);
+}
+
+std::string lanes_text(Mask lanes) {
+  std::string out = std::popcount(lanes) == 1 ? "lane " : "lanes ";
+  bool first = true;
+  for (int i = 0; i < kLanes; ++i) {
+    if (!(lanes >> i & 1)) continue;
+    int j = i;
+    while (j + 1 < kLanes && (lanes >> (j + 1) & 1)) ++j;
+    if (!first) out += ",";
+    out += std::to_string(i);
+    if (j > i) out += "-" + std::to_string(j);
+    first = false;
+    i = j;
+  }
+  return out;
+}
+
+Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op, uint32_t variant) {
+  Block& b = *w.block;
+  Launch& launch = *b.launch;
+  // Occurrences on one source line are one mistake, however many instructions the line became.
+  auto line_key = [&](uint32_t index) -> uint64_t {
+    const std::vector<SourcePlace> p = launch.module.place(launch.kernel.origins[index].loc);
+    return p.empty() ? index + (1ull << 32) : std::hash<std::string>()(p.back().file) * 31 + static_cast<uint64_t>(p.back().line);
+  };
+  uint64_t key = std::hash<std::string>()(launch.kernel.info.name);
+  for (uint64_t part : {static_cast<uint64_t>(kind), line_key(op.index),
+                        other_op == kNoOther ? 0 : line_key(other_op), static_cast<uint64_t>(variant)})
+    key = (key ^ part) * 0x9e3779b97f4a7c15ull, key ^= key >> 29;
+  const uint32_t thread = lane >= 0 ? b.thread_of(w, lane) : w.id * kLanes;
+  const uint64_t order = (static_cast<uint64_t>(launch.request.index) << 44) | ((b.linear & 0x3ffffffffull) << 10) | thread;
+  LocalFinding& local = b.worker->findings[key];
+  ++local.count;
+  if (local.order <= order) return nullptr;
+  local.order = order;
+  Finding& f = local.finding;
+  f = Finding{};
+  f.kind = kind;
+  f.place = launch.module.place(launch.kernel.origins[op.index].loc);
+  if (other_op != kNoOther) f.other = launch.module.place(launch.kernel.origins[other_op].loc);
+  f.kernel = demangle(launch.kernel.info.name);
+  f.block = b.index;
+  f.has_thread = lane >= 0;
+  f.thread = thread_index(launch, thread);
+  f.launch = launch.request.index;
+  return &f;
+}
+
+void set_launch_error(Launch& launch, int error) {
+  int none = 0;
+  launch.error.compare_exchange_strong(none, error);
+}
+
+}  // namespace vgpu

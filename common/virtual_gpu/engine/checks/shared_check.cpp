@@ -1,0 +1,342 @@
+#include "checks/shared_check.h"
+
+#include <algorithm>
+
+#include "checks/report.h"
+
+namespace vgpu {
+
+namespace {
+
+// Whether an access stamped (tick, who) comes before what this lane does now.
+bool ordered(const Block& b, const Warp& w, int lane, uint32_t tick, uint32_t who) {
+  if (tick < b.full_tick) return true;
+  const uint32_t thread = who_thread(who), warp = thread / kLanes;
+  const int other = static_cast<int>(thread % kLanes);
+  if (warp != w.id) return tick <= b.known[w.id][warp];
+  if (other == lane || tick < w.sync_tick || tick <= b.known[w.id][w.id]) return true;
+  return w.lanes_met_apart && tick < w.met[lane] && (w.met_with[lane] >> other & 1);
+}
+
+const char* verb(SharedUse use) {
+  switch (use) {
+    case SharedUse::kRead: return "reads";
+    case SharedUse::kWrite: return "writes";
+    case SharedUse::kAtomic: return "updates";
+    case SharedUse::kAsyncIssue: return "starts an asynchronous copy into";
+  }
+  return "touches";
+}
+
+struct Access {
+  Warp& w;
+  const Op& op;
+  SharedUse use;
+  bool synchronises;
+  Block& b;
+  bool lanes_collide = false;
+
+  void race(int lane, uint32_t address, uint32_t who, bool other_writes) {
+    const uint32_t thread = who_thread(who);
+    const bool same_warp = thread / kLanes == w.id;
+    const bool async = use == SharedUse::kAsyncIssue;
+    report(w, op, lane, async ? FindingKind::kAsync : FindingKind::kRace, who_op(who), other_writes, [&](Finding& f) {
+      const Launch& l = *b.launch;
+      f.message = "thread " + thread_text(l, b.thread_of(w, lane)) + " " + verb(use) + " " + shared_text(b, address) +
+                  (other_writes ? ", which thread " : " while thread ") + thread_text(l, thread) +
+                  (other_writes ? " writes" : " may still read it") + " (" + place_text(l, who_op(who)) + ")" +
+                  (other_writes ? " with nothing in between that orders the two" : "");
+      f.address = address;
+      if (async)
+        f.advice = "A stage may be refilled only when every thread is done reading it: put __syncthreads() between "
+                   "the last read and this copy.";
+      else if (same_warp)
+        f.advice = "Lanes of a warp do not run in step: put __syncwarp() between the two accesses.";
+      else
+        f.advice = "Threads of different warps meet only at a barrier: put __syncthreads() between the two accesses.";
+    });
+  }
+
+  void uninitialised(int lane, uint32_t address) {
+    report(w, op, lane, FindingKind::kInit, kNoOther, 0, [&](Finding& f) {
+      f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " reads " + shared_text(b, address) +
+                  ", which no thread of the block has written";
+      f.advice = "Shared memory starts with arbitrary contents: write every element before it is read.";
+      f.address = address;
+    });
+  }
+
+  void in_flight(int lane, uint32_t address, uint32_t who) {
+    const uint32_t thread = who_thread(who);
+    const bool own = thread == b.thread_of(w, lane);
+    // A copy that another thread issued since the last barrier: the barrier is missing, wait or no wait.
+    uint32_t issued = 0;
+    for (const PendingCopy& p : b.warps[thread / kLanes].async->pending)
+      if (p.op == who_op(who) && (p.lanes >> (thread % kLanes) & 1)) issued = std::max(issued, p.tick);
+    const bool met = own || ordered(b, w, lane, issued, who);
+    report(w, op, lane, met ? FindingKind::kAsync : FindingKind::kRace, who_op(who), own, [&](Finding& f) {
+      const Launch& l = *b.launch;
+      f.message = "thread " + thread_text(l, b.thread_of(w, lane)) + " " + verb(use) + " " + shared_text(b, address) +
+                  " while " + (own ? std::string("its own cp.async") : "the cp.async of thread " + thread_text(l, thread)) +
+                  " into it (" + place_text(l, who_op(who)) + ") is still in flight";
+      f.advice = met ? "Commit the copy and wait for its group before this line: cp.async.wait_group N leaves the "
+                       "newest N groups in flight, so count the groups committed since."
+                     : "Each thread waits for its own copies, then all meet: wait, __syncthreads(), then use.";
+      f.address = address;
+    });
+  }
+
+  // One word or byte with its stamps. `where` indexes `s`.
+  void touch(StampArrays& s, size_t where, int lane, uint32_t address) {
+    const uint32_t me = make_who(b.thread_of(w, lane), op.index, use == SharedUse::kAtomic || synchronises);
+    const uint32_t wt = s.write_tick[where], ww = s.write_who[where];
+    const bool reads = use == SharedUse::kRead || use == SharedUse::kAtomic;
+    if (reads && wt < b.start_tick && b.options->check_init) uninitialised(lane, address);
+    if (wt >= b.full_tick && b.options->check_race && !ordered(b, w, lane, wt, ww)) {
+      // Two accesses that both mean to synchronise do not race, unless they are lanes of one warp that
+      // pass plain volatile values.
+      const bool both_sync = (ww & kWhoAtomic) && (me & kWhoAtomic) &&
+                             (use == SharedUse::kAtomic || who_thread(ww) / kLanes != w.id);
+      const bool same_instruction = who_op(ww) == op.index && who_thread(ww) / kLanes == w.id && wt == b.tick &&
+                                    use == SharedUse::kWrite;
+      lanes_collide |= same_instruction;
+      if (!both_sync && !same_instruction) race(lane, address, ww, true);
+    }
+    if (use == SharedUse::kRead) {
+      uint32_t& rt = s.read_tick[where];
+      uint32_t& rw = s.read_who[where];
+      if (rt < b.full_tick || who_thread(rw) == who_thread(me)) {
+        rt = b.tick;
+        rw = me;
+      } else {
+        s.read2_tick[where] = b.tick;
+        s.read2_who[where] = me;
+      }
+      return;
+    }
+    if (b.options->check_race) {
+      const uint32_t ticks[2] = {s.read_tick[where], s.read2_tick[where]};
+      const uint32_t whos[2] = {s.read_who[where], s.read2_who[where]};
+      for (int i = 0; i < 2; ++i) {
+        if (ticks[i] < b.full_tick || ordered(b, w, lane, ticks[i], whos[i])) continue;
+        if ((whos[i] & kWhoAtomic) && (me & kWhoAtomic)) continue;
+        race(lane, address, whos[i], false);
+        break;
+      }
+    }
+    if (use == SharedUse::kAsyncIssue) return;  // the write happens at the wait
+    s.write_tick[where] = b.tick;
+    s.write_who[where] = me;
+  }
+
+  void split_word(size_t word) {
+    SharedShadow& sh = b.shadow;
+    if (sh.bytes.size() == 0) sh.bytes.resize(sh.words.size() * 4);
+    sh.any_split = true;
+    sh.split[word] = b.tick;
+    StampArrays& from = sh.words;
+    StampArrays& to = sh.bytes;
+    for (size_t i = 4 * word; i < 4 * word + 4; ++i) {
+      to.write_tick[i] = from.write_tick[word];
+      to.write_who[i] = from.write_who[word];
+      to.read_tick[i] = from.read_tick[word];
+      to.read_who[i] = from.read_who[word];
+      to.read2_tick[i] = from.read2_tick[word];
+      to.read2_who[i] = from.read2_who[word];
+    }
+  }
+
+  void lane_access(int lane, uint32_t address, uint32_t bytes) {
+    SharedShadow& sh = b.shadow;
+    if (b.pending_async != 0 && b.options->check_async)
+      for (uint32_t word = address / 4; word <= (address + bytes - 1) / 4; ++word)
+        if (sh.in_flight[word] != 0 && use != SharedUse::kAsyncIssue) {
+          in_flight(lane, address, sh.in_flight[word]);
+          return;
+        }
+    if (address % 4 == 0 && bytes % 4 == 0) {
+      for (uint32_t word = address / 4; word < (address + bytes) / 4; ++word) {
+        if (sh.split[word] < b.start_tick) {
+          touch(sh.words, word, lane, word * 4);
+          continue;
+        }
+        for (uint32_t i = word * 4; i < word * 4 + 4; ++i) touch(sh.bytes, i, lane, i);
+        if (use == SharedUse::kWrite || use == SharedUse::kAtomic) {
+          sh.split[word] = 0;
+          for (auto [to, from] : {std::pair{&sh.words.write_tick, &sh.bytes.write_tick},
+                                  std::pair{&sh.words.write_who, &sh.bytes.write_who}})
+            (*to)[word] = (*from)[word * 4];
+          sh.words.read_tick[word] = sh.words.read2_tick[word] = 0;
+        }
+      }
+      return;
+    }
+    for (uint32_t i = address; i < address + bytes; ++i) {
+      if (sh.split[i / 4] < b.start_tick) split_word(i / 4);
+      touch(sh.bytes, i, lane, i);
+    }
+  }
+};
+
+// The usual case: lane i touches the words next to lane i-1's, and nothing happened to them since the last
+// barrier but by the same thread. True when that was so and the stamps are written.
+bool check_contiguous(Access& a, uint32_t first_word, uint32_t words_a_lane, int first, int count) {
+  Block& b = a.b;
+  SharedShadow& sh = b.shadow;
+  const uint32_t n = words_a_lane * static_cast<uint32_t>(count);
+  uint32_t bad = 0;
+  if (sh.any_split)
+    for (uint32_t i = 0; i < n; ++i) bad |= sh.split[first_word + i] >= b.start_tick;
+  if (b.pending_async != 0)
+    for (uint32_t i = 0; i < n; ++i) bad |= sh.in_flight[first_word + i];
+  if (bad) return false;
+  const uint32_t full = b.full_tick, begin = b.start_tick, now = b.tick;
+  const uint32_t thread = b.thread_of(a.w, first);
+  const uint32_t tag = make_who(0, a.op.index, a.synchronises);
+  uint32_t who[kLanes * 4];
+  for (uint32_t i = 0; i < n; ++i) who[i] = (thread + i / words_a_lane) << 22 | tag;
+  uint32_t* wt = sh.words.write_tick.data() + first_word;
+  uint32_t* ww = sh.words.write_who.data() + first_word;
+  uint32_t* rt = sh.words.read_tick.data() + first_word;
+  uint32_t* rw = sh.words.read_who.data() + first_word;
+  uint32_t* r2t = sh.words.read2_tick.data() + first_word;
+  uint32_t* r2w = sh.words.read2_who.data() + first_word;
+  for (uint32_t i = 0; i < n; ++i) bad |= (wt[i] >= full) & ((ww[i] ^ who[i]) >> 22 != 0);
+  if (a.use == SharedUse::kRead) {
+    for (uint32_t i = 0; i < n; ++i) bad |= wt[i] < begin;
+    if (bad) return false;
+    for (uint32_t i = 0; i < n; ++i) {
+      const bool mine = (rt[i] < full) | ((rw[i] ^ who[i]) >> 22 == 0);
+      r2t[i] = mine ? r2t[i] : now;
+      r2w[i] = mine ? r2w[i] : who[i];
+      rt[i] = mine ? now : rt[i];
+      rw[i] = mine ? who[i] : rw[i];
+    }
+    return true;
+  }
+  for (uint32_t i = 0; i < n; ++i) {
+    bad |= (rt[i] >= full) & ((rw[i] ^ who[i]) >> 22 != 0);
+    bad |= (r2t[i] >= full) & ((r2w[i] ^ who[i]) >> 22 != 0);
+  }
+  if (bad) return false;
+  if (a.use == SharedUse::kAsyncIssue) return true;
+  for (uint32_t i = 0; i < n; ++i) {
+    wt[i] = now;
+    ww[i] = who[i];
+  }
+  return true;
+}
+
+// All lanes read the same words: look once, remember two of the readers.
+bool check_broadcast_read(Access& a, uint32_t first_word, uint32_t words, Mask mask) {
+  Block& b = a.b;
+  SharedShadow& sh = b.shadow;
+  const int lane = first_lane(mask), last = 31 - std::countl_zero(mask);
+  for (uint32_t word = first_word; word < first_word + words; ++word) {
+    if (sh.split[word] >= b.start_tick || (b.pending_async != 0 && sh.in_flight[word])) return false;
+    const uint32_t wt = sh.words.write_tick[word];
+    if (wt >= b.full_tick || wt < b.start_tick) return false;
+  }
+  for (uint32_t word = first_word; word < first_word + words; ++word) {
+    if (sh.words.read_tick[word] >= b.full_tick && who_thread(sh.words.read_who[word]) != b.thread_of(a.w, lane)) {
+      sh.words.read2_tick[word] = b.tick;
+      sh.words.read2_who[word] = make_who(b.thread_of(a.w, lane), a.op.index, a.synchronises);
+      continue;
+    }
+    sh.words.read_tick[word] = b.tick;
+    sh.words.read_who[word] = make_who(b.thread_of(a.w, lane), a.op.index, a.synchronises);
+    if (last != lane) {
+      sh.words.read2_tick[word] = b.tick;
+      sh.words.read2_who[word] = make_who(b.thread_of(a.w, last), a.op.index, a.synchronises);
+    }
+  }
+  return true;
+}
+
+}  // namespace
+
+bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, SharedUse use,
+                  bool synchronises) {
+  if (mask == 0) return false;
+  Access a{w, op, use, synchronises, *w.block};
+  const int first = first_lane(mask);
+  const uint32_t base = address[first];
+  if (base % 4 == 0 && bytes % 4 == 0 && bytes <= 16 && use != SharedUse::kAtomic) {
+    const Mask run = mask >> first;
+    if ((run & (run + 1)) == 0) {  // neighbouring lanes
+      const int count = std::popcount(mask);
+      uint32_t off = 0, same = 0;
+      for (int i = 0; i < count; ++i) {
+        off |= address[first + i] ^ (base + static_cast<uint32_t>(i) * bytes);
+        same |= address[first + i] ^ base;
+      }
+      if (off == 0 && check_contiguous(a, base / 4, bytes / 4, first, count)) return false;
+      if (same == 0 && use == SharedUse::kRead && check_broadcast_read(a, base / 4, bytes / 4, mask)) return false;
+    }
+  }
+  for (Mask m = mask; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    a.lane_access(lane, address[lane], bytes);
+  }
+  return a.lanes_collide;
+}
+
+void stamp_async_write(Warp& w, uint32_t op, int lane, uint32_t address, uint32_t bytes) {
+  Block& b = *w.block;
+  const uint32_t who = make_who(b.thread_of(w, lane), op, false);
+  for (uint32_t word = address / 4; word < (address + bytes) / 4; ++word) {
+    b.shadow.words.write_tick[word] = b.tick;
+    b.shadow.words.write_who[word] = who;
+    b.shadow.split[word] = 0;
+  }
+}
+
+void order_through(Warp& w, uint64_t address, bool acquires, bool releases) {
+  Block& b = *w.block;
+  std::vector<uint32_t>& seen = b.released[address];
+  uint32_t* known = b.known[w.id];
+  if (acquires && !seen.empty())
+    for (int s = 0; s < kLanes; ++s) known[s] = std::max(known[s], seen[static_cast<size_t>(s)]);
+  if (!releases) return;
+  seen.assign(known, known + kLanes);
+  seen[w.id] = b.tick++;
+}
+
+void meet_in_warp(Warp& w, Mask lanes) {
+  Block& b = *w.block;
+  ++b.tick;
+  if (lanes == w.live()) {
+    w.sync_tick = b.tick;
+    w.lanes_met_apart = false;
+    return;
+  }
+  w.lanes_met_apart = true;
+  for (Mask m = lanes; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    w.met[lane] = b.tick;
+    w.met_with[lane] = lanes;
+  }
+}
+
+void meet_in_block(Block& b, uint32_t warps, bool everyone) {
+  ++b.tick;
+  if (everyone) {
+    b.full_tick = b.tick;
+    return;
+  }
+  uint32_t joint[kLanes] = {};
+  for (uint32_t m = warps; m != 0; m &= m - 1) {
+    const int s = std::countr_zero(m);
+    for (int i = 0; i < kLanes; ++i) joint[i] = std::max(joint[i], b.known[s][i]);
+    joint[s] = b.tick - 1;
+  }
+  // A warp's own accesses before the barrier are known to the others only through the barrier itself.
+  for (uint32_t m = warps; m != 0; m &= m - 1) joint[std::countr_zero(m)] = b.tick - 1;
+  for (uint32_t m = warps; m != 0; m &= m - 1) {
+    const int wid = std::countr_zero(m);
+    std::copy(joint, joint + kLanes, b.known[wid]);
+    b.warps[static_cast<size_t>(wid)].sync_tick = b.tick;
+  }
+}
+
+}  // namespace vgpu

@@ -1,0 +1,28 @@
+// The race, initialisation and in-flight checks of one shared-memory access by a warp.
+#pragma once
+
+#include "exec/block.h"
+
+namespace vgpu {
+
+enum class SharedUse : uint8_t { kRead, kWrite, kAtomic, kAsyncIssue };
+
+// `address` holds a shared address for every lane of `mask`; each lane touches `bytes` bytes there.
+// `synchronises`: a volatile or atomic access, which other warps may race with on purpose.
+// True when two lanes of this very instruction write the same word: then their values must agree.
+bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, SharedUse use,
+                  bool synchronises);
+
+// A completed cp.async counts as a write by its thread at the time of the wait.
+void stamp_async_write(Warp& w, uint32_t op, int lane, uint32_t address, uint32_t bytes);
+
+// Memory order through atomics and flags on `address` (any space): acquire what the last release knew, and
+// release what this warp knows.
+void order_through(Warp& w, uint64_t address, bool acquires, bool releases);
+
+// All lanes in `lanes` of the warp have met.
+void meet_in_warp(Warp& w, Mask lanes);
+// The warps in `warps` have met at a barrier; `everyone`: it took the whole block.
+void meet_in_block(Block& b, uint32_t warps, bool everyone);
+
+}  // namespace vgpu

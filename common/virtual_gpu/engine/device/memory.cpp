@@ -1,0 +1,180 @@
+#include "device/memory.h"
+
+#include <algorithm>
+
+#include "protocol.h"
+
+namespace vgpu {
+namespace {
+
+// Freed allocations that are remembered by name for use-after-free texts.
+constexpr size_t kFreedRemembered = 1024;
+
+bool contains(const Allocation& a, uint64_t address) {
+  return address - a.base < a.bytes;
+}
+
+// Signed distance as DeviceMemory::nearest() defines it; 0 inside.
+int64_t distance_to(const Allocation& a, uint64_t address) {
+  if (address >= a.end()) return static_cast<int64_t>(address - a.end());
+  return address < a.base ? -static_cast<int64_t>(a.base - address) : 0;
+}
+
+// The bits [first, last) of a word.
+uint64_t bit_range(uint64_t first, uint64_t last) {
+  const uint64_t upto_last = last == 64 ? ~0ull : (1ull << last) - 1;
+  return upto_last & ~((1ull << first) - 1);
+}
+
+// Calls f(word index, mask) for every word that holds bits of [first, last).
+template <class F>
+bool for_words(uint64_t first, uint64_t last, F f) {
+  for (uint64_t bit = first; bit < last;) {
+    const uint64_t word = bit / 64, stop = std::min(last, (word + 1) * 64);
+    if (!f(word, bit_range(bit % 64, stop - word * 64))) return false;
+    bit = stop;
+  }
+  return true;
+}
+
+}  // namespace
+
+DeviceMemory::DeviceMemory(uint64_t limit)
+    : limit_(limit),
+      device_("vgpu-device-memory", wire::kDeviceBase, wire::kArenaBytes),
+      pinned_("vgpu-pinned-memory", wire::kPinnedBase, wire::kArenaBytes) {}
+
+DeviceMemory::~DeviceMemory() = default;
+
+bool DeviceMemory::in_device_arena(uint64_t address) {
+  return address - wire::kDeviceBase < wire::kArenaBytes;
+}
+
+bool DeviceMemory::in_pinned_arena(uint64_t address) {
+  return address - wire::kPinnedBase < wire::kArenaBytes;
+}
+
+Arena& DeviceMemory::arena_of(AllocKind kind) {
+  return kind == AllocKind::kPinned || kind == AllocKind::kManaged ? pinned_ : device_;
+}
+
+Allocation* DeviceMemory::allocate(uint64_t bytes, AllocKind kind, const std::string& name, uint64_t align) {
+  if (bytes > limit_ - used_) return nullptr;
+  auto made = std::make_unique<Allocation>();
+  made->bytes = bytes;
+  made->kind = kind;
+  made->name = name;
+  made->all_written = kind != AllocKind::kDevice;
+  made->base = arena_of(kind).take(bytes, align);
+  if (made->base == 0) return nullptr;
+  if (!made->all_written) made->written = WrittenBits(bytes);
+  used_ += bytes;
+
+  Allocation* a = made.get();
+  const auto at = std::lower_bound(live_bases_.begin(), live_bases_.end(), a->base) - live_bases_.begin();
+  live_bases_.insert(live_bases_.begin() + at, a->base);
+  live_.insert(live_.begin() + at, a);
+  all_.push_back(std::move(made));
+  return a;
+}
+
+DeviceMemory::FreeResult DeviceMemory::release(uint64_t address, AllocKind kind, const std::string& where) {
+  const auto at = std::lower_bound(live_bases_.begin(), live_bases_.end(), address) - live_bases_.begin();
+  const bool is_start = at < static_cast<ptrdiff_t>(live_.size()) && live_bases_[at] == address;
+  if (is_start && live_[at]->kind == kind) {
+    retire(*live_[at], where);
+    return FreeResult::kOk;
+  }
+  if (is_start) return FreeResult::kUnknown;  // memory of another kind: not this call's to free
+  if (find(address) != nullptr) return FreeResult::kNotTheStart;
+  return find_freed(address) != nullptr ? FreeResult::kAlreadyFreed : FreeResult::kUnknown;
+}
+
+void DeviceMemory::retire(Allocation& a, const std::string& where) {
+  const auto at = std::lower_bound(live_bases_.begin(), live_bases_.end(), a.base) - live_bases_.begin();
+  live_bases_.erase(live_bases_.begin() + at);
+  live_.erase(live_.begin() + at);
+  arena_of(a.kind).give_back(a.base, a.bytes);
+  used_ -= a.bytes;
+  a.freed = true;
+  a.where = where;
+  a.written = WrittenBits();
+  freed_.push_back(&a);
+  if (freed_.size() > 2 * kFreedRemembered) forget_oldest_freed();
+}
+
+void DeviceMemory::forget_oldest_freed() {
+  const auto keep_from = freed_.end() - kFreedRemembered;
+  std::vector<Allocation*> forgotten(freed_.begin(), keep_from);
+  std::sort(forgotten.begin(), forgotten.end());
+  freed_.erase(freed_.begin(), keep_from);
+  std::erase_if(
+      all_, [&](const auto& a) { return std::binary_search(forgotten.begin(), forgotten.end(), a.get()); });
+}
+
+Allocation* DeviceMemory::find(uint64_t address) const {
+  const auto after = std::upper_bound(live_bases_.begin(), live_bases_.end(), address);
+  if (after == live_bases_.begin()) return nullptr;
+  Allocation* a = live_[after - live_bases_.begin() - 1];
+  return contains(*a, address) ? a : nullptr;
+}
+
+const Allocation* DeviceMemory::find_freed(uint64_t address) const {
+  const auto found = std::find_if(freed_.rbegin(), freed_.rend(),
+                                  [&](const Allocation* a) { return contains(*a, address); });
+  return found == freed_.rend() ? nullptr : *found;
+}
+
+const Allocation* DeviceMemory::nearest(uint64_t address, int64_t* distance) const {
+  const Allocation* best = nullptr;
+  const auto consider = [&](const Allocation* a) {
+    const int64_t d = distance_to(*a, address);
+    if (best != nullptr && std::abs(d) >= std::abs(*distance)) return;
+    best = a;
+    *distance = d;
+  };
+  // Of live ones only the two neighbours can be nearest; live ones come first, so that a tie goes to them.
+  const auto after = std::upper_bound(live_bases_.begin(), live_bases_.end(), address) - live_bases_.begin();
+  if (after > 0) consider(live_[after - 1]);
+  if (after < static_cast<ptrdiff_t>(live_.size())) consider(live_[after]);
+  std::for_each(freed_.rbegin(), freed_.rend(), consider);
+  return best;
+}
+
+void DeviceMemory::mark_written(Allocation& a, uint64_t address, uint64_t bytes) {
+  if (a.all_written || bytes == 0) return;
+  if (address == a.base && bytes == a.bytes) {
+    a.all_written = true;
+    return;
+  }
+  uint64_t* words = a.written.data();
+  for_words(address - a.base, address - a.base + bytes, [&](uint64_t word, uint64_t mask) {
+    __atomic_fetch_or(&words[word], mask, __ATOMIC_RELAXED);
+    return true;
+  });
+}
+
+bool DeviceMemory::is_written(const Allocation& a, uint64_t address, uint64_t bytes) const {
+  if (a.all_written) return true;
+  const uint64_t* words = a.written.data();
+  return for_words(address - a.base, address - a.base + bytes, [&](uint64_t word, uint64_t mask) {
+    return (__atomic_load_n(&words[word], __ATOMIC_RELAXED) & mask) == mask;
+  });
+}
+
+std::vector<const Allocation*> DeviceMemory::leaks() const {
+  std::vector<const Allocation*> found;
+  for (const auto& a : all_) {
+    const bool program_kind =
+        a->kind == AllocKind::kDevice || a->kind == AllocKind::kPinned || a->kind == AllocKind::kManaged;
+    if (!a->freed && a->from_program && program_kind) found.push_back(a.get());
+  }
+  return found;
+}
+
+void DeviceMemory::release_program_memory() {
+  for (const Allocation* leak : leaks())
+    release(leak->base, leak->kind, "cudaDeviceReset or the program's end");
+}
+
+}  // namespace vgpu

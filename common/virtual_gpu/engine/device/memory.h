@@ -1,0 +1,86 @@
+// Device memory: one shared-memory arena at a fixed address, an allocator that leaves a guard between
+// neighbours, and for each allocation its exact range, its name and which of its bytes were ever written.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "device/arena.h"
+#include "device/written_bits.h"
+
+namespace vgpu {
+
+enum class AllocKind : uint8_t { kDevice, kPinned, kManaged, kSymbol, kConst, kInternal };
+
+struct Allocation {
+  uint64_t base = 0, bytes = 0;
+  AllocKind kind = AllocKind::kDevice;
+  std::string name;  // "k_cache", or "cudaMalloc #3 (4096 bytes)"
+  bool freed = false;
+  bool from_program = true;  // counts as a leak when never freed
+  bool all_written = false;  // every byte has been initialised: `written` need not be looked at
+  WrittenBits written;       // one bit a byte, empty when the memory began as all_written
+  std::string where;         // of a free: what freed it, for use-after-free texts
+  uint64_t end() const { return base + bytes; }
+};
+
+// Allocations are made and freed on the engine's main thread, between launches; kernels on several threads
+// look addresses up without a lock.
+class DeviceMemory {
+ public:
+  // Creates the arenas. `limit` is what all allocations together may take.
+  explicit DeviceMemory(uint64_t limit);
+  ~DeviceMemory();
+  DeviceMemory(const DeviceMemory&) = delete;
+
+  int device_fd() const { return device_.file().fd(); }
+  int pinned_fd() const { return pinned_.file().fd(); }
+  uint64_t device_bytes() const { return device_.file().bytes(); }
+  uint64_t pinned_bytes() const { return pinned_.file().bytes(); }
+  uint64_t limit() const { return limit_; }
+  uint64_t used() const { return used_; }
+
+  // nullptr when the limit is reached; zero bytes is the caller's business. Device memory begins unwritten,
+  // every other kind as written: the host or the module has filled it.
+  Allocation* allocate(uint64_t bytes, AllocKind kind, const std::string& name, uint64_t align = 256);
+  enum class FreeResult { kOk, kUnknown, kAlreadyFreed, kNotTheStart };
+  FreeResult release(uint64_t address, AllocKind kind, const std::string& where);
+
+  // The live allocation that contains the address, or nullptr.
+  Allocation* find(uint64_t address) const;
+  // The nearest allocation, live or freed, that an address past an end or before a start may have meant.
+  // Distance: bytes from its end (0 is the first byte behind it), negative from its start (-1 is the byte
+  // before it). nullptr when nothing was ever allocated.
+  const Allocation* nearest(uint64_t address, int64_t* distance) const;
+  // A freed allocation that contained the address, the latest first.
+  const Allocation* find_freed(uint64_t address) const;
+
+  // Host pointers to the same bytes: the arenas are mapped where their addresses say.
+  static uint8_t* host(uint64_t address) { return reinterpret_cast<uint8_t*>(address); }
+  static bool in_device_arena(uint64_t address);
+  static bool in_pinned_arena(uint64_t address);
+
+  void mark_written(Allocation& a, uint64_t address, uint64_t bytes);
+  bool is_written(const Allocation& a, uint64_t address, uint64_t bytes) const;
+
+  const std::vector<std::unique_ptr<Allocation>>& all() const { return all_; }
+  std::vector<const Allocation*> leaks() const;
+  // Frees everything a program allocated (device reset, end of the program).
+  void release_program_memory();
+
+ private:
+  Arena& arena_of(AllocKind kind);
+  void retire(Allocation& a, const std::string& where);
+  void forget_oldest_freed();
+
+  uint64_t limit_ = 0, used_ = 0;
+  Arena device_, pinned_;
+  std::vector<std::unique_ptr<Allocation>> all_;  // live and recently freed
+  std::vector<Allocation*> live_;                 // sorted by base
+  std::vector<uint64_t> live_bases_;              // the same bases, close together for the search
+  std::vector<Allocation*> freed_;                // oldest first
+};
+
+}  // namespace vgpu

@@ -1,0 +1,245 @@
+#include "device/transfer.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "cuda_error.h"
+
+namespace vgpu {
+namespace {
+
+// Farther than this from any allocation, naming the nearest would mislead.
+constexpr int64_t kNearBytes = 1 << 20;
+
+std::string hex(uint64_t address) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
+  return text;
+}
+
+std::string count_of(uint64_t n, const char* noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+// Bytes from the first row's first byte to the last row's last. False when that overflows.
+bool extent(uint64_t pitch, uint64_t width, uint64_t height, uint64_t* bytes) {
+  uint64_t rows = 0;
+  return !__builtin_mul_overflow(pitch, height - 1, &rows) && !__builtin_add_overflow(rows, width, bytes);
+}
+
+struct Access {
+  const char* verb;  // "cudaMemcpy reads", "cudaMemset writes"
+  uint64_t address, bytes;
+};
+
+// True when the range lies in one live allocation; otherwise says in `finding` what it hit.
+bool check_range(const Access& access, const DeviceMemory& memory, Finding* finding) {
+  const Allocation* a = memory.find(access.address);
+  if (a != nullptr && access.bytes <= a->end() - access.address) return true;
+  finding->kind = FindingKind::kMemory;
+  finding->address = access.address;
+  finding->message = std::string(access.verb) + " " + count_of(access.bytes, "byte") + " ";
+  if (a != nullptr) {
+    const uint64_t past = access.bytes - (a->end() - access.address);
+    finding->allocation = a->name;
+    finding->message += "from offset " + std::to_string(access.address - a->base) + " of " + a->name +
+                        ", which has " + count_of(a->bytes, "byte") + ": " + std::to_string(past) +
+                        " past its end.";
+    finding->advice = "Check the size: it is in bytes, and counts from the pointer that is passed.";
+    return false;
+  }
+  if (const Allocation* freed = memory.find_freed(access.address)) {
+    finding->allocation = freed->name;
+    finding->message +=
+        "at " + hex(access.address) + " in " + freed->name + ", which was freed by " + freed->where + ".";
+    finding->advice = "Free memory only when nothing uses it any more.";
+    return false;
+  }
+  finding->message += "at " + describe_address(memory, access.address) + ".";
+  finding->advice = "Pass a pointer that cudaMalloc returned, and check the direction of the copy.";
+  return false;
+}
+
+enum class Place { kHost, kDevice, kBoth };  // kBoth: pinned and managed memory
+
+Place place_of(const CopySide& side) {
+  if (side.packed) return Place::kHost;
+  return DeviceMemory::in_pinned_arena(side.address) ? Place::kBoth : Place::kDevice;
+}
+
+// Which ends a cudaMemcpyKind allows, by its number: host to host, host to device, …, default.
+struct Direction {
+  const char* name;
+  Place forbidden_dst, forbidden_src;  // kBoth: any place will do
+};
+constexpr Direction kDirections[] = {
+    {"cudaMemcpyHostToHost", Place::kDevice, Place::kDevice},
+    {"cudaMemcpyHostToDevice", Place::kHost, Place::kDevice},
+    {"cudaMemcpyDeviceToHost", Place::kDevice, Place::kHost},
+    {"cudaMemcpyDeviceToDevice", Place::kHost, Place::kHost},
+    {"cudaMemcpyDefault", Place::kBoth, Place::kBoth},
+};
+
+bool breaks(Place forbidden, const CopySide& side) {
+  return forbidden != Place::kBoth && place_of(side) == forbidden;
+}
+
+void tell_direction(const Direction& direction, bool dst_is_wrong, Finding* finding) {
+  const Place wrong = dst_is_wrong ? direction.forbidden_dst : direction.forbidden_src;
+  finding->kind = FindingKind::kMemory;
+  finding->message = std::string("A copy marked ") + direction.name + " has a " +
+                     (dst_is_wrong ? "destination" : "source") +
+                     (wrong == Place::kHost ? " in host memory." : " in device memory.");
+  finding->advice = "The destination comes first: cudaMemcpy(dst, src, bytes, kind).";
+}
+
+template <class Byte>
+Byte* row(const CopySide& side, Byte* packed, uint64_t width, uint64_t index) {
+  return side.packed ? packed + index * width : DeviceMemory::host(side.address + index * side.pitch);
+}
+
+// 64 bits of a bitmap from any bit on; what lies behind `limit` reads as 0.
+uint64_t load_bits(const WrittenBits& bits, uint64_t from, uint64_t limit) {
+  const uint64_t word = from / 64, shift = from % 64;
+  uint64_t value = bits[word] >> shift;
+  if (shift != 0 && word + 1 < bits.size()) value |= bits[word + 1] << (64 - shift);
+  return limit - from >= 64 ? value : value & ((1ull << (limit - from)) - 1);
+}
+
+bool any_written(const Allocation& a, uint64_t address, uint64_t bytes) {
+  if (a.all_written) return true;
+  const uint64_t first = address - a.base, last = first + bytes;
+  for (uint64_t bit = first; bit < last; bit += 64)
+    if (load_bits(a.written, bit, last) != 0) return true;
+  return false;
+}
+
+// What was never written stays so in the copy.
+void copy_written_bits(const Allocation& from, uint64_t src, Allocation& to, uint64_t dst, uint64_t bytes) {
+  const uint64_t first = src - from.base, last = first + bytes, target = dst - to.base;
+  for (uint64_t bit = first; bit < last; bit += 64) {
+    const uint64_t value = load_bits(from.written, bit, last), at = target + (bit - first), shift = at % 64;
+    to.written[at / 64] |= value << shift;
+    const uint64_t carried = shift == 0 ? 0 : value >> (64 - shift);
+    if (carried != 0) to.written[at / 64 + 1] |= carried;
+  }
+}
+
+void track_copy(const CopyPlan& plan, DeviceMemory& memory) {
+  Allocation* to = plan.dst.packed ? nullptr : memory.find(plan.dst.address);
+  if (to == nullptr || to->all_written) return;
+  const Allocation* from = plan.src.packed ? nullptr : memory.find(plan.src.address);
+  for (uint64_t y = 0; y < plan.height; ++y) {
+    const uint64_t dst = plan.dst.address + y * plan.dst.pitch, src = plan.src.address + y * plan.src.pitch;
+    if (from == nullptr || from->all_written) {
+      memory.mark_written(*to, dst, plan.width);
+    } else {
+      copy_written_bits(*from, src, *to, dst, plan.width);
+    }
+  }
+}
+
+// A partly written buffer is normal (padding, capacity); one that nothing wrote is a forgotten step.
+void tell_unwritten(const CopyPlan& plan, const DeviceMemory& memory, Finding* finding) {
+  if (plan.src.packed || place_of(plan.dst) == Place::kDevice) return;
+  const Allocation& from = *memory.find(plan.src.address);
+  for (uint64_t y = 0; y < plan.height; ++y)
+    if (any_written(from, plan.src.address + y * plan.src.pitch, plan.width)) return;
+  finding->kind = FindingKind::kInit;
+  finding->allocation = from.name;
+  finding->address = plan.src.address;
+  finding->message = "cudaMemcpy brings " + count_of(plan.bytes(), "byte") + " of " + from.name +
+                     " to the host, but nothing has written them.";
+  finding->advice =
+      "Check that the kernel that fills this memory was launched, without an error, on this pointer.";
+}
+
+int check_rows(const char* verb, uint64_t address, uint64_t pitch, uint64_t width, uint64_t height,
+               const DeviceMemory& memory, Finding* finding) {
+  if (height > 1 && pitch < width) return cuda::kInvalidPitchValue;
+  uint64_t bytes = 0;
+  if (!extent(pitch, width, height, &bytes)) return cuda::kInvalidValue;
+  return check_range({verb, address, bytes}, memory, finding) ? cuda::kSuccess : cuda::kInvalidValue;
+}
+
+}  // namespace
+
+std::string describe_address(const DeviceMemory& memory, uint64_t address) {
+  if (const Allocation* a = memory.find(address))
+    return a->name + ", " + count_of(address - a->base, "byte") + " from its start";
+  if (const Allocation* freed = memory.find_freed(address))
+    return freed->name + ", which was freed by " + freed->where;
+  int64_t distance = 0;
+  const Allocation* near = memory.nearest(address, &distance);
+  if (near == nullptr || std::abs(distance) > kNearBytes)
+    return hex(address) + ", which is not in any memory allocated on the device";
+  if (distance == 0) return hex(address) + ", just past the end of " + near->name;
+  const uint64_t away = static_cast<uint64_t>(distance < 0 ? -distance : distance);
+  return hex(address) + ", " + count_of(away, "byte") +
+         (distance < 0 ? " before the start of " : " past the end of ") + near->name;
+}
+
+int check_copy(const CopyPlan& plan, uint32_t kind, const DeviceMemory& memory, Finding* finding) {
+  if (kind >= std::size(kDirections) || (plan.dst.packed && plan.src.packed)) return cuda::kInvalidValue;
+  if (plan.is_empty()) return cuda::kSuccess;
+  const Direction& direction = kDirections[kind];
+  const bool bad_dst = breaks(direction.forbidden_dst, plan.dst);
+  if (bad_dst || breaks(direction.forbidden_src, plan.src)) {
+    tell_direction(direction, bad_dst, finding);
+    return cuda::kInvalidValue;
+  }
+  int error = cuda::kSuccess;
+  if (!plan.src.packed)
+    error = check_rows("cudaMemcpy reads", plan.src.address, plan.src.pitch, plan.width, plan.height, memory,
+                       finding);
+  if (error == cuda::kSuccess && !plan.dst.packed)
+    error = check_rows("cudaMemcpy writes", plan.dst.address, plan.dst.pitch, plan.width, plan.height, memory,
+                       finding);
+  return error;
+}
+
+int check_fill(const FillPlan& plan, const DeviceMemory& memory, Finding* finding) {
+  const uint32_t element = plan.element_bytes;
+  uint64_t width = 0;
+  if ((element != 1 && element != 2 && element != 4) || plan.address % element != 0 ||
+      __builtin_mul_overflow(plan.width, element, &width))
+    return cuda::kInvalidValue;
+  if (plan.is_empty()) return cuda::kSuccess;
+  return check_rows("cudaMemset writes", plan.address, plan.pitch, width, plan.height, memory, finding);
+}
+
+int run_copy(const CopyPlan& plan, uint8_t* packed_dst, const uint8_t* packed_src, DeviceMemory& memory,
+             Finding* finding) {
+  constexpr uint32_t kAnyDirection = 4;
+  if (check_copy(plan, kAnyDirection, memory, finding) != cuda::kSuccess) return cuda::kIllegalAddress;
+  if (plan.is_empty()) return cuda::kSuccess;
+  tell_unwritten(plan, memory, finding);
+  const bool dense =
+      (plan.dst.packed || plan.dst.pitch == plan.width) && (plan.src.packed || plan.src.pitch == plan.width);
+  const uint64_t rows = dense ? 1 : plan.height, width = dense ? plan.bytes() : plan.width;
+  for (uint64_t y = 0; y < rows; ++y)
+    std::memmove(row(plan.dst, packed_dst, width, y), row(plan.src, packed_src, width, y), width);
+  track_copy(plan, memory);
+  return cuda::kSuccess;
+}
+
+int run_fill(const FillPlan& plan, DeviceMemory& memory, Finding* finding) {
+  if (check_fill(plan, memory, finding) != cuda::kSuccess) return cuda::kIllegalAddress;
+  if (plan.is_empty()) return cuda::kSuccess;
+  Allocation& a = *memory.find(plan.address);
+  const uint64_t width = plan.width * plan.element_bytes;
+  for (uint64_t y = 0; y < plan.height; ++y) {
+    uint8_t* start = DeviceMemory::host(plan.address + y * plan.pitch);
+    if (plan.element_bytes == 1) {
+      std::memset(start, static_cast<int>(plan.value & 0xff), width);
+    } else {
+      for (uint64_t at = 0; at < width; at += plan.element_bytes)
+        std::memcpy(start + at, &plan.value, plan.element_bytes);
+    }
+    memory.mark_written(a, plan.address + y * plan.pitch, width);
+  }
+  return cuda::kSuccess;
+}
+
+}  // namespace vgpu

@@ -1,0 +1,383 @@
+#include "exec/access.h"
+
+#include <cstring>
+
+#include "checks/report.h"
+#include "exec/traffic.h"
+
+namespace vgpu {
+
+namespace {
+
+constexpr int kErrorIllegalAddress = 700, kErrorMisaligned = 716;
+constexpr uint64_t kMappedPage = 2ull << 20;  // hardware maps memory in pages of this size
+
+const char* verb(Direction d) {
+  switch (d) {
+    case Direction::kLoad: return "reads";
+    case Direction::kStore: return "writes";
+    case Direction::kAtomic: return "updates";
+    case Direction::kAsync: return "copies asynchronously from";
+  }
+  return "touches";
+}
+
+std::string bytes_text(uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
+
+std::string hex(uint64_t v) {
+  char text[24];
+  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
+  return text;
+}
+
+void report_bad_address(Warp& w, const Op& op, int lane, uint64_t address, uint32_t bytes, Direction direction) {
+  Block& b = *w.block;
+  const DeviceMemory& memory = b.launch->env.memory;
+  int64_t distance = 0;
+  const Allocation* freed = memory.find_freed(address);
+  const Allocation* near = memory.nearest(address, &distance);
+  const bool wild = !freed && (!near || static_cast<uint64_t>(std::abs(distance)) > kMappedPage);
+  if (wild) set_launch_error(*b.launch, kErrorIllegalAddress);
+  const uint32_t variant = freed ? 1 : address < 4096 ? 2 : wild ? 3 : 4;
+  report(w, op, lane, FindingKind::kMemory, kNoOther, variant, [&](Finding& f) {
+    f.address = address;
+    const std::string who = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) + " " +
+                            bytes_text(bytes) + " at ";
+    if (freed) {
+      f.allocation = freed->name;
+      f.message = who + "offset " + std::to_string(address - freed->base) + " of " + freed->name + ", which has been freed" +
+                  (freed->where.empty() ? "" : " (" + freed->where + ")");
+      f.advice = "Free memory only after the last kernel that uses it has finished.";
+    } else if (address < 4096) {
+      f.message = who + hex(address) + ": a null pointer";
+      f.advice = "Check what the host passed: an allocation that failed, or an argument in the wrong place.";
+    } else if (wild && !DeviceMemory::in_device_arena(address)) {
+      f.message = who + hex(address) + ", which is no device memory: it looks like a host address";
+      f.advice = "Kernels reach only memory from cudaMalloc and its kin: copy the data to the device first, and pass "
+                 "the device pointer.";
+    } else if (near) {
+      f.allocation = near->name;
+      const uint64_t d = static_cast<uint64_t>(distance < 0 ? -distance : distance);
+      if (address >= near->base && address < near->end())
+        f.message = who + "offset " + std::to_string(address - near->base) + " of " + near->name + " and runs past its end (" +
+                    bytes_text(near->bytes) + ")";
+      else if (distance < 0)
+        f.message = who + bytes_text(d) + " before the start of " + near->name + " (" + bytes_text(near->bytes) + ")";
+      else
+        f.message = who + bytes_text(d) + " past the end of " + near->name + " (" + bytes_text(near->bytes) + ")";
+      f.advice = "Guard the access with the number of elements, and check how the index is computed.";
+    } else {
+      f.message = who + hex(address) + ", where nothing was ever allocated";
+      f.advice = "Check the pointer and the offset arithmetic (an int overflow?).";
+    }
+  });
+}
+
+void report_misaligned(Warp& w, const Op& op, int lane, uint64_t address, uint32_t bytes, Direction direction,
+                       const std::string& name) {
+  Block& b = *w.block;
+  set_launch_error(*b.launch, kErrorMisaligned);
+  report(w, op, lane, FindingKind::kMemory, kNoOther, 5, [&](Finding& f) {
+    f.address = address;
+    f.allocation = name;
+    f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) + " " + bytes_text(bytes) +
+                " at " + hex(address) + (name.empty() ? "" : " in " + name) + ", which is not a multiple of " +
+                std::to_string(bytes);
+    f.advice = "A vector access needs an address that is a multiple of its size: check the offset, or fall back to "
+               "narrower accesses.";
+  });
+}
+
+void report_unwritten(Warp& w, const Op& op, int lane, uint64_t address, const Allocation& a) {
+  report(w, op, lane, FindingKind::kInit, kNoOther, 1, [&](Finding& f) {
+    f.address = address;
+    f.allocation = a.name;
+    f.message = "thread " + thread_text(*w.block->launch, w.block->thread_of(w, lane)) + " reads offset " +
+                std::to_string(address - a.base) + " of " + a.name + ", which nothing has written";
+    f.advice = "Fresh device memory has arbitrary contents: copy data in, cudaMemset it, or write it before reading.";
+  });
+}
+
+bool written(const Allocation& a, uint64_t address, uint64_t bytes) {
+  if (a.all_written) return true;
+  uint64_t at = address - a.base;
+  const uint64_t end = at + bytes;
+  while (at < end) {
+    const uint32_t bit = at & 63;
+    const uint64_t here = std::min<uint64_t>(64 - bit, end - at);
+    const uint64_t mask = (here == 64 ? ~0ull : (1ull << here) - 1) << bit;
+    if ((a.written[at / 64] & mask) != mask) return false;
+    at += here;
+  }
+  return true;
+}
+
+void check_global_race(Warp& w, const Op& op, int lane, uint64_t address, uint32_t bytes, Direction direction) {
+  Block& b = *w.block;
+  const bool writes = direction == Direction::kStore || direction == Direction::kAtomic;
+  const bool atomic = direction == Direction::kAtomic || (op.flags & (kPolls | kReleases));
+  const uint32_t me = static_cast<uint32_t>(b.linear + 1);
+  for (uint64_t at = address & ~3ull; at < address + bytes; at += 4) {
+    GlobalRaceMap::Touch& t = b.launch->global_race->at(at);
+    const bool against_write = t.writer != 0 && t.writer != me && !(atomic && t.writer_atomic);
+    const bool against_read = writes && !atomic && t.reader != 0 && (t.reader != me || t.two_readers);
+    if (against_write || against_read)
+      report(w, op, lane, FindingKind::kRace, against_write ? t.writer_op : t.reader_op, 7, [&](Finding& f) {
+        const Allocation* a = b.launch->env.memory.find(address);
+        f.address = address;
+        f.allocation = a ? a->name : "";
+        f.message = std::string("two blocks touch offset ") + std::to_string(address - (a ? a->base : 0)) + " of " + f.allocation +
+                    " in one launch: this one " + verb(direction) + ", block " +
+                    std::to_string((against_write ? t.writer : t.reader) - 1) + (against_write ? " writes" : " reads") + " (" +
+                    place_text(*b.launch, against_write ? t.writer_op : t.reader_op) + ")";
+        f.advice = "Blocks run in no given order: use an atomic, or give each block its own part.";
+      });
+    if (writes) {
+      t.writer = me;
+      t.writer_op = op.index;
+      t.writer_atomic = atomic;
+    } else {
+      t.two_readers |= t.reader != 0 && t.reader != me;
+      t.reader = me;
+      t.reader_op = op.index;
+    }
+  }
+}
+
+}  // namespace
+
+Mask check_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask, const Shape& shape,
+                  Direction direction) {
+  Block& b = *w.block;
+  const Options& o = *b.options;
+  Worker& worker = *b.worker;
+  Allocation*& recent = worker.recent[op.index & 63];
+  const bool reads = direction != Direction::kStore;
+  if (shape.contiguous || shape.uniform) {
+    const uint64_t low = address[shape.first];
+    const uint64_t high = low + (shape.uniform ? bytes : static_cast<uint64_t>(shape.count) * bytes);
+    if (!recent || low < recent->base || high > recent->end()) recent = b.launch->env.memory.find(low);
+    if (recent && low >= recent->base && high <= recent->end() && low % bytes == 0 &&
+        (!reads || !o.check_init || written(*recent, low, high - low)) && !b.launch->global_race)
+      return mask;
+  }
+  Mask good = 0;
+  for (Mask m = mask; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    const uint64_t a = address[lane];
+    if (!recent || a < recent->base || a + bytes > recent->end()) {
+      Allocation* found = b.launch->env.memory.find(a);
+      if (!found || a + bytes > found->end()) {
+        if (o.check_memory) report_bad_address(w, op, lane, a, bytes, direction);
+        // Even unchecked, the engine itself must not fault.
+        continue;
+      }
+      recent = found;
+    }
+    if (a % bytes != 0) {
+      report_misaligned(w, op, lane, a, bytes, direction, recent->name);
+      continue;
+    }
+    if (reads && o.check_init && !written(*recent, a, bytes)) report_unwritten(w, op, lane, a, *recent);
+    if (b.launch->global_race) check_global_race(w, op, lane, a, bytes, direction);
+    good |= 1u << lane;
+  }
+  return good;
+}
+
+void count_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask, const Shape& shape,
+                  Direction direction) {
+  Block& b = *w.block;
+  if (!b.options->counters || mask == 0) return;
+  OpCounts& c = b.worker->ops[op.index];
+  SectorMap* loads = direction == Direction::kStore ? nullptr : b.launch->load_sectors;
+  SectorMap* stores = direction == Direction::kStore || direction == Direction::kAtomic ? b.launch->store_sectors : nullptr;
+  ++c.global_requests;
+  c.global_bytes += static_cast<uint64_t>(std::popcount(mask)) * bytes;
+  auto mark = [&](uint64_t at, uint32_t n) {
+    if (!DeviceMemory::in_device_arena(at)) return;
+    if (loads) loads->mark(at, n);
+    if (stores) stores->mark(at, n);
+  };
+  if (shape.contiguous || shape.uniform) {
+    const uint64_t low = address[shape.first];
+    const uint64_t high = low + (shape.uniform ? bytes : static_cast<uint64_t>(shape.count) * bytes) - 1;
+    const uint32_t n = static_cast<uint32_t>((high >> 5) - (low >> 5) + 1);
+    c.global_sectors += n;
+    mark(low, n);
+    return;
+  }
+  uint64_t sectors[kLanes];
+  const int n = distinct_sectors(address, mask, sectors);
+  c.global_sectors += static_cast<uint64_t>(n);
+  for (int i = 0; i < n; ++i) mark(sectors[i] << 5, 1);
+}
+
+void mark_global_written(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
+                         const Shape& shape) {
+  Allocation* recent = w.block->worker->recent[op.index & 63];
+  auto mark = [](Allocation& a, uint64_t from, uint64_t n) {
+    uint64_t at = from - a.base;
+    const uint64_t end = at + n;
+    while (at < end) {
+      const uint32_t bit = at & 63;
+      const uint64_t here = std::min<uint64_t>(64 - bit, end - at);
+      const uint64_t bits = (here == 64 ? ~0ull : (1ull << here) - 1) << bit;
+      // Other CPU threads mark their own bytes of the same word.
+      uint64_t* word = &a.written[at / 64];
+      if ((__atomic_load_n(word, __ATOMIC_RELAXED) & bits) != bits) __atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
+      at += here;
+    }
+  };
+  if (mask == 0) return;
+  if (recent && recent->all_written && address[shape.first] >= recent->base && address[shape.first] < recent->end() &&
+      (shape.contiguous || shape.uniform))
+    return;
+  if ((shape.contiguous || shape.uniform) && std::popcount(mask) == shape.count && recent &&
+      address[shape.first] >= recent->base && address[shape.first] < recent->end()) {
+    mark(*recent, address[shape.first], shape.uniform ? bytes : static_cast<uint64_t>(shape.count) * bytes);
+    return;
+  }
+  for (Mask m = mask; m != 0; m &= m - 1) {
+    const uint64_t a = address[first_lane(m)];
+    if (!recent || a < recent->base || a >= recent->end()) recent = w.block->launch->env.memory.find(a);
+    if (recent && !recent->all_written) mark(*recent, a, bytes);
+  }
+}
+
+Mask check_shared_bounds(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
+                         const Shape& shape, Direction direction) {
+  Block& b = *w.block;
+  const std::vector<SharedRegion>& regions = b.launch->shared_regions;
+  if (shape.contiguous || shape.uniform) {
+    const uint32_t low = address[shape.first];
+    const uint32_t high = low + (shape.uniform ? bytes : static_cast<uint32_t>(shape.count) * bytes);
+    if (low % bytes == 0 && high >= low)
+      for (const SharedRegion& r : regions)
+        if (low >= r.begin && high <= r.end) return mask;
+  }
+  Mask good = 0;
+  for (Mask m = mask; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    const uint64_t a = address[lane];
+    bool inside = false;
+    for (const SharedRegion& r : regions) inside |= a >= r.begin && a + bytes <= r.end;
+    if (inside && a % bytes == 0) {
+      good |= 1u << lane;
+      continue;
+    }
+    if (inside) {
+      report_misaligned(w, op, lane, a, bytes, direction, "shared memory");
+      continue;
+    }
+    const uint64_t window = kSharedBegin + b.launch->request.kernel->static_shared + b.launch->request.dynamic_shared;
+    if (a > window + (64u << 10)) set_launch_error(*b.launch, kErrorIllegalAddress);
+    if (!b.options->check_memory) continue;
+    report(w, op, lane, FindingKind::kMemory, kNoOther, 6, [&](Finding& f) {
+      f.address = a;
+      const SharedRegion* near = nullptr;
+      uint64_t best = ~0ull;
+      for (const SharedRegion& r : regions) {
+        const uint64_t d = a < r.begin ? r.begin - a : a + bytes - r.end;
+        if (d < best) best = d, near = &r;
+      }
+      f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) + " " + bytes_text(bytes) + " ";
+      if (!near) {
+        f.message += "of shared memory, but the launch has none";
+        f.advice = "Give the launch its dynamic shared memory: the third argument of <<<grid, block, bytes>>>.";
+        return;
+      }
+      f.allocation = near->name;
+      f.message += a < near->begin ? bytes_text(near->begin - a) + " before the start of " + near->name
+                   : a >= near->end ? bytes_text(a - near->end) + " past the end of " + near->name
+                                    : "across the end of " + near->name;
+      f.message += " (shared, " + bytes_text(near->end - near->begin) + ")";
+      f.advice = "Check the index against the array's size, and the dynamic shared memory against what the kernel uses.";
+    });
+  }
+  return good;
+}
+
+void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask) {
+  if (!w.block->options->counters || mask == 0) return;
+  OpCounts& c = w.block->worker->ops[op.index];
+  const Wavefronts n = shared_wavefronts(address, bytes, mask);
+  ++c.shared_requests;
+  c.shared_wavefronts += static_cast<uint64_t>(n.total);
+  c.shared_conflicts += static_cast<uint64_t>(n.total - n.ideal);
+}
+
+Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, Direction direction) {
+  Block& b = *w.block;
+  const uint32_t limit = b.local_size[w.id];
+  std::vector<uint32_t>& seen = b.local_written[w.id];
+  Mask good = 0;
+  for (Mask m = mask; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    const uint64_t a = address[lane];
+    if (a % bytes != 0) {
+      report_misaligned(w, op, lane, a, bytes, direction, "local memory");
+      continue;
+    }
+    if (a < kLocalBegin || a + bytes > limit) {
+      if (!b.options->check_memory) continue;
+      report(w, op, lane, FindingKind::kMemory, kNoOther, 8, [&](Finding& f) {
+        f.address = a;
+        f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) + " " + bytes_text(bytes) +
+                    (a < kLocalBegin ? " before the start of" : " past the end of") + " its local memory (" +
+                    bytes_text(limit - kLocalBegin) + " of local arrays)";
+        f.advice = "A local array was indexed outside its bounds: check the index.";
+      });
+      continue;
+    }
+    if (direction == Direction::kLoad && b.options->check_init) {
+      bool fresh = false;
+      for (uint32_t i = 0; i < bytes; ++i) fresh |= !(seen[a + i] >> lane & 1);
+      if (fresh)
+        report(w, op, lane, FindingKind::kInit, kNoOther, 2, [&](Finding& f) {
+          f.address = a;
+          f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " reads an element of a local array that it "
+                      "has not written";
+          f.advice = "Initialise the array before it is read.";
+        });
+    } else if (direction != Direction::kLoad) {
+      for (uint32_t i = 0; i < bytes; ++i) seen[a + i] |= 1u << lane;
+    }
+    good |= 1u << lane;
+  }
+  if (b.options->counters && good) {
+    OpCounts& c = b.worker->ops[op.index];
+    uint64_t at[kLanes], sectors[kLanes];
+    ++c.local_requests;
+    for (uint32_t word = 0; word < std::max(1u, bytes / 4); ++word) {
+      for (int i = 0; i < kLanes; ++i) at[i] = (static_cast<uint64_t>(address[i]) / 4 + word) * (4 * kLanes) + static_cast<uint64_t>(i) * 4;
+      c.local_sectors += static_cast<uint64_t>(distinct_sectors(at, good, sectors));
+    }
+  }
+  return good;
+}
+
+void read_local(Warp& w, int lane, uint32_t address, uint32_t bytes, uint8_t* to) {
+  for (uint32_t i = 0; i < bytes;) {
+    const uint32_t n = std::min(bytes - i, 4 - (address + i) % 4);
+    std::memcpy(to + i, local_word(w, lane, address + i), n);
+    i += n;
+  }
+}
+
+void write_local(Warp& w, int lane, uint32_t address, uint32_t bytes, const uint8_t* from) {
+  for (uint32_t i = 0; i < bytes;) {
+    const uint32_t n = std::min(bytes - i, 4 - (address + i) % 4);
+    std::memcpy(local_word(w, lane, address + i), from + i, n);
+    i += n;
+  }
+}
+
+std::string read_device_string(const Block& b, uint64_t address, size_t most) {
+  const Allocation* a = b.launch->env.memory.find(address);
+  if (!a) return "";
+  const char* text = reinterpret_cast<const char*>(DeviceMemory::host(address));
+  return std::string(text, strnlen(text, std::min<uint64_t>(most, a->end() - address)));
+}
+
+}  // namespace vgpu

@@ -1,0 +1,90 @@
+// Helpers of the memory operations: addresses of lanes, checks against allocations and regions, counting.
+#pragma once
+
+#include "exec/block.h"
+#include "exec/lanes.h"
+
+namespace vgpu {
+
+// Lane addresses of a memory op: base register plus constant offset.
+inline void lane_addresses(Warp& w, const Op& op, uint64_t* out) {
+  if (op.flags & kAddress64) {
+    const uint64_t* base = lanes_in<uint64_t>(w, op.src[0]);
+    for (int i = 0; i < kLanes; ++i) out[i] = base[i] + op.imm;
+  } else {
+    const uint32_t* base = lanes_in<uint32_t>(w, op.src[0]);
+    for (int i = 0; i < kLanes; ++i) out[i] = static_cast<uint32_t>(base[i] + static_cast<uint32_t>(op.imm));
+  }
+}
+
+inline void lane_addresses32(Warp& w, const Op& op, uint32_t* out) {
+  if (op.flags & kAddress64) {
+    const uint64_t* base = lanes_in<uint64_t>(w, op.src[0]);
+    for (int i = 0; i < kLanes; ++i) out[i] = static_cast<uint32_t>(base[i] + op.imm);
+  } else {
+    const uint32_t* base = lanes_in<uint32_t>(w, op.src[0]);
+    for (int i = 0; i < kLanes; ++i) out[i] = base[i] + static_cast<uint32_t>(op.imm);
+  }
+}
+
+enum class Direction : uint8_t { kLoad, kStore, kAtomic, kAsync };
+
+// How the lanes' addresses lie: the fast paths.
+struct Shape {
+  bool dense = false;    // active lanes are neighbours
+  bool contiguous = false;  // … and so are their addresses
+  bool uniform = false;
+  int first = 0, count = 0;
+};
+
+template <class A>
+inline Shape shape_of(const A* address, Mask mask, uint32_t bytes) {
+  Shape s;
+  s.first = std::countr_zero(mask);
+  s.count = std::popcount(mask);
+  const Mask run = mask >> s.first;
+  s.dense = (run & (run + 1)) == 0;
+  const A base = address[s.first];
+  A off = 0, same = 0;
+  if (mask == kAllLanes) {
+    for (int i = 0; i < kLanes; ++i) {
+      off |= address[i] ^ (base + static_cast<A>(i) * bytes);
+      same |= address[i] ^ base;
+    }
+  } else {
+    for (int i = 0; i < kLanes; ++i) {
+      const A on = (mask >> i & 1) ? ~A{0} : A{0};
+      off |= (address[i] ^ (base + static_cast<A>(i - s.first) * bytes)) & on;
+      same |= (address[i] ^ base) & on;
+    }
+  }
+  s.contiguous = s.dense && off == 0;
+  s.uniform = same == 0;
+  return s;
+}
+
+// Device memory: which lanes may go on. Reports what is wrong with the others.
+Mask check_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask, const Shape& shape,
+                  Direction direction);
+void count_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask, const Shape& shape,
+                  Direction direction);
+void mark_global_written(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
+                         const Shape& shape);
+
+// Shared memory: bounds and alignment.
+Mask check_shared_bounds(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
+                         const Shape& shape, Direction direction);
+void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask);
+
+// Local memory: bounds, initialisation; the host address of a lane's word.
+Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, Direction direction);
+inline uint8_t* local_word(Warp& w, int lane, uint32_t address) {
+  return w.block->local[w.id] + (address / 4) * (4 * kLanes) + static_cast<uint32_t>(lane) * 4 + address % 4;
+}
+void read_local(Warp& w, int lane, uint32_t address, uint32_t bytes, uint8_t* to);
+void write_local(Warp& w, int lane, uint32_t address, uint32_t bytes, const uint8_t* from);
+
+// Reads device memory for the engine itself (printf formats, assert texts): "" when it may not be read.
+std::string read_device_string(const Block& b, uint64_t address, size_t most);
+
+}  // namespace vgpu

@@ -1,0 +1,29 @@
+// cp.async in flight. A copy's bytes move when its thread waits for them, and not before: until then the
+// destination is marked, so that whoever touches it too early is told.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "exec/op.h"
+
+namespace vgpu {
+
+struct PendingCopy {
+  Mask lanes = 0;                      // still in flight
+  uint32_t op = 0;                     // index of the cp.async
+  uint32_t tick = 0;                   // when it was issued
+  uint8_t bytes = 0;
+  std::array<uint32_t, kLanes> group;  // of each lane: how many groups it had committed before
+  std::array<uint32_t, kLanes> dst;    // shared address
+  std::array<uint64_t, kLanes> src;
+  std::array<uint8_t, kLanes> take;    // bytes read from src; the rest is zero
+};
+
+struct AsyncCopies {
+  std::vector<PendingCopy> pending;  // oldest first
+  std::array<uint32_t, kLanes> committed{};
+};
+
+}  // namespace vgpu

@@ -1,0 +1,126 @@
+// cp.async: issue, commit, wait.
+#include <cstring>
+
+#include "checks/report.h"
+#include "checks/shared_check.h"
+#include "exec/access.h"
+#include "exec/memory_ops.h"
+
+namespace vgpu {
+
+namespace {
+
+void complete(Warp& w, PendingCopy& p, Mask done) {
+  Block& b = *w.block;
+  for (Mask m = done & p.lanes; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    uint8_t* to = b.shared.data() + p.dst[static_cast<size_t>(lane)];
+    const uint8_t take = p.take[static_cast<size_t>(lane)];
+    if (take) std::memcpy(to, DeviceMemory::host(p.src[static_cast<size_t>(lane)]), take);
+    if (take < p.bytes) std::memset(to + take, 0, static_cast<size_t>(p.bytes - take));
+    for (uint32_t word = p.dst[static_cast<size_t>(lane)] / 4; word < (p.dst[static_cast<size_t>(lane)] + p.bytes) / 4; ++word) {
+      b.pending_async -= b.shadow.in_flight[word] != 0;
+      b.shadow.in_flight[word] = 0;
+    }
+    stamp_async_write(w, p.op, lane, p.dst[static_cast<size_t>(lane)], p.bytes);
+  }
+  p.lanes &= ~done;
+}
+
+// Completes, for each active lane, its copies of all but the newest `keep` groups; with `all` also those
+// that were never committed.
+void wait_for(Warp& w, uint32_t keep, bool all) {
+  AsyncCopies& a = *w.async;
+  for (PendingCopy& p : a.pending) {
+    Mask done = 0;
+    for (Mask m = w.exec & p.lanes; m != 0; m &= m - 1) {
+      const size_t lane = static_cast<size_t>(first_lane(m));
+      if (all || p.group[lane] + keep < a.committed[lane]) done |= 1u << lane;
+    }
+    if (done) complete(w, p, done);
+  }
+  std::erase_if(a.pending, [](const PendingCopy& p) { return p.lanes == 0; });
+}
+
+}  // namespace
+
+void async_copy(Warp& w, const Op& op) {
+  Block& b = *w.block;
+  const uint32_t bytes = op.bytes;
+  uint32_t dst[kLanes];
+  uint64_t src[kLanes];
+  uint8_t take[kLanes];
+  const uint32_t dst_offset = static_cast<uint32_t>(op.imm);
+  const int64_t src_offset = static_cast<int32_t>(op.imm >> 32);
+  if (op.flags & kAddress64)
+    for (int i = 0; i < kLanes; ++i) dst[i] = static_cast<uint32_t>(lanes_in<uint64_t>(w, op.src[0])[i]) + dst_offset;
+  else
+    for (int i = 0; i < kLanes; ++i) dst[i] = lanes_in<uint32_t>(w, op.src[0])[i] + dst_offset;
+  for (int i = 0; i < kLanes; ++i) src[i] = lanes_in<uint64_t>(w, op.src[1])[i] + static_cast<uint64_t>(src_offset);
+  for (int i = 0; i < kLanes; ++i) {
+    uint32_t n = bytes;
+    if (op.vec == 1) n = std::min(bytes, lanes_in<uint32_t>(w, op.src[2])[i]);
+    if (op.vec == 2) n = predicate(w, op.src[2]) >> i & 1 ? 0 : bytes;
+    take[i] = static_cast<uint8_t>(n);
+  }
+  Mask reads = 0;
+  for (int i = 0; i < kLanes; ++i) reads |= static_cast<Mask>(take[i] != 0) << i;
+  reads &= w.exec;
+  const Shape dst_shape = shape_of(dst, w.exec, bytes);
+  Mask good = check_shared_bounds(w, op, dst, bytes, w.exec, dst_shape, Direction::kStore);
+  if (reads) {
+    const Shape src_shape = shape_of(src, reads, bytes);
+    Mask readable = 0;
+    bool partial = false;
+    for (Mask m = reads; m != 0; m &= m - 1) partial |= take[first_lane(m)] != bytes;
+    if (!partial) {
+      readable = check_global(w, op, src, bytes, reads, src_shape, Direction::kAsync);
+    } else {
+      // A partial copy reads fewer bytes than it is aligned to: look at each lane's own piece.
+      for (Mask m = reads; m != 0; m &= m - 1) {
+        const int lane = first_lane(m);
+        const Mask bit = 1u << lane;
+        Mask ok = bit;
+        for (uint32_t i = 0; i < take[lane] && ok; ++i) {
+          uint64_t at[kLanes] = {};
+          at[lane] = src[lane] + i;
+          ok = check_global(w, op, at, 1, bit, Shape{}, Direction::kAsync);
+        }
+        if (ok && src[lane] % bytes != 0) ok = check_global(w, op, src, bytes, bit, Shape{}, Direction::kAsync);
+        readable |= ok;
+      }
+    }
+    count_global(w, op, src, bytes, readable, shape_of(src, reads, bytes), Direction::kAsync);
+    good &= readable | ~reads;
+  }
+  if (good == 0) return;
+  check_shared(w, op, dst, bytes, good, SharedUse::kAsyncIssue, false);
+  AsyncCopies& a = *w.async;
+  PendingCopy p;
+  p.lanes = good;
+  p.op = op.index;
+  p.tick = b.tick;
+  p.bytes = static_cast<uint8_t>(bytes);
+  p.group = a.committed;
+  std::copy(dst, dst + kLanes, p.dst.begin());
+  std::copy(src, src + kLanes, p.src.begin());
+  std::copy(take, take + kLanes, p.take.begin());
+  for (Mask m = good; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    const uint32_t who = make_who(b.thread_of(w, lane), op.index, true);  // never zero
+    for (uint32_t word = dst[lane] / 4; word < (dst[lane] + bytes) / 4; ++word) {
+      b.pending_async += b.shadow.in_flight[word] == 0;
+      b.shadow.in_flight[word] = who;
+    }
+  }
+  a.pending.push_back(p);
+}
+
+void async_commit(Warp& w, const Op&) {
+  for (Mask m = w.exec; m != 0; m &= m - 1) ++w.async->committed[static_cast<size_t>(first_lane(m))];
+}
+
+void async_wait_group(Warp& w, const Op& op) { wait_for(w, static_cast<uint32_t>(op.imm), false); }
+void async_wait_all(Warp& w, const Op&) { wait_for(w, 0, true); }
+
+}  // namespace vgpu

@@ -1,0 +1,138 @@
+// Barriers of a block. Threads are counted one by one, as hardware has done since sm_70: a barrier that
+// part of a warp reaches waits for the rest.
+#include "checks/report.h"
+#include "checks/shared_check.h"
+#include "exec/lanes.h"
+#include "exec/scheduler.h"
+#include "exec/warp_sync.h"
+
+namespace vgpu {
+
+namespace {
+
+std::string source_line(const Launch& launch, const Op& op) { return place_text(launch, op.index); }
+
+void report_exited(Block& b, const Barrier& bar) {
+  Warp& w = b.warps[static_cast<size_t>(std::countr_zero(bar.arrived_warps))];
+  int lane = 0;
+  for (const Split& s : w.splits)
+    if (s.state == SplitState::kAtBarrier && s.waiting) lane = first_lane(s.mask);
+  report(w, *bar.first, lane, FindingKind::kSync, kNoOther, 2, [&](Finding& f) {
+    f.message = "a barrier of the whole block, which " + std::to_string(b.exited_threads) + " of " +
+                std::to_string(b.launch->threads) + " threads never reach: they have exited";
+    f.advice = "Let every thread reach __syncthreads(): guard the work with the condition, not the way to the barrier.";
+  });
+}
+
+// All threads of a block must come to the same barrier in the source.
+void check_same_place(Block& b, int id) {
+  const Op* first = nullptr;
+  for (Warp& w : b.warps)
+    for (const Split& s : w.splits) {
+      if (s.state != SplitState::kAtBarrier || s.key != static_cast<uint32_t>(id)) continue;
+      if (first == nullptr) first = s.waiting;
+      if (s.waiting == first || source_line(*b.launch, *s.waiting) == source_line(*b.launch, *first)) continue;
+      report(w, *s.waiting, first_lane(s.mask), FindingKind::kSync, first->index, 3, [&](Finding& f) {
+        f.message = "thread " + thread_text(*b.launch, b.thread_of(w, first_lane(s.mask))) + " waits at this barrier while others "
+                    "of its block wait at another one (" + source_line(*b.launch, *first) + ")";
+        f.advice = "__syncthreads() may stand in a branch only when all threads of the block take it: move it out of the branch.";
+      });
+      return;
+    }
+}
+
+void complete(Block& b, int id) {
+  Barrier bar = b.barriers[id];
+  const bool everyone = bar.expected == 0;
+  if (b.options->check_sync && everyone) {
+    if (b.exited_threads > 0) report_exited(b, bar);
+    check_same_place(b, id);
+  }
+  b.barriers[id] = Barrier{};
+  if (b.options->check_race) meet_in_block(b, bar.arrived_warps, everyone);
+  else ++b.tick, b.full_tick = everyone ? b.tick : b.full_tick;
+  for (Warp& w : b.warps) {
+    bool woke = false;
+    for (size_t i = 0; i < w.splits.size(); ++i) {
+      Split& s = w.splits[i];
+      if (s.state != SplitState::kAtBarrier || s.key != static_cast<uint32_t>(id)) continue;
+      const Op& op = *s.waiting;
+      w.regs = s.frame->regs;
+      w.exec = s.mask;
+      switch (static_cast<BarrierOp>(op.imm)) {
+        case BarrierOp::kCount:
+          write_lanes<false, uint32_t>(w, op.dst, [&](int) { return bar.reduction_count; });
+          break;
+        case BarrierOp::kAnd: write_predicate(w, op.dst, bar.reduction_and ? kAllLanes : 0); break;
+        case BarrierOp::kOr: write_predicate(w, op.dst, bar.reduction_or ? kAllLanes : 0); break;
+        default: break;
+      }
+      s.waiting = nullptr;
+      set_state(w, static_cast<int>(i), SplitState::kReady);
+      woke = true;
+    }
+    if (!woke) continue;
+    if (w.ready > 1) merge_splits(w);
+    for (size_t i = 0; i < w.splits.size(); ++i)
+      if (w.splits[i].state == SplitState::kReady) enter_block(w, static_cast<int>(i), w.splits[i].block);
+  }
+}
+
+bool is_complete(const Block& b, const Barrier& bar) {
+  if (bar.arrived == 0) return false;
+  if (bar.expected != 0) return bar.arrived >= bar.expected;
+  return bar.arrived + b.exited_threads >= b.launch->threads;
+}
+
+}  // namespace
+
+void check_barriers(Block& b) {
+  for (int id = 0; id < kBarriers; ++id)
+    if (is_complete(b, b.barriers[id])) complete(b, id);
+}
+
+void arrive_at_barrier(Warp& w, int split, const Op& op) {
+  Block& b = *w.block;
+  Split& s = w.splits[static_cast<size_t>(split)];
+  const int lane = first_lane(s.mask);
+  const uint32_t id = lanes_in<uint32_t>(w, op.src[0])[lane];
+  const uint32_t count = op.vec ? lanes_in<uint32_t>(w, op.src[1])[lane] : 0;
+  Launch& launch = *b.launch;
+  if (id >= kBarriers || (op.vec && (count == 0 || count % kLanes != 0 || count > 1024 + kLanes))) {
+    set_launch_error(launch, 719);
+    launch.stop = true;
+    report(w, op, lane, FindingKind::kSync, kNoOther, 4, [&](Finding& f) {
+      f.message = "barrier " + std::to_string(id) + " with " + std::to_string(count) + " threads: a block has barriers 0 to 15, "
+                  "and a thread count is a multiple of 32";
+      f.advice = "Check both operands of the barrier.";
+    });
+    return;
+  }
+  Barrier& bar = b.barriers[id];
+  if (bar.arrived == 0) {
+    bar.expected = count;
+    bar.first = &op;
+  }
+  const BarrierOp what = static_cast<BarrierOp>(op.imm);
+  // A counted barrier takes a whole warp as 32 threads, whatever it has lost.
+  bar.arrived += op.vec && s.mask == w.live() ? kLanes : static_cast<uint32_t>(std::popcount(s.mask));
+  bar.arrived_warps |= 1u << w.id;
+  if (what == BarrierOp::kCount || what == BarrierOp::kAnd || what == BarrierOp::kOr) {
+    const Mask yes = predicate(w, op.src[2]) & s.mask;
+    bar.reduction_count += static_cast<uint32_t>(std::popcount(yes));
+    bar.reduction_or |= yes != 0;
+    if (yes != s.mask) bar.reduction_and = 0;
+  }
+  if (what == BarrierOp::kArrive) {
+    enter_block(w, split, s.block + 1);
+  } else {
+    s.waiting = &op;
+    s.key = id;
+    s.block += 1;
+    bar.waiting_warps |= 1u << w.id;
+    set_state(w, split, SplitState::kAtBarrier);
+  }
+  if (is_complete(b, bar)) complete(b, static_cast<int>(id));
+}
+
+}  // namespace vgpu

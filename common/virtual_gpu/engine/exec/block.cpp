@@ -1,0 +1,115 @@
+#include "exec/block.h"
+
+#include <algorithm>
+#include <cstdlib>
+#include <cstring>
+
+#include "exec/scheduler.h"
+
+namespace vgpu {
+
+Block::Block(Worker& owner) : worker(&owner), launch(&owner.launch), options(&owner.launch.env.options) {
+  const uint32_t n = launch->warps;
+  warps.resize(n);
+  local.resize(n, nullptr);
+  local_size.resize(n, 0);
+  local_written.resize(n);
+  shared.resize(launch->shared_bytes);
+  shadow.resize(launch->shared_bytes);
+  for (uint32_t i = 0; i < n; ++i) {
+    warps[i].id = i;
+    warps[i].block = this;
+    warps[i].async = new AsyncCopies;
+  }
+}
+
+Block::~Block() {
+  for (Warp& w : warps) {
+    for (Frame* f : w.frames) {
+      std::free(f->regs);
+      delete f;
+    }
+    delete w.async;
+  }
+  for (uint8_t* p : local) std::free(p);
+}
+
+void Block::start(uint64_t number) {
+  linear = number;
+  const Dim3& g = launch->request.grid;
+  index = {static_cast<uint32_t>(number % g.x), static_cast<uint32_t>(number / g.x % g.y),
+           static_cast<uint32_t>(number / (static_cast<uint64_t>(g.x) * g.y))};
+  ++tick;
+  start_tick = full_tick = tick;
+  std::memset(known, 0, sizeof known);
+  released.clear();
+  for (Barrier& b : barriers) b = Barrier{};
+  exited_threads = 0;
+  instructions = 0;
+  printf_text.clear();
+  // What a fresh block finds in shared memory is arbitrary, but the same on every run.
+  std::fill(shared.begin(), shared.end(), uint8_t{0xcd});
+  if (pending_async != 0) std::fill(shadow.in_flight.begin(), shadow.in_flight.end(), 0u);
+  pending_async = 0;
+  for (Warp& w : warps) {
+    const uint32_t first = w.id * kLanes;
+    const uint32_t n = std::min<uint32_t>(kLanes, launch->threads - first);
+    w.exists = n == kLanes ? kAllLanes : (1u << n) - 1;
+    w.exited = 0;
+    w.sync_tick = start_tick;
+    w.lanes_met_apart = false;
+    w.instructions = w.clock_reads = 0;
+    w.polls = 0;
+    w.impatience = 0;
+    w.splits.clear();
+    w.joins.clear();
+    w.ready = 0;
+    w.current = -1;
+    w.async->pending.clear();
+    w.async->committed.fill(0);
+    for (Frame* f : w.frames) f->lanes = 0;
+    add_split(w, w.exists, 0, enter_frame(w, *launch->entry, nullptr, nullptr, w.exists), -1);
+  }
+}
+
+Block::Outcome Block::run(bool may_yield) {
+  while (true) {
+    bool ran = false, waits = false, alive = false;
+    for (Warp& w : warps) {
+      if (w.live() == 0) continue;
+      alive = true;
+      if (w.ready == 0) {
+        // Lanes that wait for others which skipped the call: no other warp can help them.
+        bool stuck = false;
+        for (const Split& s : w.splits)
+          stuck |= s.state == SplitState::kAtWarpSync && (s.key & w.live() & ~s.mask & ~waiting_at_joins(w)) == 0;
+        if (!stuck || !settle_warp_sync(w, true)) continue;
+      }
+      ran = true;
+      switch (run_warp(w)) {
+        case Ran::kStopped: return Outcome::kStopped;
+        case Ran::kYielded: waits = true; break;
+        default: break;
+      }
+    }
+    if (!alive) return Outcome::kDone;
+    if (launch->out_of_time && launch->out_of_time()) {
+      if (!launch->stop) report_hang(*this, "the time a launch may take");
+      return Outcome::kStopped;
+    }
+    if (ran) {
+      if (waits && may_yield) return Outcome::kYielded;
+      continue;
+    }
+    // Nobody can run: let lanes at joins go first, then do without absent lanes, then give up.
+    bool moved = false;
+    for (Warp& w : warps) moved |= release_joins(w);
+    for (Warp& w : warps)
+      if (!moved) moved = settle_warp_sync(w, true);
+    if (moved) continue;
+    report_deadlock(*this);
+    return Outcome::kStopped;
+  }
+}
+
+}  // namespace vgpu

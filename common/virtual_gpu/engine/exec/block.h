@@ -1,0 +1,131 @@
+// A thread block in execution, and what it shares with the rest of its launch.
+#pragma once
+
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "checks/global_race.h"
+#include "checks/shared_shadow.h"
+#include "exec/async_copy.h"
+#include "exec/code.h"
+#include "exec/launch.h"
+#include "exec/module.h"
+#include "exec/sectors.h"
+#include "exec/warp.h"
+
+namespace vgpu {
+
+// Memory figures of one op, kept per CPU thread and summed at the end of the launch.
+struct OpCounts {
+  uint64_t global_requests = 0, global_sectors = 0, global_bytes = 0;
+  uint64_t shared_requests = 0, shared_wavefronts = 0, shared_conflicts = 0;
+  uint64_t local_requests = 0, local_sectors = 0;
+  uint64_t divergent = 0;
+};
+
+struct BlockCounts {
+  uint64_t warps = 0, lanes = 0;
+};
+
+struct LocalFinding {
+  uint64_t order = ~0ull, count = 0;
+  Finding finding;
+};
+
+struct PrintfText {
+  uint64_t block;
+  std::string text;
+};
+
+// Everything about a launch that its CPU threads read, and the few things they agree on.
+struct Launch {
+  Launch(const LaunchRequest& r, LaunchEnvironment& e, ModuleImage& m, KernelCode& k)
+      : request(r), env(e), module(m), kernel(k) {}
+
+  const LaunchRequest& request;
+  LaunchEnvironment& env;
+  ModuleImage& module;
+  KernelCode& kernel;
+  const Code* entry = nullptr;
+  std::vector<SharedRegion> shared_regions;
+  uint32_t shared_bytes = 0;  // whole window, guards included
+  uint32_t threads = 0, warps = 0;
+  bool serial = true;         // one CPU thread runs all blocks in a fixed order
+  SectorMap* load_sectors = nullptr;
+  SectorMap* store_sectors = nullptr;
+  GlobalRaceMap* global_race = nullptr;
+  std::atomic<int> error{0};
+  std::atomic<bool> stop{false};
+  std::atomic<uint64_t> printf_bytes{0};
+  std::atomic<bool> printf_full{false};
+  std::function<bool()> out_of_time;
+};
+
+// What one CPU thread collects.
+struct Worker {
+  explicit Worker(Launch& l)
+      : launch(l), ops(l.kernel.origins.size()), blocks(l.kernel.block_count) {}
+  Launch& launch;
+  std::vector<OpCounts> ops;
+  std::vector<BlockCounts> blocks;
+  std::unordered_map<uint64_t, LocalFinding> findings;
+  std::vector<PrintfText> printf_texts;
+  Allocation* recent[64] = {};  // allocation an op touched last, by op index
+};
+
+struct Barrier {
+  uint32_t arrived = 0;       // threads
+  uint32_t expected = 0;      // threads; 0: the whole block
+  uint32_t waiting_warps = 0;  // mask of warps with a split that waits here
+  uint32_t arrived_warps = 0;  // those, and the ones that only arrived
+  uint32_t reduction_and = ~0u, reduction_or = 0, reduction_count = 0;
+  const Op* first = nullptr;
+};
+constexpr int kBarriers = 16;
+constexpr uint32_t kLocalBegin = 64;  // local addresses below are nobody's: a null local pointer is seen
+
+struct Block {
+  explicit Block(Worker& worker);
+  ~Block();
+  Block(const Block&) = delete;
+
+  // Prepares for a block of the grid; keeps the memory of the one before.
+  void start(uint64_t linear);
+  enum class Outcome { kDone, kYielded, kStopped };
+  // Runs until all threads have exited, or (when `may_yield`) until every warp polls for something.
+  Outcome run(bool may_yield);
+
+  Worker* worker = nullptr;
+  Launch* launch = nullptr;
+  const Options* options = nullptr;
+  uint64_t linear = 0;
+  Dim3 index{0, 0, 0};
+  std::vector<Warp> warps;
+  std::vector<uint8_t> shared;
+  SharedShadow shadow;
+  uint32_t tick = 1;        // advances whenever threads meet; never restarts, so old stamps are simply old
+  uint32_t start_tick = 1;  // stamps below it belong to an earlier block
+  uint32_t full_tick = 1;   // accesses before it are ordered before everything now
+  uint32_t known[kLanes][kLanes] = {};  // known[w][s]: warp w has seen what warp s did up to this tick
+  std::unordered_map<uint64_t, std::vector<uint32_t>> released;  // by address: what its last writer had seen
+  Barrier barriers[kBarriers];
+  uint32_t exited_threads = 0;
+  uint64_t instructions = 0;
+  uint32_t pending_async = 0;  // words in flight
+  std::vector<uint8_t*> local;  // per warp: local memory, word-interleaved by lane
+  std::vector<uint32_t> local_size;  // bytes a lane
+  std::vector<std::vector<uint32_t>> local_written;  // per warp, per byte: lanes that wrote it
+  std::string printf_text;
+
+  uint32_t thread_of(const Warp& w, int lane) const { return w.id * kLanes + static_cast<uint32_t>(lane); }
+};
+
+Dim3 thread_index(const Launch& launch, uint32_t thread);
+void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& workers, LaunchReport& report);
+
+}  // namespace vgpu

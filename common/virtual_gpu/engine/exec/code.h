@@ -1,0 +1,108 @@
+// A lowered function: basic blocks of ops, the layout of its register file, and where it came from.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "exec/op.h"
+#include "ptx/ast.h"
+
+namespace vgpu {
+
+// What ends a basic block. Everything else falls through to the next block.
+enum class Control : uint8_t {
+  kNone,
+  kBranch,       // imm: target block
+  kBranchIndex,  // list: target blocks, imm: their number, src[0]: index register
+  kReturn,       // of a function; at kernel level the same as exit
+  kExit,
+  kCall,         // list[0]: index into Code::calls
+  kBarrier,      // bar.sync, bar.red, bar.arrive
+  kWarpSync,     // shuffles, votes, __syncwarp: may wait for other lanes of the warp
+  kTrap,
+};
+
+enum MemFlags : uint8_t {
+  kSigned = 1,     // sign-extend to the register
+  kAddress64 = 2,  // the address register is 64 bits wide
+  kPolls = 4,      // volatile, relaxed, acquire: others may write it meanwhile
+  kResultUnused = 8,
+  kReleases = 16,  // release or volatile store
+};
+
+constexpr uint32_t kNoBlock = ~0u;
+
+struct BasicBlock {
+  uint32_t begin = 0, end = 0;      // ops; the last one may be a control op
+  uint32_t reconverge = kNoBlock;   // immediate post-dominator
+  bool has_control = false;
+};
+
+// A lane array that is filled before the code runs.
+struct ConstantSlot {
+  uint32_t offset;
+  uint8_t bytes;  // 2, 4 or 8 a lane; 1 marks a predicate constant (a mask)
+  uint64_t value;
+};
+
+enum class Special : uint8_t {
+  kTidX, kTidY, kTidZ, kNtidX, kNtidY, kNtidZ, kCtaidX, kCtaidY, kCtaidZ, kNctaidX, kNctaidY, kNctaidZ,
+  kLaneId, kWarpId, kNWarpId, kSmId, kNSmId, kGridId, kGridId64,
+  kLaneMaskEq, kLaneMaskLt, kLaneMaskLe, kLaneMaskGt, kLaneMaskGe,
+  kDynamicSmem, kTotalSmem, kAggrSmem, kZero, kOne,
+  kLocalBase,        // address of this frame's local memory, 64 bits; `addend` is added
+  kLocalBase32,
+};
+
+struct SpecialSlot {
+  uint32_t offset;
+  uint8_t bytes;
+  Special what;
+  uint64_t addend = 0;
+};
+
+// A .param variable of a call or of a .func: words of 32 lanes inside the register file.
+struct ParamArea {
+  uint32_t offset = 0;
+  uint32_t bytes = 0;
+};
+
+struct Code;
+struct CallSite {
+  int callee = -1;            // function index in the module; -1: indirect through src[0]
+  int builtin = 0;            // a Builtin value for vprintf and friends
+  std::vector<ParamArea> arguments, returns;
+};
+
+enum Builtin : int { kNotBuiltin = 0, kVprintf, kAssertFail, kMalloc, kFree };
+
+struct Code {
+  std::string name;
+  bool is_entry = false;
+  std::vector<Op> ops;
+  std::vector<BasicBlock> blocks;
+  std::vector<std::vector<uint32_t>> lists;  // storage behind Op::list
+  std::vector<CallSite> calls;
+  std::vector<ParamArea> params, returns;  // of a .func
+  std::vector<ConstantSlot> constants;
+  std::vector<SpecialSlot> specials;
+  uint32_t reg_bytes = 0;    // whole register file
+  uint32_t const_begin = 0;  // constants lie in [const_begin, const_end)
+  uint32_t const_end = 0;
+  std::vector<uint8_t> const_image;
+  uint32_t local_bytes = 0;
+  uint32_t first_index = 0;  // Op::index of ops[0]; indices are unique in the kernel
+  uint32_t first_block = 0;  // likewise for basic blocks
+  int live_registers = 0;    // most 32-bit values alive at once: the estimate of register use
+};
+
+// What a launch must know about the code reachable from a kernel before it runs it.
+struct CodeTraits {
+  bool orders_blocks = false;  // blocks may see each other's atomics or flags: run them in a fixed order
+  bool grid_sync = false;
+  bool uses_fences = false;    // atomics and flags then order memory for the race check
+};
+
+}  // namespace vgpu

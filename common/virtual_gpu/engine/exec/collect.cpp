@@ -1,0 +1,191 @@
+// What the CPU threads of a launch counted and found, put together the same way whoever did it.
+#include <algorithm>
+#include <map>
+
+#include "exec/block.h"
+
+namespace vgpu {
+
+void Counters::add(const Counters& other) {
+  for (const CounterField& f : counter_fields()) this->*f.member += other.*f.member;
+  for (size_t i = 0; i < by_class.size(); ++i) by_class[i] += other.by_class[i];
+}
+
+const std::vector<CounterField>& counter_fields() {
+#define FIELD(name) {#name, &Counters::name}
+  static const std::vector<CounterField> fields = {
+      FIELD(global_load_requests),  FIELD(global_load_sectors),   FIELD(global_load_bytes),
+      FIELD(global_store_requests), FIELD(global_store_sectors),  FIELD(global_store_bytes),
+      FIELD(global_atomic_requests), FIELD(global_atomic_sectors), FIELD(global_atomic_bytes),
+      FIELD(async_requests),        FIELD(async_sectors),         FIELD(async_bytes),
+      FIELD(shared_load_requests),  FIELD(shared_load_wavefronts), FIELD(shared_load_conflicts),
+      FIELD(shared_store_requests), FIELD(shared_store_wavefronts), FIELD(shared_store_conflicts),
+      FIELD(shared_atomic_requests), FIELD(shared_atomic_wavefronts),
+      FIELD(local_load_requests),   FIELD(local_load_sectors),    FIELD(local_store_requests),
+      FIELD(local_store_sectors),   FIELD(matrix_instructions),   FIELD(barriers),
+      FIELD(branches),              FIELD(divergent_branches),    FIELD(warp_instructions),
+      FIELD(thread_instructions),
+  };
+#undef FIELD
+  return fields;
+}
+
+const char* instr_class_name(InstrClass cls) {
+  static constexpr const char* kNames[] = {
+      "integer", "float32", "float64", "half", "convert", "move", "compare", "special_function", "control", "barrier",
+      "warp", "load_global", "store_global", "load_shared", "store_shared", "load_local", "store_local", "load_const",
+      "load_param", "atomic", "async_copy", "matrix_load", "matrix", "fence", "other"};
+  return kNames[static_cast<size_t>(cls)];
+}
+
+namespace {
+
+bool stores(const Op& op) {
+  return op.cls == InstrClass::kStoreGlobal || op.cls == InstrClass::kStoreShared || op.cls == InstrClass::kStoreLocal;
+}
+
+void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64_t lanes, bool matrix_stores) {
+  c.warp_instructions += warps;
+  c.thread_instructions += lanes;
+  c.by_class[static_cast<size_t>(op.cls)] += warps;
+  const bool store = stores(op) || matrix_stores;
+  if (op.cls == InstrClass::kAtomic) {
+    c.global_atomic_requests += n.global_requests;
+    c.global_atomic_sectors += n.global_sectors;
+    c.global_atomic_bytes += n.global_bytes;
+    c.shared_atomic_requests += n.shared_requests;
+    c.shared_atomic_wavefronts += n.shared_wavefronts;
+  } else if (op.cls == InstrClass::kAsyncCopy) {
+    c.async_requests += n.global_requests;
+    c.async_sectors += n.global_sectors;
+    c.async_bytes += n.global_bytes;
+  } else if (store) {
+    c.global_store_requests += n.global_requests;
+    c.global_store_sectors += n.global_sectors;
+    c.global_store_bytes += n.global_bytes;
+    c.shared_store_requests += n.shared_requests;
+    c.shared_store_wavefronts += n.shared_wavefronts;
+    c.shared_store_conflicts += n.shared_conflicts;
+    c.local_store_requests += n.local_requests;
+    c.local_store_sectors += n.local_sectors;
+  } else {
+    c.global_load_requests += n.global_requests;
+    c.global_load_sectors += n.global_sectors;
+    c.global_load_bytes += n.global_bytes;
+    c.shared_load_requests += n.shared_requests;
+    c.shared_load_wavefronts += n.shared_wavefronts;
+    c.shared_load_conflicts += n.shared_conflicts;
+    c.local_load_requests += n.local_requests;
+    c.local_load_sectors += n.local_sectors;
+  }
+  if (op.cls == InstrClass::kMatrix) c.matrix_instructions += warps * std::max<uint64_t>(1, op.vec);
+  if (op.cls == InstrClass::kBarrier) c.barriers += warps;
+  const Control control = static_cast<Control>(op.control);
+  if (control == Control::kBranch || control == Control::kBranchIndex) c.branches += warps;
+  c.divergent_branches += n.divergent;
+}
+
+void count_lines(const Launch& launch, const std::vector<OpCounts>& ops, const std::vector<BlockCounts>& blocks,
+                 LaunchReport& report) {
+  std::map<std::pair<std::string, int>, Counters> lines;
+  std::map<int, std::pair<std::string, int>> line_of;  // by location
+  for (const auto& code : launch.kernel.codes) {
+    if (!code) continue;
+    for (size_t b = 0; b < code->blocks.size(); ++b) {
+      const BlockCounts& n = blocks[code->first_block + b];
+      if (n.warps == 0) continue;
+      for (uint32_t i = code->blocks[b].begin; i < code->blocks[b].end; ++i) {
+        const Op& op = code->ops[i];
+        const OpOrigin& origin = launch.kernel.origins[op.index];
+        auto known = line_of.find(origin.loc);
+        if (known == line_of.end()) {
+          const std::vector<SourcePlace> p = launch.module.place(origin.loc);
+          const size_t at = launch.module.students_place(p, launch.kernel);
+          known = line_of.emplace(origin.loc, p.empty() ? std::pair<std::string, int>{} : std::pair{p[at].file, p[at].line}).first;
+        }
+        const bool matrix_stores = origin.opcode.starts_with("stmatrix") || origin.opcode.starts_with("wmma.store");
+        Counters c;
+        add_op(c, op, ops[op.index], n.warps, n.lanes, matrix_stores);
+        report.total.add(c);
+        lines[known->second].add(c);
+      }
+    }
+  }
+  for (auto& [where, counters] : lines)
+    if (where.second > 0) report.lines.push_back({where.first, where.second, counters});
+}
+
+}  // namespace
+
+void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& workers, LaunchReport& report) {
+  const LaunchRequest& r = launch.request;
+  report.kernel = demangle(r.kernel->name);
+  report.mangled = r.kernel->name;
+  report.grid = r.grid;
+  report.block = r.block;
+  report.dynamic_shared = r.dynamic_shared;
+  report.static_shared = static_cast<uint32_t>(r.kernel->static_shared);
+  report.stream = r.stream;
+  report.error = launch.error;
+  report.registers = r.kernel->registers;
+  report.registers_estimated = r.kernel->registers_estimated;
+  report.occupancy_blocks = occupancy_blocks(*r.kernel, static_cast<int>(launch.threads), r.dynamic_shared, launch.env.profile);
+  std::vector<OpCounts> ops = workers[0]->ops;
+  std::vector<BlockCounts> blocks = workers[0]->blocks;
+  std::vector<PrintfText> texts = std::move(workers[0]->printf_texts);
+  for (size_t i = 1; i < workers.size(); ++i) {
+    for (size_t k = 0; k < ops.size(); ++k) {
+      OpCounts& a = ops[k];
+      const OpCounts& b = workers[i]->ops[k];
+      a.global_requests += b.global_requests;
+      a.global_sectors += b.global_sectors;
+      a.global_bytes += b.global_bytes;
+      a.shared_requests += b.shared_requests;
+      a.shared_wavefronts += b.shared_wavefronts;
+      a.shared_conflicts += b.shared_conflicts;
+      a.local_requests += b.local_requests;
+      a.local_sectors += b.local_sectors;
+      a.divergent += b.divergent;
+    }
+    for (size_t k = 0; k < blocks.size(); ++k) {
+      blocks[k].warps += workers[i]->blocks[k].warps;
+      blocks[k].lanes += workers[i]->blocks[k].lanes;
+    }
+    std::move(workers[i]->printf_texts.begin(), workers[i]->printf_texts.end(), std::back_inserter(texts));
+  }
+  count_lines(launch, ops, blocks, report);
+  for (auto& w : workers)
+    for (auto& [key, local] : w->findings) {
+      local.finding.count = local.count;
+      launch.env.findings.put(key, local.order, std::move(local.finding));
+    }
+  std::stable_sort(texts.begin(), texts.end(), [](const PrintfText& a, const PrintfText& b) { return a.block < b.block; });
+  if (launch.env.printf_output)
+    for (const PrintfText& t : texts) *launch.env.printf_output += t.text;
+}
+
+bool Options::set(const std::string& key, const std::string& value, std::string* error) {
+  const struct { const char* name; bool Options::*flag; } flags[] = {
+      {"memory", &Options::check_memory}, {"race", &Options::check_race}, {"init", &Options::check_init},
+      {"sync", &Options::check_sync}, {"async", &Options::check_async}, {"global_race", &Options::check_global_race},
+      {"counters", &Options::counters}};
+  for (const auto& f : flags)
+    if (key == f.name) {
+      if (value != "on" && value != "off") {
+        *error = "option " + key + " takes on or off, not '" + value + "'";
+        return false;
+      }
+      this->*f.flag = value == "on";
+      return true;
+    }
+  char* end = nullptr;
+  const double number = std::strtod(value.c_str(), &end);
+  const bool valid = !value.empty() && *end == 0 && number >= 0;
+  if (key == "threads" && valid && number <= 1024) return threads = static_cast<int>(number), true;
+  if (key == "max_warp_instructions" && valid) return max_warp_instructions = static_cast<uint64_t>(number), true;
+  if (key == "max_seconds" && valid) return max_seconds = number, true;
+  *error = "unknown option or value: " + key + "=" + value;
+  return false;
+}
+
+}  // namespace vgpu

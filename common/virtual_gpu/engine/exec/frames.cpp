@@ -1,0 +1,216 @@
+// Activations of functions: register files, local memory, calls and returns.
+#include <cstdlib>
+#include <cstring>
+
+#include "checks/report.h"
+#include "exec/access.h"
+#include "exec/scheduler.h"
+
+namespace vgpu {
+
+namespace {
+
+constexpr uint32_t kDeepest = 1000;  // nested calls; the hardware's default stack is far smaller
+
+uint64_t special_value(const Warp& w, const Frame& frame, const SpecialSlot& s, int lane) {
+  const Block& b = *w.block;
+  const Launch& l = *b.launch;
+  const uint32_t thread = b.thread_of(w, lane);
+  const Dim3 t = thread_index(l, thread);
+  const uint32_t bit = 1u << lane;
+  switch (s.what) {
+    case Special::kTidX: return t.x;
+    case Special::kTidY: return t.y;
+    case Special::kTidZ: return t.z;
+    case Special::kNtidX: return l.request.block.x;
+    case Special::kNtidY: return l.request.block.y;
+    case Special::kNtidZ: return l.request.block.z;
+    case Special::kCtaidX: return b.index.x;
+    case Special::kCtaidY: return b.index.y;
+    case Special::kCtaidZ: return b.index.z;
+    case Special::kNctaidX: return l.request.grid.x;
+    case Special::kNctaidY: return l.request.grid.y;
+    case Special::kNctaidZ: return l.request.grid.z;
+    case Special::kLaneId: return static_cast<uint64_t>(lane);
+    case Special::kWarpId: return w.id;
+    case Special::kNWarpId: return static_cast<uint64_t>(l.env.profile.max_warps_per_sm);
+    case Special::kSmId: return b.linear % static_cast<uint64_t>(l.env.profile.sms);
+    case Special::kNSmId: return static_cast<uint64_t>(l.env.profile.sms);
+    case Special::kGridId:
+    case Special::kGridId64: return static_cast<uint64_t>(l.request.index + 1);
+    case Special::kLaneMaskEq: return bit;
+    case Special::kLaneMaskLt: return bit - 1;
+    case Special::kLaneMaskLe: return bit | (bit - 1);
+    case Special::kLaneMaskGt: return ~(bit | (bit - 1)) & kAllLanes;
+    case Special::kLaneMaskGe: return ~(bit - 1) & kAllLanes;
+    case Special::kDynamicSmem: return l.request.dynamic_shared;
+    case Special::kTotalSmem:
+    case Special::kAggrSmem: return l.request.dynamic_shared + static_cast<uint32_t>(l.request.kernel->static_shared);
+    case Special::kZero: return 0;
+    case Special::kOne: return 1;
+    case Special::kLocalBase:
+    case Special::kLocalBase32: return frame.local_base + s.addend;
+  }
+  return 0;
+}
+
+bool changes_with_block(Special s) {
+  return s == Special::kCtaidX || s == Special::kCtaidY || s == Special::kCtaidZ || s == Special::kSmId;
+}
+
+void grow_local(Block& b, uint32_t warp, uint32_t bytes) {
+  if (b.local_size[warp] >= bytes) return;
+  // Word-interleaved by lane, so growing keeps what is there.
+  b.local[warp] = static_cast<uint8_t*>(std::realloc(b.local[warp], static_cast<size_t>(bytes + 3) / 4 * 4 * kLanes));
+  b.local_written[warp].resize(bytes, 0);
+  b.local_size[warp] = bytes;
+}
+
+// A function's local arrays start out unwritten each time it is entered.
+void fresh_local(Warp& w, const Frame& frame, Mask lanes) {
+  Block& b = *w.block;
+  const uint32_t end = frame.local_base + frame.code->local_bytes;
+  grow_local(b, w.id, end);
+  for (uint32_t i = frame.local_base; i < end; ++i) b.local_written[w.id][i] &= ~lanes;
+  for (uint32_t word = frame.local_base / 4; word < end / 4; ++word)
+    for (Mask m = lanes; m != 0; m &= m - 1)
+      std::memset(b.local[w.id] + word * (4 * kLanes) + static_cast<uint32_t>(first_lane(m)) * 4, 0, 4);
+}
+
+void copy_area(const uint8_t* from_regs, const ParamArea& from, uint8_t* to_regs, const ParamArea& to, Mask lanes) {
+  const uint32_t words = (std::min(from.bytes, to.bytes) + 3) / 4;
+  for (uint32_t word = 0; word < words; ++word) {
+    const uint32_t* s = reinterpret_cast<const uint32_t*>(from_regs + from.offset) + word * kLanes;
+    uint32_t* d = reinterpret_cast<uint32_t*>(to_regs + to.offset) + word * kLanes;
+    for (Mask m = lanes; m != 0; m &= m - 1) d[first_lane(m)] = s[first_lane(m)];
+  }
+}
+
+}  // namespace
+
+void refresh_specials(Warp& w, Frame& frame, bool all) {
+  for (const SpecialSlot& s : frame.code->specials) {
+    if (!all && !changes_with_block(s.what)) continue;
+    for (int lane = 0; lane < kLanes; ++lane) {
+      const uint64_t v = special_value(w, frame, s, lane);
+      std::memcpy(frame.regs + s.offset + static_cast<uint32_t>(lane) * s.bytes, &v, s.bytes);
+    }
+  }
+}
+
+Frame* enter_frame(Warp& w, const Code& code, Frame* caller, const CallSite* site, Mask lanes) {
+  Frame* frame = nullptr;
+  for (Frame* f : w.frames)
+    if (f->lanes == 0 && f->code == &code && f != caller) {
+      frame = f;
+      break;
+    }
+  if (frame == nullptr) {
+    frame = new Frame;
+    frame->regs = static_cast<uint8_t*>(std::aligned_alloc(64, code.reg_bytes));
+    std::memset(frame->regs, 0, code.reg_bytes);
+    std::memcpy(frame->regs + code.const_begin, code.const_image.data(), code.const_image.size());
+    frame->code = &code;
+    w.frames.push_back(frame);
+  }
+  frame->caller = caller;
+  frame->site = site;
+  frame->lanes = lanes;
+  frame->depth = caller ? caller->depth + 1 : 0;
+  frame->local_base = caller ? caller->local_base + caller->code->local_bytes : kLocalBegin;
+  fresh_local(w, *frame, lanes);
+  refresh_specials(w, *frame, true);
+  return frame;
+}
+
+void leave_frame(Warp&, Frame* frame, Mask lanes) { frame->lanes &= ~lanes; }
+
+bool call_function(Warp& w, int split, const Op& op) {
+  const Split here = w.splits[static_cast<size_t>(split)];
+  Launch& launch = *w.block->launch;
+  const CallSite& site = here.frame->code->calls[op.imm];
+  if (site.builtin != kNotBuiltin) {
+    if (!run_builtin(w, site, here.mask, op)) return false;
+    enter_block(w, split, here.block + 1);
+    return true;
+  }
+  if (here.frame->depth >= kDeepest) {
+    set_launch_error(launch, 719);
+    launch.stop = true;
+    report(w, op, first_lane(here.mask), FindingKind::kMemory, kNoOther, 10, [&](Finding& f) {
+      f.message = "the stack overflows: calls are nested " + std::to_string(kDeepest) + " deep";
+      f.advice = "Check that the recursion ends; deep recursion is better written as a loop.";
+    });
+    return false;
+  }
+  // Lanes that call different functions through a pointer part here and meet after the call.
+  const int join = add_call_join(w, here.frame, here.block + 1, here.mask, here.join);
+  Mask left = here.mask;
+  bool first = true;
+  while (left != 0) {
+    int callee = site.callee;
+    Mask lanes = left;
+    if (callee < 0) {
+      const uint64_t* target = lanes_in<uint64_t>(w, op.src[0]);
+      const uint64_t address = target[first_lane(left)];
+      lanes = 0;
+      for (Mask m = left; m != 0; m &= m - 1)
+        if (target[first_lane(m)] == address) lanes |= 1u << first_lane(m);
+      callee = address >= kFunctionBase ? static_cast<int>((address - kFunctionBase) / 16) : -1;
+    }
+    const Code* code = callee >= 0 && static_cast<size_t>(callee) < launch.kernel.codes.size()
+                           ? launch.kernel.codes[static_cast<size_t>(callee)].get() : nullptr;
+    if (code == nullptr || code->params.size() != site.arguments.size() || code->returns.size() != site.returns.size()) {
+      set_launch_error(launch, 715);  // cudaErrorIllegalInstruction
+      launch.stop = true;
+      report(w, op, first_lane(lanes), FindingKind::kMemory, kNoOther, 11, [&](Finding& f) {
+        f.message = "a call through a function pointer that points to no function of this signature";
+        f.advice = "Take the pointer's value from device code: a host function's address means nothing here.";
+      });
+      return false;
+    }
+    uint8_t* caller_regs = here.frame->regs;
+    Frame* frame = enter_frame(w, *code, here.frame, &site, lanes);
+    for (size_t i = 0; i < code->params.size(); ++i)
+      copy_area(caller_regs, site.arguments[i], frame->regs, code->params[i], lanes);
+    if (first) {
+      Split& s = w.splits[static_cast<size_t>(split)];
+      s.mask = lanes;
+      s.frame = frame;
+      s.block = 0;
+      s.join = join;
+    } else {
+      add_split(w, lanes, 0, frame, join);
+    }
+    first = false;
+    left &= ~lanes;
+  }
+  return true;
+}
+
+void return_from(Warp& w, int split, Mask lanes) {
+  Split& s = w.splits[static_cast<size_t>(split)];
+  Frame* frame = s.frame;
+  for (size_t i = 0; i < frame->code->returns.size(); ++i)
+    copy_area(frame->regs, frame->code->returns[i], frame->caller->regs, frame->site->returns[i], lanes);
+  leave_frame(w, frame, lanes);
+  // Joins inside the function are behind these lanes; the call's own one gathers them.
+  int join = s.join;
+  while (join >= 0 && w.joins[static_cast<size_t>(join)].frame == frame) join = w.joins[static_cast<size_t>(join)].parent;
+  const int inner = s.join;
+  const bool whole = s.mask == lanes;
+  const uint32_t next = join >= 0 ? w.joins[static_cast<size_t>(join)].block : 0;
+  if (whole) {
+    s.frame = frame->caller;
+    s.join = join;
+    leave_joins(w, inner, lanes, join);
+    enter_block(w, split, next);
+    return;
+  }
+  s.mask &= ~lanes;
+  leave_joins(w, inner, lanes, join);
+  const int other = add_split(w, lanes, next, frame->caller, join);
+  enter_block(w, other, next);
+}
+
+}  // namespace vgpu

@@ -1,0 +1,140 @@
+// What the rest of the engine asks of the execution core: load a module, launch a kernel, get its figures.
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "checks/finding.h"
+#include "device/memory.h"
+#include "device/profile.h"
+#include "exec/op.h"
+#include "protocol.h"
+
+namespace vgpu {
+
+struct Options {
+  bool check_memory = true, check_race = true, check_init = true, check_sync = true, check_async = true;
+  bool check_global_race = false;  // between blocks; off by default
+  bool counters = true;
+  int threads = 0;                         // CPU threads, 0: all
+  uint64_t max_warp_instructions = 200'000'000;  // per block; then the launch is called hung
+  double max_seconds = 120;
+  // "race=off", "threads=1", "max_seconds=5", …; false (with the reason) when unknown or malformed.
+  bool set(const std::string& key, const std::string& value, std::string* error);
+};
+
+// Figures of one source line or of a whole launch.
+struct Counters {
+  uint64_t global_load_requests = 0, global_load_sectors = 0, global_load_bytes = 0;  // cp.async not included
+  uint64_t global_store_requests = 0, global_store_sectors = 0, global_store_bytes = 0;
+  uint64_t global_atomic_requests = 0, global_atomic_sectors = 0, global_atomic_bytes = 0;
+  uint64_t async_requests = 0, async_sectors = 0, async_bytes = 0;  // cp.async
+  uint64_t shared_load_requests = 0, shared_load_wavefronts = 0, shared_load_conflicts = 0;
+  uint64_t shared_store_requests = 0, shared_store_wavefronts = 0, shared_store_conflicts = 0;
+  uint64_t shared_atomic_requests = 0, shared_atomic_wavefronts = 0;
+  uint64_t local_load_requests = 0, local_load_sectors = 0, local_store_requests = 0, local_store_sectors = 0;
+  uint64_t matrix_instructions = 0;  // mma as the hardware issues it
+  uint64_t barriers = 0;             // warp-level executions of bar.sync and friends
+  uint64_t branches = 0, divergent_branches = 0;
+  uint64_t warp_instructions = 0, thread_instructions = 0;
+  std::array<uint64_t, static_cast<size_t>(InstrClass::kCount)> by_class{};  // warp-level
+  void add(const Counters& other);
+};
+
+// Names and members of Counters, for reports: one table, so that JSON and Python cannot drift apart.
+struct CounterField {
+  const char* name;
+  uint64_t Counters::*member;
+};
+const std::vector<CounterField>& counter_fields();
+const char* instr_class_name(InstrClass cls);
+
+struct LineCounters {
+  std::string file;
+  int line = 0;
+  Counters counters;
+};
+
+struct LaunchReport {
+  std::string kernel, mangled;
+  Dim3 grid, block;
+  uint32_t dynamic_shared = 0, static_shared = 0;
+  uint64_t stream = 0;
+  int error = 0;  // cudaError_t
+  Counters total;
+  std::vector<LineCounters> lines;  // the student's line: the outermost place of the inlined-at chain
+  uint64_t distinct_load_sectors = 0, distinct_store_sectors = 0;  // 32-byte sectors of device memory
+  double wall_seconds = 0;
+  double modelled_seconds = 0;
+  int occupancy_blocks = 0;  // resident blocks per SM on the profile
+  int registers = 0;
+  bool registers_estimated = true;
+};
+
+struct KernelInfo {
+  std::string name;
+  std::vector<wire::ParamSlot> params;
+  uint32_t param_bytes = 0;
+  int max_threads = 1024, required_threads[3] = {0, 0, 0};
+  int static_shared = 0, local_bytes = 0, const_bytes = 0;
+  int registers = 0;
+  bool registers_estimated = true;
+  int ptx_version = 0, binary_version = 0;
+  int max_dynamic_shared = 48 * 1024;  // raised by cudaFuncSetAttribute
+};
+
+class LoadedModule {
+ public:
+  virtual ~LoadedModule() = default;
+  // nullptr when the module has no such kernel.
+  virtual KernelInfo* kernel(const std::string& name) = 0;
+  struct Symbol {
+    uint64_t address, bytes;
+  };
+  virtual bool symbol(const std::string& name, Symbol* out) const = 0;
+};
+
+// Parses and allocates the module's variables. On failure returns nullptr, sets a cudaError_t
+// (cudaErrorInvalidPtx 218, cudaErrorUnsupportedPtxVersion 222, cudaErrorMemoryAllocation 2) and a sentence.
+std::unique_ptr<LoadedModule> load_module(const std::string& ptx, DeviceMemory& memory, int* error,
+                                          std::string* message);
+
+struct LaunchRequest {
+  LoadedModule* module = nullptr;
+  KernelInfo* kernel = nullptr;
+  Dim3 grid, block, cluster;
+  uint32_t dynamic_shared = 0;
+  bool cooperative = false;
+  std::vector<uint8_t> params;
+  uint64_t stream = 0;
+  int index = 0;  // in the report
+};
+
+struct LaunchEnvironment {
+  DeviceMemory& memory;
+  FindingStore& findings;
+  const Options& options;
+  const Profile& profile;
+  std::string* printf_output;            // appended
+  uint64_t printf_limit = 1 << 20;
+  uint64_t stack_limit = 1024;           // cudaLimitStackSize: a hint only; frames grow as needed up to a cap
+  std::function<bool()> should_stop;     // polled now and then: the program or the harness has gone
+};
+
+// Errors that hardware reports at the call: too many threads, too much shared memory, a zero dimension,
+// a cooperative grid that does not fit, an instruction the engine does not know (with a finding).
+int check_launch(const LaunchRequest& request, LaunchEnvironment& env, std::string* message);
+
+// Runs the grid to its end. The report's `error` is 0, or a sticky error: 700 illegal address,
+// 716 misaligned address, 710 assert, 719 launch failure (trap), 702 timeout (hang), 715 illegal instruction.
+LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env);
+
+// Resident blocks per SM on the profile for this kernel and block size.
+int occupancy_blocks(const KernelInfo& kernel, int block_threads, uint64_t dynamic_shared, const Profile& profile);
+
+}  // namespace vgpu

@@ -1,0 +1,388 @@
+// Loads and stores of every space and width. Checks and counting come first; then the bytes move, in one
+// sweep when the lanes' addresses are neighbours.
+#include <cstring>
+
+#include "checks/report.h"
+#include "checks/shared_check.h"
+#include "exec/access.h"
+#include "exec/memory_ops.h"
+
+namespace vgpu {
+
+using ptx::Space;
+
+namespace {
+
+// How values travel between registers and bytes in memory. The usual widths are spelled out so that a
+// full, contiguous access compiles to vector moves; everything else goes by the op's own figures.
+template <class T, int V>  // registers as wide as the elements
+struct Exact {
+  static constexpr uint32_t bytes(const Op&) { return sizeof(T) * V; }
+  static uint32_t reg(const Op& op, int v, uint32_t single) { return V == 1 ? single : op.list[v]; }
+
+  template <class At>
+  static void fill(Warp& w, const Op& op, Mask good, Mask wanted, bool contiguous, At at) {
+    if (contiguous && good == kAllLanes) {
+      const uint8_t* p = at(0);
+      for (int v = 0; v < V; ++v) {
+        T* d = lanes<T>(w, reg(op, v, op.dst));
+        for (int i = 0; i < kLanes; ++i) std::memcpy(&d[i], p + static_cast<size_t>(i * V + v) * sizeof(T), sizeof(T));
+      }
+      return;
+    }
+    for (Mask m = wanted; m != 0; m &= m - 1) {
+      const int lane = first_lane(m);
+      for (int v = 0; v < V; ++v) {
+        T value{};  // a suppressed load gives zero
+        if (good >> lane & 1) std::memcpy(&value, at(lane) + static_cast<size_t>(v) * sizeof(T), sizeof(T));
+        lanes<T>(w, reg(op, v, op.dst))[lane] = value;
+      }
+    }
+  }
+
+  template <class At>
+  static void empty(Warp& w, const Op& op, Mask good, bool contiguous, At at) {
+    if (contiguous && good == kAllLanes) {
+      uint8_t* p = at(0);
+      for (int v = 0; v < V; ++v) {
+        const T* s = lanes_in<T>(w, reg(op, v, op.src[1]));
+        for (int i = 0; i < kLanes; ++i) std::memcpy(p + static_cast<size_t>(i * V + v) * sizeof(T), &s[i], sizeof(T));
+      }
+      return;
+    }
+    for (Mask m = good; m != 0; m &= m - 1) {
+      const int lane = first_lane(m);
+      for (int v = 0; v < V; ++v)
+        std::memcpy(at(lane) + static_cast<size_t>(v) * sizeof(T), &lanes_in<T>(w, reg(op, v, op.src[1]))[lane], sizeof(T));
+    }
+  }
+};
+
+struct AnyWidth {
+  static uint32_t bytes(const Op& op) { return static_cast<uint32_t>(op.bytes) * op.vec; }
+  static uint32_t reg(const Op& op, int v, uint32_t single) { return op.vec == 1 ? single : op.list[v]; }
+
+  template <class At>
+  static void fill(Warp& w, const Op& op, Mask good, Mask wanted, bool, At at) {
+    const int shift = 64 - 8 * op.bytes;
+    for (Mask m = wanted; m != 0; m &= m - 1) {
+      const int lane = first_lane(m);
+      for (int v = 0; v < op.vec; ++v) {
+        uint64_t value = 0;
+        if (good >> lane & 1) std::memcpy(&value, at(lane) + v * op.bytes, op.bytes);
+        if (op.flags & kSigned) value = static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift);
+        std::memcpy(w.regs + reg(op, v, op.dst) + lane * op.reg_bytes, &value, op.reg_bytes);
+      }
+    }
+  }
+
+  template <class At>
+  static void empty(Warp& w, const Op& op, Mask good, bool, At at) {
+    for (Mask m = good; m != 0; m &= m - 1) {
+      const int lane = first_lane(m);
+      for (int v = 0; v < op.vec; ++v)
+        std::memcpy(at(lane) + v * op.bytes, w.regs + reg(op, v, op.src[1]) + lane * op.reg_bytes, op.bytes);
+    }
+  }
+};
+
+// ---- one space each; `address` is in the terms of that space
+
+template <class F>
+void load_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
+  const uint32_t bytes = F::bytes(op);
+  const Shape shape = shape_of(address, mask, bytes);
+  const Mask good = check_global(w, op, address, bytes, mask, shape, Direction::kLoad);
+  if (op.cls != InstrClass::kLoadConst) count_global(w, op, address, bytes, good, shape, Direction::kLoad);
+  F::fill(w, op, good, mask, shape.contiguous,
+                          [&](int lane) { return DeviceMemory::host(address[lane]); });
+  if (op.flags & kPolls) {
+    ++w.polls;
+    if (w.block->options->check_race)
+      for (Mask m = good; m != 0; m &= m - 1) order_through(w, address[first_lane(m)], true, false);
+  }
+}
+
+template <class F>
+void store_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
+  const uint32_t bytes = F::bytes(op);
+  const Shape shape = shape_of(address, mask, bytes);
+  const Mask good = check_global(w, op, address, bytes, mask, shape, Direction::kStore);
+  count_global(w, op, address, bytes, good, shape, Direction::kStore);
+  if (w.block->options->check_init) mark_global_written(w, op, address, bytes, good, shape);
+  F::empty(w, op, good, shape.contiguous,
+                           [&](int lane) { return DeviceMemory::host(address[lane]); });
+  if ((op.flags & kReleases) && w.block->options->check_race)
+    for (Mask m = good; m != 0; m &= m - 1) order_through(w, address[first_lane(m)], false, true);
+}
+
+bool wants_shared_check(const Options& o) { return o.check_race || o.check_init || o.check_async; }
+
+template <class F>
+void load_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
+  const uint32_t bytes = F::bytes(op);
+  Block& b = *w.block;
+  const bool polls = op.flags & kPolls;
+  const Shape shape = shape_of(address, mask, bytes);
+  const Mask good = check_shared_bounds(w, op, address, bytes, mask, shape, Direction::kLoad);
+  count_shared(w, op, address, bytes, good);
+  if (polls) {
+    ++w.polls;
+    if (b.options->check_race)
+      for (Mask m = good; m != 0; m &= m - 1) order_through(w, kSharedWindow + address[first_lane(m)], true, false);
+  }
+  if (wants_shared_check(*b.options)) check_shared(w, op, address, bytes, good, SharedUse::kRead, polls);
+  F::fill(w, op, good, mask, shape.contiguous,
+                          [&](int lane) { return b.shared.data() + address[lane]; });
+}
+
+template <class F>
+void store_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
+  const uint32_t bytes = F::bytes(op);
+  Block& b = *w.block;
+  const bool releases = op.flags & kReleases;
+  const Shape shape = shape_of(address, mask, bytes);
+  const Mask good = check_shared_bounds(w, op, address, bytes, mask, shape, Direction::kStore);
+  count_shared(w, op, address, bytes, good);
+  const bool collide =
+      wants_shared_check(*b.options) && check_shared(w, op, address, bytes, good, SharedUse::kWrite, releases);
+  auto at = [&](int lane) { return b.shared.data() + address[lane]; };
+  F::empty(w, op, good, shape.contiguous, at);
+  if (releases && b.options->check_race)
+    for (Mask m = good; m != 0; m &= m - 1) order_through(w, kSharedWindow + address[first_lane(m)], false, true);
+  if (!collide || !b.options->check_race) return;
+  // Several lanes wrote one place: harmless as long as they wrote the same.
+  for (Mask m = good; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    for (int v = 0; v < op.vec; ++v) {
+      const uint8_t* mine = w.regs + AnyWidth::reg(op, v, op.src[1]) + lane * op.reg_bytes;
+      if (std::memcmp(mine, at(lane) + v * op.bytes, op.bytes) == 0) continue;
+      report(w, op, lane, FindingKind::kRace, op.index, 3, [&](Finding& f) {
+        f.message = "lanes of one warp write different values to " + shared_text(b, address[lane]) +
+                    " in the same instruction: which one stays is undefined";
+        f.advice = "Let one lane write, give each lane a place of its own, or use an atomic.";
+        f.address = address[lane];
+      });
+      return;
+    }
+  }
+}
+
+template <class F>
+void load_local(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
+  const uint32_t bytes = F::bytes(op);
+  const Mask good = check_local(w, op, address, bytes, mask, Direction::kLoad);
+  uint8_t values[kLanes][32];
+  for (Mask m = good; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    read_local(w, lane, address[lane], bytes, values[lane]);
+  }
+  F::fill(w, op, good, mask, false, [&](int lane) { return values[lane]; });
+}
+
+template <class F>
+void store_local(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
+  const uint32_t bytes = F::bytes(op);
+  const Mask good = check_local(w, op, address, bytes, mask, Direction::kStore);
+  uint8_t values[kLanes][32];
+  F::empty(w, op, good, false, [&](int lane) { return values[lane]; });
+  for (Mask m = good; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    write_local(w, lane, address[lane], bytes, values[lane]);
+  }
+}
+
+// A kernel's parameters: read-only, the same for all lanes.
+template <class F>
+void load_param(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
+  const uint32_t bytes = F::bytes(op);
+  const std::vector<uint8_t>& params = w.block->launch->request.params;
+  Mask good = 0;
+  for (Mask m = mask; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    if (address[lane] + bytes <= params.size()) {
+      good |= 1u << lane;
+      continue;
+    }
+    report(w, op, lane, FindingKind::kMemory, kNoOther, 9, [&](Finding& f) {
+      f.message = "a read outside of the kernel's parameters, at offset " + std::to_string(address[lane]);
+      f.advice = "Check the index into the parameter struct.";
+    });
+  }
+  F::fill(w, op, good, mask, false, [&](int lane) { return params.data() + address[lane]; });
+}
+
+// ---- from an op to lane addresses
+
+template <class F>
+void op_load_global(Warp& w, const Op& op) {
+  uint64_t address[kLanes];
+  lane_addresses(w, op, address);
+  load_global<F>(w, op, address, w.exec);
+}
+template <class F>
+void op_store_global(Warp& w, const Op& op) {
+  uint64_t address[kLanes];
+  lane_addresses(w, op, address);
+  store_global<F>(w, op, address, w.exec);
+}
+template <class F>
+void op_load_shared(Warp& w, const Op& op) {
+  uint32_t address[kLanes];
+  lane_addresses32(w, op, address);
+  load_shared<F>(w, op, address, w.exec);
+}
+template <class F>
+void op_store_shared(Warp& w, const Op& op) {
+  uint32_t address[kLanes];
+  lane_addresses32(w, op, address);
+  store_shared<F>(w, op, address, w.exec);
+}
+template <class F>
+void op_load_local(Warp& w, const Op& op) {
+  uint32_t address[kLanes];
+  lane_addresses32(w, op, address);
+  load_local<F>(w, op, address, w.exec);
+}
+template <class F>
+void op_store_local(Warp& w, const Op& op) {
+  uint32_t address[kLanes];
+  lane_addresses32(w, op, address);
+  store_local<F>(w, op, address, w.exec);
+}
+template <class F>
+void op_load_param(Warp& w, const Op& op) {
+  uint64_t address[kLanes];
+  lane_addresses(w, op, address);
+  load_param<F>(w, op, address, w.exec);
+}
+
+// Generic addresses: lanes may point into different spaces; each space is served in turn.
+struct BySpace {
+  Mask global = 0, shared = 0, local = 0, param = 0;
+};
+BySpace sort_lanes(const uint64_t* address, Mask mask) {
+  BySpace s;
+  for (int i = 0; i < kLanes; ++i) {
+    const uint32_t bit = mask & 1u << i;
+    const uint64_t window = address[i] & ~(kWindowBytes - 1);
+    if (window == kSharedWindow) s.shared |= bit;
+    else if (window == kLocalWindow) s.local |= bit;
+    else if (window == kParamWindow) s.param |= bit;
+    else s.global |= bit;
+  }
+  return s;
+}
+void low_halves(const uint64_t* address, uint32_t* out) {
+  for (int i = 0; i < kLanes; ++i) out[i] = static_cast<uint32_t>(address[i]);
+}
+
+template <class F>
+void op_load_generic(Warp& w, const Op& op) {
+  uint64_t address[kLanes];
+  uint32_t low[kLanes];
+  lane_addresses(w, op, address);
+  const BySpace s = sort_lanes(address, w.exec);
+  if (s.global) load_global<F>(w, op, address, s.global);
+  if (s.global == w.exec) return;
+  low_halves(address, low);
+  if (s.shared) load_shared<F>(w, op, low, s.shared);
+  if (s.local) load_local<F>(w, op, low, s.local);
+  if (s.param) {
+    for (int i = 0; i < kLanes; ++i) address[i] = low[i];
+    load_param<F>(w, op, address, s.param);
+  }
+}
+template <class F>
+void op_store_generic(Warp& w, const Op& op) {
+  uint64_t address[kLanes];
+  uint32_t low[kLanes];
+  lane_addresses(w, op, address);
+  const BySpace s = sort_lanes(address, w.exec);
+  if (s.global | s.param) store_global<F>(w, op, address, s.global | s.param);
+  if (s.global == w.exec) return;
+  low_halves(address, low);
+  if (s.shared) store_shared<F>(w, op, low, s.shared);
+  if (s.local) store_local<F>(w, op, low, s.local);
+}
+
+template <class F>
+OpFn pick_load(Space space) {
+  switch (space) {
+    case Space::kShared: return op_load_shared<F>;
+    case Space::kLocal: return op_load_local<F>;
+    case Space::kParam: return op_load_param<F>;
+    case Space::kGeneric: return op_load_generic<F>;
+    default: return op_load_global<F>;
+  }
+}
+template <class F>
+OpFn pick_store(Space space) {
+  switch (space) {
+    case Space::kShared: return op_store_shared<F>;
+    case Space::kLocal: return op_store_local<F>;
+    case Space::kGeneric: return op_store_generic<F>;
+    default: return op_store_global<F>;
+  }
+}
+
+// Calls f with the form that moves these widths.
+template <class Pick>
+OpFn with_form(int bytes, int vec, int reg_bytes, Pick pick) {
+  if (bytes == 4 && reg_bytes == 4) {
+    if (vec == 1) return pick(Exact<uint32_t, 1>{});
+    if (vec == 2) return pick(Exact<uint32_t, 2>{});
+    if (vec == 4) return pick(Exact<uint32_t, 4>{});
+  }
+  if (bytes == 8 && reg_bytes == 8) {
+    if (vec == 1) return pick(Exact<uint64_t, 1>{});
+    if (vec == 2) return pick(Exact<uint64_t, 2>{});
+  }
+  if (bytes == 2 && reg_bytes == 2 && vec == 1) return pick(Exact<uint16_t, 1>{});
+  return pick(AnyWidth{});
+}
+
+}  // namespace
+
+OpFn load_fn(Space space, int bytes, int vec, int reg_bytes) {
+  return with_form(bytes, vec, reg_bytes, [&](auto form) { return pick_load<decltype(form)>(space); });
+}
+
+OpFn store_fn(Space space, int bytes, int vec, int reg_bytes) {
+  return with_form(bytes, vec, reg_bytes, [&](auto form) { return pick_store<decltype(form)>(space); });
+}
+
+// Parameters of a .func: words of 32 lanes inside the register file.
+void param_load(Warp& w, const Op& op) {
+  const uint8_t* area = w.regs + op.src[0];
+  for (int v = 0; v < op.vec; ++v)
+    for (Mask m = w.exec; m != 0; m &= m - 1) {
+      const int lane = first_lane(m);
+      uint64_t value = 0;
+      uint8_t* to = reinterpret_cast<uint8_t*>(&value);
+      for (uint32_t i = 0; i < op.bytes; ++i) {
+        const uint64_t at = op.imm + static_cast<uint64_t>(v) * op.bytes + i;
+        to[i] = area[at / 4 * 4 * kLanes + static_cast<uint64_t>(lane) * 4 + at % 4];
+      }
+      if (op.flags & kSigned) {
+        const int shift = 64 - 8 * op.bytes;
+        value = static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift);
+      }
+      std::memcpy(w.regs + op.list[v] + static_cast<uint32_t>(lane) * op.reg_bytes, &value, op.reg_bytes);
+    }
+}
+
+void param_store(Warp& w, const Op& op) {
+  uint8_t* area = w.regs + op.dst;
+  for (int v = 0; v < op.vec; ++v)
+    for (Mask m = w.exec; m != 0; m &= m - 1) {
+      const int lane = first_lane(m);
+      const uint8_t* from = w.regs + op.list[v] + static_cast<uint32_t>(lane) * op.reg_bytes;
+      for (uint32_t i = 0; i < op.bytes; ++i) {
+        const uint64_t at = op.imm + static_cast<uint64_t>(v) * op.bytes + i;
+        area[at / 4 * 4 * kLanes + static_cast<uint64_t>(lane) * 4 + at % 4] = from[i];
+      }
+    }
+}
+
+}  // namespace vgpu

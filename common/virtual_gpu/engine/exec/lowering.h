@@ -1,0 +1,131 @@
+// From parsed PTX to ops. Operands are first "virtual slots"; once a function is whole, its control flow
+// is analysed and slots get places in the register file.
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "exec/module.h"
+
+namespace vgpu {
+
+// A value the register file holds for a function. Slot 0 is scratch: where unwanted results go.
+struct VirtualSlot {
+  enum class Kind : uint8_t { kScratch, kRegister, kConstant, kSpecial, kArea } kind = Kind::kRegister;
+  uint8_t bytes = 4;  // a lane; 0 for a predicate
+  uint64_t value = 0;
+  Special special = Special::kZero;
+  uint32_t area_bytes = 0;  // kArea: a .param variable
+};
+
+struct VirtualOp {
+  Op op;  // dst, dst2, src, guard and list hold slot numbers
+  std::vector<uint32_t> list;
+  bool list_is_slots = true;
+  std::vector<uint32_t> defs, uses;
+  int loc = 0, ptx_line = 0;
+  int instruction = 0;       // in the parsed body, for labels
+  std::string_view opcode;
+};
+
+// Raised inside lowering for an instruction or operand form that is not implemented.
+struct NotImplemented {
+  std::string what;
+};
+
+class FunctionLowering {
+ public:
+  FunctionLowering(ModuleImage& module, KernelCode& kernel, int function);
+  std::unique_ptr<Code> run();
+  // Numbers the ops in the kernel and keeps where each came from.
+  void record_origins(Code& code, KernelCode& kernel) const;
+  std::vector<int> callees;    // functions this one calls or takes the address of
+  bool indirect_calls = false;
+
+ private:
+  friend struct Handlers;
+  using Handler = void (FunctionLowering::*)(const ptx::Instruction&);
+  static const std::unordered_map<std::string_view, Handler>& handlers();
+
+  // lowering.cpp: the driver and operands
+  void lower_instruction(const ptx::Instruction& in);
+  void mark_unused_results();
+  uint32_t reg_slot(int reg) const { return static_cast<uint32_t>(reg) + 1; }
+  int reg_bytes(const ptx::Operand& o) const;  // of a register operand; 0 for a predicate
+  uint32_t constant(uint64_t value, int bytes);
+  uint32_t special(Special what, int bytes, uint64_t addend = 0);
+  uint32_t temporary(int bytes);
+  uint32_t source(const ptx::Operand& o, int bytes, char type_class = 'b');
+  uint32_t source_any(const ptx::Operand& o, int bytes);  // registers may be wider than `bytes`
+  uint32_t predicate_source(const ptx::Operand& o);
+  uint32_t destination(const ptx::Operand& o, int bytes);
+  uint64_t immediate(const ptx::Operand& o) const;
+  uint64_t symbol_address(const std::string& name, ptx::Space* space, bool* local) const;
+  VirtualOp& emit(OpFn masked, OpFn full, InstrClass cls);
+  VirtualOp& emit_control(Control control, InstrClass cls);
+  void address(const ptx::Operand& o, VirtualOp& v, ptx::Space space);
+
+  // lower_table.cpp: everything that has a row in an opcode table
+  bool try_table(const ptx::Instruction& in);
+  void lower_form(const ptx::Instruction& in, const OpForm& form);
+
+  // lower_memory.cpp
+  void lower_load(const ptx::Instruction& in);
+  void lower_store(const ptx::Instruction& in);
+  void lower_param_access(const ptx::Instruction& in, bool is_load, ptx::Type type, int vec);
+  void lower_atomic(const ptx::Instruction& in);
+  void lower_async(const ptx::Instruction& in);
+  void lower_ldmatrix(const ptx::Instruction& in);
+  void lower_stmatrix(const ptx::Instruction& in);
+  void lower_wmma(const ptx::Instruction& in);
+  void lower_cvta(const ptx::Instruction& in);
+  void lower_isspacep(const ptx::Instruction& in);
+  void lower_fence(const ptx::Instruction& in);
+  void lower_ignored(const ptx::Instruction& in);
+  void lower_createpolicy(const ptx::Instruction& in);
+
+  // lower_control.cpp
+  void lower_branch(const ptx::Instruction& in);
+  void lower_branch_index(const ptx::Instruction& in);
+  void lower_call(const ptx::Instruction& in);
+  void lower_return(const ptx::Instruction& in);
+  void lower_exit(const ptx::Instruction& in);
+  void lower_trap(const ptx::Instruction& in);
+  void lower_barrier(const ptx::Instruction& in);
+  void lower_warp_sync(const ptx::Instruction& in);
+  void lower_activemask(const ptx::Instruction& in);
+  void lower_nanosleep(const ptx::Instruction& in);
+  void jump_over_when_guarded();
+  uint32_t param_slot(const std::string& name);
+  ParamArea area(const std::string& name);
+
+  // layout.cpp
+  void build_blocks(Code& code);
+  void assign_slots(Code& code);
+  void post_dominators(Code& code) const;
+
+  ModuleImage& module_;
+  KernelCode& kernel_;
+  const ptx::Function& fn_;
+  std::unique_ptr<Code> code_;
+  std::vector<VirtualSlot> slots_;
+  std::vector<VirtualOp> ops_;
+  std::vector<int> first_op_;  // per instruction: its first op
+  std::unordered_map<std::string, uint32_t> constants_;
+  std::unordered_map<std::string, uint32_t> areas_;       // .param variable -> slot
+  std::unordered_map<std::string, uint32_t> local_offset_;  // .local variable -> offset in the frame
+  std::unordered_map<std::string, int> label_;            // label -> instruction
+  std::unordered_map<std::string, uint32_t> entry_param_;  // kernel parameter -> offset
+  int current_ = 0;
+  uint32_t guard_ = 0;  // slot of the guard of the instruction at hand
+  bool guard_negated_ = false;
+  uint32_t carry_ = 0;  // slot of the condition code
+};
+
+const OpForm* find_form(std::string_view name);
+std::vector<std::string_view> split_opcode(std::string_view opcode);
+bool parse_type(std::string_view token, ptx::Type* type);
+
+}  // namespace vgpu

@@ -1,0 +1,187 @@
+#include <bit>
+
+#include "checks/report.h"
+#include "exec/lanes.h"
+#include "exec/scheduler.h"
+
+namespace vgpu {
+
+namespace {
+
+constexpr uint64_t kSlice = 200'000;    // warp instructions a split runs before others have a turn
+constexpr uint64_t kShortSlice = 2'000;  // … when other splits of its warp could run
+constexpr uint32_t kPollLimit = 64;     // polls before it makes way: it waits for somebody
+constexpr int kPatience = 8;            // times it makes way before lanes at joins are let go for its sake
+
+Mask guard_mask(const Warp& w, const Op& op, Mask active) {
+  if (op.guard == 0) return active;
+  const Mask p = *reinterpret_cast<const Mask*>(w.regs + op.guard);
+  return active & (op.guard_negated ? ~p : p);
+}
+
+void run_ops(Warp& w, const Op* op, const Op* end, Mask mask) {
+  const int full = mask == kAllLanes;
+  w.exec = mask;
+  for (; op != end; ++op) {
+    if (op->guard == 0) {
+      op->fn[full](w, *op);
+      continue;
+    }
+    const Mask m = guard_mask(w, *op, mask);
+    if (m == 0) continue;
+    w.exec = m;
+    op->fn[m == kAllLanes](w, *op);
+    w.exec = mask;
+  }
+}
+
+void branch(Warp& w, int split, const BasicBlock& bb, const Op& op) {
+  Split& s = w.splits[static_cast<size_t>(split)];
+  const Mask all = s.mask, taken = guard_mask(w, op, all);
+  const uint32_t target = static_cast<uint32_t>(op.imm), next = s.block + 1;
+  if (taken == all) return enter_block(w, split, target);
+  if (taken == 0) return enter_block(w, split, next);
+  ++w.block->worker->ops[op.index].divergent;
+  const int other = diverge(w, split, taken, bb.reconverge, all);
+  // Lanes that fall through run first; either side may be at the join already.
+  enter_block(w, other, target);
+  enter_block(w, split, next);
+}
+
+void branch_index(Warp& w, int split, const BasicBlock& bb, const Op& op) {
+  Mask left = w.splits[static_cast<size_t>(split)].mask;
+  const uint32_t next = w.splits[static_cast<size_t>(split)].block + 1;
+  const uint32_t* index = lanes_in<uint32_t>(w, op.src[0]);
+  const Mask all = left;
+  Mask taken = guard_mask(w, op, all);
+  bool parted = false;
+  auto part = [&](Mask lanes, uint32_t block) {
+    if (lanes == left) {
+      enter_block(w, split, block);
+    } else {
+      parted = true;
+      const int other = diverge(w, split, lanes, bb.reconverge, left);
+      enter_block(w, other, block);
+    }
+    left &= ~lanes;
+  };
+  if (taken != all) part(all & ~taken, next);
+  while (taken != 0) {
+    const uint32_t target = index[first_lane(taken)];
+    Mask same = 0;
+    for (Mask m = taken; m != 0; m &= m - 1)
+      if (index[first_lane(m)] == target) same |= 1u << first_lane(m);
+    taken &= ~same;
+    part(same, op.list[std::min<uint64_t>(target, op.imm - 1)]);
+  }
+  if (parted) ++w.block->worker->ops[op.index].divergent;
+}
+
+void trap(Warp& w, const Op& op, Mask lanes) {
+  Launch& launch = *w.block->launch;
+  set_launch_error(launch, 719);  // cudaErrorLaunchFailure
+  launch.stop = true;
+  report(w, op, first_lane(lanes), FindingKind::kTrap, kNoOther, 0, [&](Finding& f) {
+    f.message = "the kernel trapped";
+    f.advice = "__trap() or an unreachable path was executed: look at the condition that leads here.";
+  });
+}
+
+// Runs one split until it is no longer ready or its turn is over. False: stop the block.
+bool run_split(Warp& w, int split) {
+  Block& b = *w.block;
+  Launch& launch = *b.launch;
+  uint64_t slice = 0;
+  while (true) {
+    // Copies: the vector of splits may grow below.
+    const Mask mask = w.splits[static_cast<size_t>(split)].mask;
+    const uint32_t at = w.splits[static_cast<size_t>(split)].block;
+    Frame* frame = w.splits[static_cast<size_t>(split)].frame;
+    const Code& code = *frame->code;
+    const BasicBlock& bb = code.blocks[at];
+    w.regs = frame->regs;
+    BlockCounts& count = b.worker->blocks[code.first_block + at];
+    ++count.warps;
+    count.lanes += static_cast<uint64_t>(std::popcount(mask));
+    const uint32_t n = bb.end - bb.begin;
+    w.instructions += n;
+    b.instructions += n;
+    slice += n;
+    const Op* ops = code.ops.data();
+    run_ops(w, ops + bb.begin, ops + bb.end - bb.has_control, mask);
+    if (!bb.has_control) {
+      enter_block(w, split, at + 1);
+    } else {
+      const Op& op = ops[bb.end - 1];
+      w.exec = mask;
+      switch (static_cast<Control>(op.control)) {
+        case Control::kBranch: branch(w, split, bb, op); break;
+        case Control::kBranchIndex: branch_index(w, split, bb, op); break;
+        case Control::kReturn:
+        case Control::kExit: {
+          const Mask lanes = guard_mask(w, op, mask);
+          const bool leaves = code.is_entry || static_cast<Control>(op.control) == Control::kExit;
+          if (lanes != mask) w.splits[static_cast<size_t>(split)].block = at + 1;
+          if (lanes && leaves) exit_lanes(w, split, lanes);
+          else if (lanes) return_from(w, split, lanes);
+          if (lanes != mask) enter_block(w, split, at + 1);
+          break;
+        }
+        case Control::kCall:
+          if (!call_function(w, split, op)) return false;
+          break;
+        case Control::kBarrier: arrive_at_barrier(w, split, op); break;
+        case Control::kWarpSync: arrive_at_warp_sync(w, split, op); break;
+        case Control::kTrap: {
+          const Mask lanes = guard_mask(w, op, mask);
+          if (lanes) {
+            trap(w, op, lanes);
+            return false;
+          }
+          enter_block(w, split, at + 1);
+          break;
+        }
+        case Control::kNone: break;
+      }
+    }
+    const Split& s = w.splits[static_cast<size_t>(split)];
+    if (s.state != SplitState::kReady) return true;
+    if (slice >= (w.ready > 1 ? kShortSlice : kSlice) || w.polls >= kPollLimit) return true;
+    if (launch.stop.load(std::memory_order_relaxed)) return false;
+  }
+}
+
+}  // namespace
+
+Ran run_warp(Warp& w) {
+  Block& b = *w.block;
+  const uint64_t begin = w.instructions;
+  int turns = 0;
+  while (w.ready > 0) {
+    // Take turns, so that a split that waits for another one's progress is not alone.
+    const int n = static_cast<int>(w.splits.size());
+    int next = w.current;
+    do next = (next + 1) % n;
+    while (w.splits[static_cast<size_t>(next)].state != SplitState::kReady);
+    w.current = next;
+    if (!run_split(w, next)) return Ran::kStopped;
+    if (b.launch->stop.load(std::memory_order_relaxed)) return Ran::kStopped;
+    if (b.instructions > b.options->max_warp_instructions) {
+      report_hang(b, std::to_string(b.options->max_warp_instructions) + " warp instructions");
+      return Ran::kStopped;
+    }
+    if (w.polls >= kPollLimit) {
+      w.polls = 0;
+      if (++w.impatience >= kPatience) {
+        w.impatience = 0;
+        release_joins(w);
+      }
+      if (w.ready <= 1 || ++turns >= 32) return Ran::kYielded;
+    }
+    if (w.instructions - begin >= kSlice) return Ran::kYielded;
+  }
+  if (w.live() == 0) return Ran::kExited;
+  return Ran::kBlocked;
+}
+
+}  // namespace vgpu

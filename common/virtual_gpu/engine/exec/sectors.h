@@ -1,0 +1,66 @@
+// Which 32-byte sectors of device memory a launch touched: the least it must move. One bit a sector, in
+// pages made on demand; several CPU threads mark at once.
+#pragma once
+
+#include <atomic>
+#include <bit>
+#include <cstdint>
+#include <cstdlib>
+#include <vector>
+
+namespace vgpu {
+
+class SectorMap {
+ public:
+  static constexpr int kSectorShift = 5;
+  static constexpr int kPageShift = 20;  // one page of bits covers 1 MiB of memory
+  static constexpr size_t kWords = (1u << (kPageShift - kSectorShift)) / 64;
+
+  SectorMap(uint64_t base, uint64_t bytes)
+      : base_(base), pages_((bytes >> kPageShift) + 1) {}
+  ~SectorMap() {
+    for (auto& p : pages_) std::free(p.load());
+  }
+  SectorMap(const SectorMap&) = delete;
+
+  // Marks `count` sectors from the one that holds `address`.
+  void mark(uint64_t address, uint32_t count) {
+    uint64_t sector = (address - base_) >> kSectorShift;
+    while (count > 0) {
+      const uint64_t page = sector >> (kPageShift - kSectorShift);
+      if (page >= pages_.size()) return;
+      std::atomic<uint64_t>* words = page_words(page);
+      if (words == nullptr) return;
+      const uint32_t bit = sector & 63;
+      const uint32_t here = std::min<uint32_t>(count, 64 - bit);
+      const uint64_t bits = (here == 64 ? ~0ull : (1ull << here) - 1) << bit;
+      std::atomic<uint64_t>& word = words[(sector >> 6) & (kWords - 1)];
+      if ((word.load(std::memory_order_relaxed) & bits) != bits) word.fetch_or(bits, std::memory_order_relaxed);
+      sector += here;
+      count -= here;
+    }
+  }
+
+  uint64_t count() const {
+    uint64_t n = 0;
+    for (const auto& p : pages_)
+      if (const std::atomic<uint64_t>* words = p.load())
+        for (size_t i = 0; i < kWords; ++i) n += static_cast<uint64_t>(std::popcount(words[i].load()));
+    return n;
+  }
+
+ private:
+  std::atomic<uint64_t>* page_words(uint64_t page) {
+    std::atomic<uint64_t>* words = pages_[page].load(std::memory_order_acquire);
+    if (words) return words;
+    auto* fresh = static_cast<std::atomic<uint64_t>*>(std::calloc(kWords, sizeof(uint64_t)));
+    if (pages_[page].compare_exchange_strong(words, fresh)) return fresh;
+    std::free(fresh);
+    return words;
+  }
+
+  uint64_t base_;
+  std::vector<std::atomic<std::atomic<uint64_t>*>> pages_;
+};
+
+}  // namespace vgpu

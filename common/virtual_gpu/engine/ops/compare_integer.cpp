@@ -1,0 +1,42 @@
+// setp and set of integers and untyped bits.
+#include "ops/builders.h"
+#include "ops/compare.h"
+#include "ops/types.h"
+
+namespace vgpu::ops {
+namespace {
+
+template <class T>
+struct IntegerSource {
+  using Lane = T;
+  static constexpr const char* kModifiers = "";
+  static constexpr int kCmps = static_cast<int>(Cmp::kGe) + 1;
+  static constexpr bool kPacked = false, kComplement = true;
+
+  template <Cmp kCmp, int>
+  static bool holds(T a, T b) {
+    return compare<kCmp>(a, b, false);
+  }
+};
+
+template <class T>
+void add_rows(FormTable& t, std::span<const NamedCmp> cmps, const std::string& type) {
+  using Source = IntegerSource<T>;
+  add_setp<Source>(t, cmps, type);
+  add_set<Source, kSetInt32>(t, cmps, type);
+  add_set<Source, kSetFloat>(t, cmps, type);
+  add_set<Source, kSetHalf>(t, cmps, type);
+  add_set<Source, kSetBfloat>(t, cmps, type);
+}
+
+}  // namespace
+
+void add_integer_comparisons(FormTable& t) {
+  for_integers([&]<class T>() { add_rows<T>(t, kOrders, typed<T>("")); });
+  for_bit_widths([&]<class T>() {
+    add_rows<T>(t, kUnsignedOrders, typed<T>(""));
+    add_rows<T>(t, kEqualities, untyped<T>(""));
+  });
+}
+
+}  // namespace vgpu::ops

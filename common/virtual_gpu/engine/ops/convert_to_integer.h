@@ -1,0 +1,78 @@
+// cvt from floating point to integers: rounded, then clamped to the destination's range; .sat adds nothing.
+// NaN becomes 0, but the destination's highest bit when either side is 64 bits wide.
+#pragma once
+
+#include <limits>
+
+#include "ops/convert_rounding.h"
+#include "ops/convert_values.h"
+
+namespace vgpu::ops {
+// An integral x within D's range; NaN must not come here.
+template <class D, class T>
+inline D in_range(T x) {
+  if constexpr (std::is_same_v<D, uint32_t>) {
+    // Vector units convert to signed integers only; the difference is exact in f64.
+    const int32_t shifted = static_cast<int32_t>(static_cast<double>(x) - 0x1p31);
+    return static_cast<uint32_t>(shifted) ^ 0x80000000u;
+  } else if constexpr (sizeof(D) < 4) {
+    return static_cast<D>(static_cast<int32_t>(x));
+  } else {
+    return static_cast<D>(x);
+  }
+}
+
+template <class D, class T>
+inline D clamped(T x, D for_nan) {
+  using B = Bits<T>;
+  using U = std::make_unsigned_t<D>;
+  constexpr D kLow = std::numeric_limits<D>::min(), kHigh = std::numeric_limits<D>::max();
+  // One above the largest value is a power of two and exact in every type.
+  constexpr T kEnd = static_cast<T>(D{1} + kHigh / 2) * T{2};
+  const bool low = x <= static_cast<T>(kLow), high = x >= kEnd, nan = is_nan(x);
+  const T safe = std::bit_cast<T>(pick<B>(low | high | nan, 0, bits_of(x)));
+  U result = static_cast<U>(in_range<D>(safe));
+  result = pick<U>(low, static_cast<U>(kLow), result);
+  result = pick<U>(high, static_cast<U>(kHigh), result);
+  return static_cast<D>(pick<U>(nan, static_cast<U>(for_nan), result));
+}
+
+template <class To, class From, Round kRound, bool kFtz>
+struct ToInteger {
+  using D = To;
+  using S = From;
+  static Stored<D> convert(Stored<S> bits) { return from_value(value_of<S>(bits)); }
+
+  static void convert_all(const Stored<S>* in, Stored<D>* out) {
+    Value<S> value[kLanes];
+    values_of<S>(in, value);
+    for (int i = 0; i < kLanes; ++i) out[i] = from_value(value[i]);
+  }
+
+ private:
+  static Stored<D> from_value(Value<S> x) {
+    constexpr bool kWide = sizeof(D) == 8 || sizeof(Stored<S>) == 8;
+    constexpr Stored<D> kForNaN = kWide ? Stored<D>{1} << (8 * sizeof(D) - 1) : 0;
+    return static_cast<Stored<D>>(clamped<D>(integral<kRound>(operand<kFtz>(x)), static_cast<D>(kForNaN)));
+  }
+};
+
+template <class D, class S, bool kFtz>
+void add_roundings_to_integer(FormTable& t, const std::string& ftz) {
+  for_values<Round::kNearest, Round::kZero, Round::kDown, Round::kUp>([&](auto round) {
+    using C = ToInteger<D, S, round, kFtz>;
+    add_conversion<C>(t, kRoundIntegerName<round> + ftz);
+    if constexpr (!std::is_same_v<S, Bfloat>) add_conversion<C>(t, kRoundIntegerName<round> + ftz + ".sat");
+  });
+}
+
+template <class D>
+void add_conversions_to(FormTable& t) {
+  add_roundings_to_integer<D, Half, false>(t, "");
+  add_roundings_to_integer<D, Bfloat, false>(t, "");
+  add_roundings_to_integer<D, float, false>(t, "");
+  add_roundings_to_integer<D, float, true>(t, ".ftz");
+  add_roundings_to_integer<D, double, false>(t, "");
+}
+
+}  // namespace vgpu::ops

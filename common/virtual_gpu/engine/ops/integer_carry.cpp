@@ -1,0 +1,97 @@
+// Extended-precision arithmetic: add, sub and mad that write the carry (.cc), read it (addc, subc, madc) or
+// both. After a subtraction the carry is the borrow.
+#include "ops/builders.h"
+#include "ops/products.h"
+#include "ops/types.h"
+
+namespace vgpu::ops {
+namespace {
+
+template <class T>
+struct Result {
+  T value;
+  T carry;  // 0 or 1
+};
+
+template <class T>
+inline Result<T> add_carry(T a, T b, T carry) {
+  const T partial = a + b;
+  const T sum = partial + carry;
+  return {sum, static_cast<T>((partial < a) | (sum < partial))};
+}
+
+template <class T>
+struct AddCarry {
+  Result<T> operator()(T a, T b, T, T carry) const { return add_carry<T>(a, b, carry); }
+};
+
+template <class T>
+struct SubCarry {
+  Result<T> operator()(T a, T b, T, T borrow) const {
+    const T partial = a - b;
+    return {static_cast<T>(partial - borrow), static_cast<T>((a < b) | (partial < borrow))};
+  }
+};
+
+// Operands come as unsigned bits; S says how the product reads them.
+template <class S, class Part>
+struct MadCarry {
+  using T = Unsigned<S>;
+  Result<T> operator()(T a, T b, T c, T carry) const {
+    const T product = static_cast<T>(Part{}(static_cast<S>(a), static_cast<S>(b)));
+    return add_carry<T>(product, c, carry);
+  }
+};
+
+enum class Carry { kWrites, kReads, kBoth };
+
+// One function serves full and partial warps: it writes a register and a predicate, both through the mask.
+template <class Fn, class T, int kSources, Carry kCarry>
+void run_carry(Warp& w, const Op& op) {
+  const T* a = lanes_in<T>(w, op.src[0]);
+  const T* b = lanes_in<T>(w, op.src[1]);
+  const T* c = lanes_in<T>(w, op.src[kSources == 3 ? 2 : 1]);
+  const Mask carry_in = kCarry == Carry::kWrites ? 0 : predicate(w, op.src[3]);
+  T value[kLanes], carry[kLanes];
+  for (int i = 0; i < kLanes; ++i) {
+    const T in = lane_is_on<T>(carry_in, i) ? T{1} : T{0};
+    const Result<T> r = Fn{}(a[i], b[i], c[i], in);
+    value[i] = r.value;
+    carry[i] = r.carry;
+  }
+  store_lanes<false, T>(w, op.dst, [&](int i) { return value[i]; });
+  if constexpr (kCarry != Carry::kReads) {
+    write_predicate(w, op.dst2, collect_mask<T>([&](int i) { return carry[i] != 0; }));
+  }
+}
+
+template <class Fn, class T, int kSources, Carry kCarry>
+void add_row(FormTable& t, const std::string& name) {
+  constexpr const char* kMark[] = {" +c", " -c", " *c"};
+  const std::string width = std::to_string(8 * sizeof(T));
+  std::string signature = width;
+  for (int i = 0; i < kSources; ++i) signature += " " + width;
+  const OpFn fn = &run_carry<Fn, Unsigned<T>, kSources, kCarry>;
+  t.add(name, signature + kMark[static_cast<int>(kCarry)], fn, fn);
+}
+
+template <class Fn, class T, int kSources>
+void add_rows(FormTable& t, const std::string& op, const std::string& part) {
+  add_row<Fn, T, kSources, Carry::kWrites>(t, typed<T>(op + part + ".cc"));
+  add_row<Fn, T, kSources, Carry::kReads>(t, typed<T>(op + "c" + part));
+  add_row<Fn, T, kSources, Carry::kBoth>(t, typed<T>(op + "c" + part + ".cc"));
+}
+
+}  // namespace
+
+void add_integer_carry(FormTable& t) {
+  t.count_as(InstrClass::kInteger);
+  for_types<uint32_t, int32_t, uint64_t, int64_t>([&]<class T>() {
+    add_rows<AddCarry<Unsigned<T>>, T, 2>(t, "add", "");
+    add_rows<SubCarry<Unsigned<T>>, T, 2>(t, "sub", "");
+    add_rows<MadCarry<T, LowProduct<T>>, T, 3>(t, "mad", ".lo");
+    add_rows<MadCarry<T, HighProduct<T>>, T, 3>(t, "mad", ".hi");
+  });
+}
+
+}  // namespace vgpu::ops

@@ -1,0 +1,85 @@
+// Operations on several small integers in one 32-bit register: .u16x2 and .s16x2, and the dot products.
+#include "ops/builders.h"
+#include "ops/types.h"
+
+namespace vgpu::ops {
+namespace {
+
+// Element i of the packed register, extended to 32 bits the way T says.
+template <class T>
+inline int32_t element(uint32_t packed, int i) {
+  return static_cast<T>(packed >> (8 * sizeof(T) * i));
+}
+
+struct Add {
+  int32_t operator()(int32_t a, int32_t b) const { return a + b; }
+};
+
+struct Min {
+  int32_t operator()(int32_t a, int32_t b) const { return a < b ? a : b; }
+};
+
+struct Max {
+  int32_t operator()(int32_t a, int32_t b) const { return a > b ? a : b; }
+};
+
+template <class Base>
+struct ClampedAtZero {
+  int32_t operator()(int32_t a, int32_t b) const { return Max{}(Base{}(a, b), 0); }
+};
+
+template <class Fn, class T>
+struct BothHalves {
+  uint32_t operator()(uint32_t a, uint32_t b) const {
+    const uint32_t low = static_cast<uint32_t>(Fn{}(element<T>(a, 0), element<T>(b, 0)));
+    const uint32_t high = static_cast<uint32_t>(Fn{}(element<T>(a, 1), element<T>(b, 1)));
+    return (low & 0xffffu) | (high << 16);
+  }
+};
+
+// A and B are the element types the operands are split into: four bytes each for dp4a; two halves of a
+// against the low or high two bytes of b for dp2a. Sums wrap.
+template <class A, class B, int kCount, int kFirstB>
+struct DotProduct {
+  uint32_t operator()(uint32_t a, uint32_t b, uint32_t c) const {
+    uint32_t sum = c;
+    for (int i = 0; i < kCount; ++i) {
+      sum += static_cast<uint32_t>(element<A>(a, i) * element<B>(b, kFirstB + i));
+    }
+    return sum;
+  }
+};
+
+template <class Fn, class T>
+void add_pair(FormTable& t, const std::string& op) {
+  t.map<BothHalves<Fn, T>, uint32_t, uint32_t, uint32_t>(typed<T>(op) + "x2");
+}
+
+}  // namespace
+
+void add_integer_packed(FormTable& t) {
+  t.count_as(InstrClass::kInteger);
+  for_types<uint16_t, int16_t>([&]<class T>() {
+    add_pair<Add, T>(t, "add");
+    add_pair<Min, T>(t, "min");
+    add_pair<Max, T>(t, "max");
+  });
+  add_pair<ClampedAtZero<Min>, int16_t>(t, "min.relu");
+  add_pair<ClampedAtZero<Max>, int16_t>(t, "max.relu");
+
+  using U = uint32_t;
+  for_types<uint32_t, int32_t>([&]<class A>() {
+    for_types<uint32_t, int32_t>([&]<class B>() {
+      constexpr bool kSignedA = std::is_signed_v<A>, kSignedB = std::is_signed_v<B>;
+      using ByteA = std::conditional_t<kSignedA, int8_t, uint8_t>;
+      using HalfA = std::conditional_t<kSignedA, int16_t, uint16_t>;
+      using ByteB = std::conditional_t<kSignedB, int8_t, uint8_t>;
+      const std::string types = typed<B>(typed<A>(""));
+      t.map<DotProduct<ByteA, ByteB, 4, 0>, U, U, U, U>("dp4a" + types);
+      t.map<DotProduct<HalfA, ByteB, 2, 0>, U, U, U, U>("dp2a.lo" + types);
+      t.map<DotProduct<HalfA, ByteB, 2, 2>, U, U, U, U>("dp2a.hi" + types);
+    });
+  });
+}
+
+}  // namespace vgpu::ops

@@ -1,0 +1,100 @@
+// PTX type names of the C++ types the operations work on, and loops over lists of them.
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <type_traits>
+
+namespace vgpu::ops {
+
+template <class T>
+constexpr const char* kTypeName = nullptr;
+template <>
+constexpr const char* kTypeName<uint8_t> = "u8";
+template <>
+constexpr const char* kTypeName<int8_t> = "s8";
+template <>
+constexpr const char* kTypeName<uint16_t> = "u16";
+template <>
+constexpr const char* kTypeName<int16_t> = "s16";
+template <>
+constexpr const char* kTypeName<uint32_t> = "u32";
+template <>
+constexpr const char* kTypeName<int32_t> = "s32";
+template <>
+constexpr const char* kTypeName<uint64_t> = "u64";
+template <>
+constexpr const char* kTypeName<int64_t> = "s64";
+template <>
+constexpr const char* kTypeName<float> = "f32";
+template <>
+constexpr const char* kTypeName<double> = "f64";
+
+// "add" -> "add.s32"
+template <class T>
+std::string typed(const std::string& stem) {
+  return stem + "." + kTypeName<T>;
+}
+
+// "mov" -> "mov.b32"
+template <class T>
+std::string untyped(const std::string& stem) {
+  return stem + ".b" + std::to_string(8 * sizeof(T));
+}
+
+// Calls f.template operator()<T>() for each type.
+template <class... T, class F>
+void for_types(F f) {
+  (f.template operator()<T>(), ...);
+}
+
+// Calls f(value) for each value of a compile-time list, with the value usable as a template argument.
+template <auto... kValues, class F>
+void for_values(F f) {
+  (f(std::integral_constant<decltype(kValues), kValues>{}), ...);
+}
+
+template <class F>
+void for_integers(F f) {
+  for_types<uint16_t, int16_t, uint32_t, int32_t, uint64_t, int64_t>(f);
+}
+
+template <class F>
+void for_bit_widths(F f) {
+  for_types<uint16_t, uint32_t, uint64_t>(f);
+}
+
+template <class T>
+using Unsigned = std::make_unsigned_t<T>;
+
+// Twice as wide, same signedness: holds any product of two T.
+template <class T>
+struct Doubled;
+template <>
+struct Doubled<uint16_t> {
+  using type = uint32_t;
+};
+template <>
+struct Doubled<int16_t> {
+  using type = int32_t;
+};
+template <>
+struct Doubled<uint32_t> {
+  using type = uint64_t;
+};
+template <>
+struct Doubled<int32_t> {
+  using type = int64_t;
+};
+template <>
+struct Doubled<uint64_t> {
+  using type = unsigned __int128;
+};
+template <>
+struct Doubled<int64_t> {
+  using type = __int128;
+};
+template <class T>
+using Wide = typename Doubled<T>::type;
+
+}  // namespace vgpu::ops

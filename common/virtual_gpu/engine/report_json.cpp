@@ -1,0 +1,192 @@
+// The report as JSON. Names of counters come from counter_fields(), so that readers and engine agree.
+#include "cuda_error.h"
+#include "json.h"
+#include "report.h"
+
+namespace vgpu {
+namespace {
+
+constexpr int kReportVersion = 1;
+
+void write_dim(json::Writer& out, const char* name, const Dim3& dim) {
+  out.key(name).begin_array().value(dim.x).value(dim.y).value(dim.z).end_array();
+}
+
+// Zeros are left out: a reader takes what is absent as 0.
+void write_counts(json::Writer& out, const Counters& counters) {
+  for (const CounterField& field : counter_fields())
+    if (counters.*field.member != 0) out.member(field.name, counters.*field.member);
+  out.key("by_class").begin_object();
+  for (size_t i = 0; i < counters.by_class.size(); ++i)
+    if (counters.by_class[i] != 0)
+      out.member(instr_class_name(static_cast<InstrClass>(i)), counters.by_class[i]);
+  out.end_object();
+}
+
+struct Ratio {
+  const char* name;
+  uint64_t Counters::* above;
+  uint64_t Counters::* below;
+};
+constexpr Ratio kRatios[] = {
+    {"load_sectors_per_request", &Counters::global_load_sectors, &Counters::global_load_requests},
+    {"store_sectors_per_request", &Counters::global_store_sectors, &Counters::global_store_requests},
+    {"atomic_sectors_per_request", &Counters::global_atomic_sectors, &Counters::global_atomic_requests},
+    {"async_sectors_per_request", &Counters::async_sectors, &Counters::async_requests},
+    {"shared_load_wavefronts_per_request", &Counters::shared_load_wavefronts,
+     &Counters::shared_load_requests},
+    {"shared_store_wavefronts_per_request", &Counters::shared_store_wavefronts,
+     &Counters::shared_store_requests},
+    {"active_lanes", &Counters::thread_instructions, &Counters::warp_instructions},
+};
+
+void write_counters(json::Writer& out, const Counters& counters) {
+  out.key("counters").begin_object();
+  write_counts(out, counters);
+  out.key("derived").begin_object();
+  for (const Ratio& ratio : kRatios) {
+    const uint64_t below = counters.*ratio.below;
+    if (below != 0)
+      out.member(ratio.name, static_cast<double>(counters.*ratio.above) / static_cast<double>(below));
+  }
+  out.end_object().end_object();
+}
+
+void write_line(json::Writer& out, const std::string& file, int line, const Counters& counters) {
+  out.begin_object().member("file", file).member("line", line).key("counters").begin_object();
+  write_counts(out, counters);
+  out.end_object().end_object();
+}
+
+void write_occupancy(json::Writer& out, const LaunchReport& launch, const Profile& profile) {
+  const int64_t warps =
+      int64_t{launch.occupancy_blocks} * static_cast<int64_t>((launch.block.count() + 31) / 32);
+  out.key("occupancy").begin_object();
+  out.member("blocks_per_sm", launch.occupancy_blocks).member("warps_per_sm", warps);
+  out.member("fraction", static_cast<double>(warps) / profile.max_warps_per_sm);
+  out.member("limiter", occupancy_limiter(launch, profile)).end_object();
+}
+
+void write_launch(json::Writer& out, const Report::Launch& launch, const Profile& profile) {
+  const LaunchReport& figures = launch.figures;
+  out.begin_object().member("index", launch.index);
+  out.member("kernel", figures.kernel).member("mangled", figures.mangled);
+  write_dim(out, "grid", figures.grid);
+  write_dim(out, "block", figures.block);
+  out.member("dynamic_shared", figures.dynamic_shared).member("static_shared", figures.static_shared);
+  out.member("stream", figures.stream).member("graph", launch.graph);
+  out.member("error", figures.error).member("error_name", cuda::error_name(figures.error));
+  out.member("registers", figures.registers).member("registers_estimated", figures.registers_estimated);
+  write_occupancy(out, figures, profile);
+  write_counters(out, figures.total);
+  out.member("distinct_load_sectors", figures.distinct_load_sectors);
+  out.member("distinct_store_sectors", figures.distinct_store_sectors);
+  out.key("lines").begin_array();
+  for (const LineCounters& line : figures.lines) write_line(out, line.file, line.line, line.counters);
+  out.end_array();
+  out.member("modelled_seconds", launch.modelled.seconds).member("modelled_limit", launch.modelled.limit);
+  out.key("modelled_terms").begin_object();
+  for (size_t i = 0; i < kCostTerms; ++i) out.member(cost_term_names()[i], launch.modelled.terms[i]);
+  out.end_object();
+  out.member("wall_seconds", figures.wall_seconds).end_object();
+}
+
+void write_kernel(json::Writer& out, const std::string& mangled, const Report::KernelTotals& kernel) {
+  out.begin_object().member("kernel", kernel.kernel).member("mangled", mangled);
+  out.member("launches", kernel.launches).member("failed", kernel.failed);
+  out.member("modelled_seconds", kernel.modelled_seconds).member("wall_seconds", kernel.wall_seconds);
+  write_counters(out, kernel.counters);
+  out.key("lines").begin_array();
+  for (const auto& [place, counters] : kernel.lines) write_line(out, place.first, place.second, counters);
+  out.end_array().end_object();
+}
+
+void write_places(json::Writer& out, const char* name, const std::vector<SourcePlace>& places) {
+  out.key(name).begin_array();
+  for (const SourcePlace& place : places) {
+    out.begin_object().member("file", place.file).member("line", place.line);
+    out.member("function", place.function).end_object();
+  }
+  out.end_array();
+}
+
+void write_finding(json::Writer& out, const Finding& finding) {
+  const SourcePlace where = finding.place.empty() ? SourcePlace{} : finding.place.front();
+  out.begin_object().member("kind", finding_kind_name(finding.kind));
+  out.member("message", finding.message).member("advice", finding.advice);
+  out.member("file", where.file).member("line", where.line);
+  write_places(out, "place", finding.place);
+  write_places(out, "other", finding.other);
+  out.member("kernel", finding.kernel);
+  if (finding.has_thread) {
+    write_dim(out, "block", finding.block);
+    write_dim(out, "thread", finding.thread);
+  }
+  out.member("allocation", finding.allocation).member("address", finding.address);
+  out.member("count", finding.count).member("launch", finding.launch);
+  if (!finding.host_module.empty())
+    out.member("host_module", finding.host_module).member("host_offset", finding.host_offset);
+  out.end_object();
+}
+
+void write_leak(json::Writer& out, const Allocation& leak) {
+  out.begin_object().member("kind", "leak").member("allocation", leak.name);
+  out.member("address", leak.base).member("bytes", leak.bytes);
+  out.member("message", leak.name + " was never freed.").end_object();
+}
+
+void write_options(json::Writer& out, const Options& options) {
+  out.key("options").begin_object();
+  out.member("memory", options.check_memory)
+      .member("race", options.check_race)
+      .member("init", options.check_init);
+  out.member("sync", options.check_sync).member("async", options.check_async);
+  out.member("global_race", options.check_global_race).member("counters", options.counters);
+  out.member("threads", options.threads).member("max_warp_instructions", options.max_warp_instructions);
+  out.member("max_seconds", options.max_seconds).end_object();
+}
+
+void write_totals(json::Writer& out, const Report& report) {
+  double modelled = 0, wall = 0;
+  for (const auto& [mangled, kernel] : report.kernels()) {
+    modelled += kernel.modelled_seconds;
+    wall += kernel.wall_seconds;
+  }
+  const Report::Traffic& traffic = report.traffic;
+  out.key("totals").begin_object();
+  out.member("launches", report.next_index()).member("launches_listed", report.launches().size());
+  out.member("launches_with_lines", std::min(report.launches().size(), Report::kLaunchesWithLines));
+  out.member("launches_dropped", traffic.dropped_launches);
+  out.member("copies", traffic.copies).member("copied_bytes", traffic.copied_bytes);
+  out.member("fills", traffic.fills).member("filled_bytes", traffic.filled_bytes);
+  out.member("modelled_seconds", modelled).member("wall_seconds", wall).end_object();
+}
+
+}  // namespace
+
+std::string report_json(const ReportContext& context) {
+  const Report& report = context.report;
+  json::Writer out;
+  out.begin_object().member("version", kReportVersion);
+  out.member("profile", context.profile.id).member("device", context.profile.name);
+  write_options(out, context.options);
+  out.key("launches").begin_array();
+  for (const Report::Launch& launch : report.launches()) write_launch(out, launch, context.profile);
+  out.end_array().key("kernels").begin_array();
+  for (const auto& [mangled, kernel] : report.kernels()) write_kernel(out, mangled, kernel);
+  out.end_array().key("findings").begin_array();
+  for (const Finding& finding : context.findings.list()) write_finding(out, finding);
+  out.end_array().member("findings_dropped", context.findings.dropped());
+  out.key("leaks").begin_array();
+  for (const Allocation* leak : context.leaks) write_leak(out, *leak);
+  out.end_array();
+  write_totals(out, report);
+  out.key("messages").begin_array();
+  for (const std::string& sentence : report.messages()) out.value(sentence);
+  out.end_array();
+  out.member("sticky_error", context.sticky_error);
+  out.member("program_exit", context.program_exit).end_object();
+  return out.take() + "\n";
+}
+
+}  // namespace vgpu

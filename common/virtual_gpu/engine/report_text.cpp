@@ -1,0 +1,71 @@
+// Findings and leaks as a person reads them at a terminal.
+#include <cstdio>
+
+#include "report.h"
+
+namespace vgpu {
+namespace {
+
+std::string plural(uint64_t n, const char* noun) {
+  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
+}
+
+std::string dim_text(const Dim3& dim) {
+  return "(" + std::to_string(dim.x) + "," + std::to_string(dim.y) + "," + std::to_string(dim.z) + ")";
+}
+
+std::string place_text(const std::vector<SourcePlace>& places) {
+  std::string text;
+  for (const SourcePlace& place : places) {
+    text += text.empty() ? "" : ", inlined at ";
+    text += place.file + ":" + std::to_string(place.line);
+    if (!place.function.empty()) text += " in " + place.function;
+  }
+  return text;
+}
+
+// Who did it: "kernel scale(float*), block (0,0,0), thread (32,0,0); 31 times".
+std::string actor_text(const Finding& finding) {
+  std::string text;
+  if (!finding.kernel.empty()) text = "kernel " + finding.kernel;
+  if (finding.has_thread)
+    text += ", block " + dim_text(finding.block) + ", thread " + dim_text(finding.thread);
+  if (finding.count > 1) text += (text.empty() ? "" : "; ") + plural(finding.count, "time");
+  return text;
+}
+
+void add_line(std::string& out, const char* label, const std::string& text) {
+  if (!text.empty()) out += std::string("    ") + label + text + "\n";
+}
+
+std::string finding_text(const Finding& finding) {
+  std::string text = std::string("  ") + finding_kind_name(finding.kind) + ": " + finding.message + "\n";
+  add_line(text, "at ", place_text(finding.place));
+  if (!finding.host_module.empty()) {
+    char offset[32];
+    std::snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(finding.host_offset));
+    add_line(text, "at ", finding.host_module + offset);
+  }
+  add_line(text, "and ", place_text(finding.other));
+  add_line(text, "in ", actor_text(finding));
+  add_line(text, "", finding.advice);
+  return text;
+}
+
+}  // namespace
+
+std::string report_text(const ReportContext& context) {
+  const std::vector<Finding> findings = context.findings.list();
+  std::string text;
+  if (!findings.empty()) text += "virtual GPU: " + plural(findings.size(), "finding") + "\n";
+  for (const Finding& finding : findings) text += finding_text(finding);
+  if (context.findings.dropped() != 0)
+    text += "  and " + plural(context.findings.dropped(), "further occurrence") + " in groups not shown\n";
+  if (!context.leaks.empty())
+    text += "virtual GPU: " + plural(context.leaks.size(), "allocation") + " never freed\n";
+  for (const Allocation* leak : context.leaks)
+    text += "  " + leak->name + ", " + plural(leak->bytes, "byte") + "\n";
+  return text;
+}
+
+}  // namespace vgpu

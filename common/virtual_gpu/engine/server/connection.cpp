@@ -1,0 +1,126 @@
+#include "server/connection.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstring>
+
+namespace vgpu {
+namespace {
+
+constexpr size_t kReadBytes = 1 << 16;
+constexpr size_t kKeptBytes = 1 << 20;  // a buffer that one long request made larger is given back
+constexpr size_t kMaxDescriptors = 4;
+
+}  // namespace
+
+Connection::Connection(int fd) : fd_(fd) {
+  fcntl(fd, F_SETFD, FD_CLOEXEC);
+  fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) | O_NONBLOCK);
+}
+
+Connection::~Connection() {
+  close();
+}
+
+void Connection::close() {
+  if (fd_ >= 0) ::close(fd_);
+  fd_ = -1;
+}
+
+bool Connection::receive() {
+  if (used_ > 0) {
+    in_.erase(in_.begin(), in_.begin() + static_cast<ptrdiff_t>(used_));
+    used_ = 0;
+    if (in_.empty() && in_.capacity() > kKeptBytes) in_.shrink_to_fit();
+  }
+  // The buffer grows with what arrives, not with what a header promises.
+  const size_t had = in_.size();
+  in_.resize(had + kReadBytes);
+  const ssize_t got = recv(fd_, in_.data() + had, kReadBytes, 0);
+  in_.resize(had + (got > 0 ? static_cast<size_t>(got) : 0));
+  if (got > 0) return true;
+  return got < 0 && (errno == EAGAIN || errno == EINTR);
+}
+
+bool Connection::peek(wire::RequestHeader* header) const {
+  if (in_.size() - used_ < sizeof *header) return false;
+  std::memcpy(header, in_.data() + used_, sizeof *header);
+  return true;
+}
+
+bool Connection::has_input() const {
+  wire::RequestHeader header;
+  if (!peek(&header)) return false;
+  return header.magic != wire::kMagic || header.payload > wire::kMaxPayload ||
+         in_.size() - used_ - sizeof header >= header.payload;
+}
+
+Connection::Frame Connection::next(Message* message, std::string* why) {
+  wire::RequestHeader header;
+  if (!peek(&header)) return Frame::kNone;
+  if (header.magic != wire::kMagic) {
+    *why = "a request does not begin with the protocol's magic number";
+    return Frame::kBroken;
+  }
+  if (header.payload > wire::kMaxPayload) {
+    *why = "a request announces " + std::to_string(header.payload) + " bytes; at most " +
+           std::to_string(wire::kMaxPayload) + " are allowed";
+    return Frame::kBroken;
+  }
+  if (in_.size() - used_ - sizeof header < header.payload) return Frame::kNone;
+  message->op = header.op;
+  message->serial = header.serial;
+  message->payload = Bytes(in_.data() + used_ + sizeof header, header.payload);
+  used_ += sizeof header + header.payload;
+  return Frame::kWhole;
+}
+
+bool Connection::send(uint32_t serial, const Reply& reply) {
+  const wire::ReplyHeader header{wire::kMagic, reply.error, reply.flags,
+                                 static_cast<uint32_t>(reply.payload.size()), serial};
+  const auto* bytes = reinterpret_cast<const uint8_t*>(&header);
+  out_.insert(out_.end(), bytes, bytes + sizeof header);
+  out_.insert(out_.end(), reply.payload.begin(), reply.payload.end());
+  descriptors_.insert(descriptors_.end(), reply.descriptors.begin(), reply.descriptors.end());
+  return flush();
+}
+
+bool Connection::flush() {
+  while (has_output()) {
+    iovec part{out_.data() + sent_, out_.size() - sent_};
+    alignas(cmsghdr) char control[CMSG_SPACE(kMaxDescriptors * sizeof(int))] = {};
+    msghdr message{};
+    message.msg_iov = &part;
+    message.msg_iovlen = 1;
+    if (!descriptors_.empty() && descriptors_.size() <= kMaxDescriptors) {
+      const size_t bytes = descriptors_.size() * sizeof(int);
+      message.msg_control = control;
+      message.msg_controllen = CMSG_SPACE(bytes);
+      cmsghdr* head = CMSG_FIRSTHDR(&message);
+      head->cmsg_level = SOL_SOCKET;
+      head->cmsg_type = SCM_RIGHTS;
+      head->cmsg_len = CMSG_LEN(bytes);
+      std::memcpy(CMSG_DATA(head), descriptors_.data(), bytes);
+    }
+    const ssize_t n = sendmsg(fd_, &message, MSG_NOSIGNAL);
+    if (n < 0 && errno == EINTR) continue;
+    if (n < 0) return errno == EAGAIN;
+    descriptors_.clear();
+    sent_ += static_cast<size_t>(n);
+  }
+  out_.clear();
+  sent_ = 0;
+  return true;
+}
+
+bool Connection::peer_gone() const {
+  if (fd_ < 0) return true;
+  pollfd state{fd_, POLLRDHUP, 0};
+  return poll(&state, 1, 0) > 0 && (state.revents & (POLLHUP | POLLRDHUP | POLLERR | POLLNVAL)) != 0;
+}
+
+}  // namespace vgpu

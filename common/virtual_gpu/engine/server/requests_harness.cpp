@@ -1,0 +1,89 @@
+// Requests that only the trusted harness may make: named memory, reports, options.
+#include "device/transfer.h"
+#include "server/dispatch.h"
+
+namespace vgpu {
+namespace {
+
+bool is_power_of_two(uint64_t value) {
+  return value != 0 && (value & (value - 1)) == 0;
+}
+
+void allocate(Session& session, const wire::HarnessAlloc& in, Bytes name, Reply& reply) {
+  if (in.bytes == 0 || !is_power_of_two(in.align)) {
+    reply.error = cuda::kInvalidValue;
+    return;
+  }
+  Allocation* a =
+      session.memory.allocate(in.bytes, AllocKind::kDevice, std::string(name.begin(), name.end()), in.align);
+  if (a == nullptr) {
+    reply.error = cuda::kMemoryAllocation;
+    reply.put_text("out of device memory: " + std::to_string(in.bytes) + " bytes asked for, " +
+                   std::to_string(session.memory.limit() - session.memory.used()) + " free of " +
+                   std::to_string(session.memory.limit()));
+    return;
+  }
+  a->from_program = false;
+  reply.put(wire::Address{a->base});
+}
+
+void release(Session& session, const wire::Address& in, Reply& reply) {
+  const Allocation* a = session.memory.find(in.address);
+  if (a == nullptr || a->from_program ||
+      session.memory.release(in.address, AllocKind::kDevice, "the harness") != DeviceMemory::FreeResult::kOk)
+    reply.error = cuda::kInvalidValue;
+}
+
+void initialise(Session& session, const wire::Range& in, Reply& reply) {
+  Allocation* a = session.memory.find(in.address);
+  if (a == nullptr || in.bytes > a->end() - in.address) {
+    reply.error = cuda::kInvalidValue;
+    return;
+  }
+  session.memory.mark_written(*a, in.address, in.bytes);
+}
+
+void report(Session& session, Reply& reply) {
+  reply.put_text(session.json());
+}
+
+void reset(Session& session, Reply&) {
+  session.report.clear();
+  session.findings.clear();
+}
+
+void sync(Session& session, Reply& reply) {
+  const Progress progress = session.scheduler.run_all_but_callbacks();
+  if (progress.state == Progress::State::kFailed) session.fail(progress.error);
+  if (progress.state == Progress::State::kCallback) reply.error = cuda::kNotReady;
+  if (session.sticky_error != 0) reply.error = session.sticky_error;
+}
+
+void option(Session& session, Bytes text, Reply& reply) {
+  const std::string given(text.begin(), text.end());
+  const size_t equals = given.find('=');
+  std::string error = "expected key=value";
+  if (equals == std::string::npos ||
+      !session.config.options.set(given.substr(0, equals), given.substr(equals + 1), &error)) {
+    reply.error = cuda::kInvalidValue;
+    reply.put_text("option \"" + given + "\": " + error);
+  }
+}
+
+const RequestRow kRows[] = {
+    request<&allocate>(wire::Request::kHarnessAlloc, Sender::kHarness, AfterError::kServed),
+    request<&release>(wire::Request::kHarnessFree, Sender::kHarness, AfterError::kServed),
+    request<&initialise>(wire::Request::kHarnessInitialise, Sender::kHarness, AfterError::kServed),
+    request<&report>(wire::Request::kHarnessReport, Sender::kHarness, AfterError::kServed),
+    request<&reset>(wire::Request::kHarnessReset, Sender::kHarness, AfterError::kServed),
+    request<&sync>(wire::Request::kHarnessSync, Sender::kHarness, AfterError::kServed),
+    request<&option>(wire::Request::kHarnessOption, Sender::kHarness, AfterError::kServed),
+};
+
+}  // namespace
+
+std::span<const RequestRow> harness_requests() {
+  return kRows;
+}
+
+}  // namespace vgpu

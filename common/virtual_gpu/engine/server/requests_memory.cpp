@@ -1,0 +1,219 @@
+// Requests about memory: allocation, freeing, copies, fills, pointer queries.
+#include <string>
+
+#include "device/transfer.h"
+#include "server/dispatch.h"
+
+namespace vgpu {
+namespace {
+
+// Up to here a copy from pageable memory is queued with its bytes, as CUDA does; longer ones wait.
+constexpr uint64_t kQueuedCopyBytes = 64 << 10;
+
+AllocKind kind_of(wire::MemoryKind kind) {
+  constexpr AllocKind kKinds[] = {AllocKind::kDevice, AllocKind::kPinned, AllocKind::kManaged};
+  return kKinds[static_cast<uint32_t>(kind)];
+}
+
+bool is_known(wire::MemoryKind kind) {
+  return static_cast<uint32_t>(kind) <= static_cast<uint32_t>(wire::MemoryKind::kManaged);
+}
+
+const char* call_of(AllocKind kind) {
+  return kind == AllocKind::kPinned    ? "cudaMallocHost"
+         : kind == AllocKind::kManaged ? "cudaMallocManaged"
+                                       : "cudaMalloc";
+}
+
+std::string in_megabytes(uint64_t bytes) {
+  return std::to_string((bytes + (1 << 19)) >> 20) + " MiB";
+}
+
+void allocate(Session& session, const wire::Malloc& in, Reply& reply) {
+  if (!is_known(in.kind) || (in.stream_ordered && !session.streams.has_stream(in.stream))) {
+    reply.error = cuda::kInvalidValue;
+    return;
+  }
+  if (in.stream_ordered && session.streams.is_capturing(in.stream))
+    return session.refuse(
+        reply, cuda::kNotSupported,
+        "cudaMallocAsync inside a stream capture is not supported: allocate before the capture");
+  if (!in.stream_ordered && (reply.error = session.streams.refuse_during_capture()) != 0) return;
+  if (in.bytes == 0) return reply.put(wire::Address{0});
+  const AllocKind kind = kind_of(in.kind);
+  const std::string name = std::string(call_of(kind)) + (in.stream_ordered ? "Async" : "") + " #" +
+                           std::to_string(session.allocations_made[kind] + 1);
+  const Allocation* a = session.memory.allocate(in.bytes, kind, name);
+  if (a == nullptr) {
+    const DeviceMemory& memory = session.memory;
+    return session.refuse(reply, cuda::kMemoryAllocation,
+                          "out of device memory: " + in_megabytes(in.bytes) + " asked for, " +
+                              in_megabytes(memory.limit() - memory.used()) + " free of " +
+                              in_megabytes(memory.limit()) +
+                              ", which is what this machine can spare for the virtual GPU (start the engine "
+                              "with --memory-limit BYTES to change it)");
+  }
+  session.allocations_made[kind] += 1;
+  reply.put(wire::Address{a->base});
+}
+
+void tell_bad_free(Session& session, const wire::Free& in, const char* call, Reply& reply) {
+  Finding finding;
+  finding.address = in.address;
+  const DeviceMemory& memory = session.memory;
+  const Allocation* live = memory.find(in.address);
+  const Allocation* freed = live == nullptr ? memory.find_freed(in.address) : nullptr;
+  const std::string what = std::string(call) + " was given ";
+  if (live != nullptr && live->base != in.address) {
+    finding.message = what + "a pointer into the middle of " + live->name + ".";
+    finding.advice = "Free the pointer that the allocation returned.";
+  } else if (live != nullptr && session.frees_queued.count(in.address) != 0) {
+    finding.message = what + live->name + " a second time: a cudaFreeAsync of it is queued already.";
+    finding.advice = "Free each allocation once.";
+  } else if (live != nullptr) {
+    finding.message = what + live->name + ", which is not its to free.";
+    finding.advice = "Memory from cudaMallocHost goes back with cudaFreeHost, all other with cudaFree.";
+  } else if (freed != nullptr) {
+    finding.message = what + freed->name + " a second time: it was freed by " + freed->where + ".";
+    finding.advice = "Free each allocation once; set the pointer to nullptr afterwards.";
+  } else {
+    finding.message = what + describe_address(memory, in.address) + ".";
+    finding.advice = "Free only what an allocation returned.";
+  }
+  const Allocation* named = live != nullptr ? live : freed;
+  if (named != nullptr) finding.allocation = named->name;
+  if (session.config.options.check_memory) session.add_finding(finding);
+  reply.error = cuda::kInvalidValue;
+}
+
+// The allocation that a free may release: the program's, whole, of the right kind, not on its way out.
+const Allocation* releasable(Session& session, const wire::Free& in) {
+  const Allocation* a = session.memory.find(in.address);
+  if (a == nullptr || a->base != in.address || !a->from_program ||
+      session.frees_queued.count(in.address) != 0)
+    return nullptr;
+  const bool host_call = in.kind == wire::MemoryKind::kPinned;
+  const bool device_kind = a->kind == AllocKind::kDevice || a->kind == AllocKind::kManaged;
+  return (host_call ? a->kind == AllocKind::kPinned : device_kind) ? a : nullptr;
+}
+
+void release_in_order(Session& session, const wire::Free& in, Reply& reply) {
+  if (!session.streams.has_stream(in.stream)) {
+    reply.error = cuda::kInvalidResourceHandle;
+    return;
+  }
+  if (session.streams.is_capturing(in.stream))
+    return session.refuse(reply, cuda::kNotSupported,
+                          "cudaFreeAsync inside a stream capture is not supported: free after the capture");
+  if (!session.make_room(reply)) return;
+  const Allocation* a = releasable(session, in);
+  if (a == nullptr || a->kind != AllocKind::kDevice)
+    return tell_bad_free(session, in, "cudaFreeAsync", reply);
+  reply.error = session.streams.submit(in.stream, FreeTask{in.address});
+  if (reply.error == 0) session.frees_queued.insert(in.address);
+}
+
+void release(Session& session, const wire::Free& in, Reply& reply) {
+  if (in.address == 0) return;
+  if (!is_known(in.kind)) {
+    reply.error = cuda::kInvalidValue;
+    return;
+  }
+  if (in.stream_ordered) return release_in_order(session, in, reply);
+  // cudaFree waits for the device: nothing may still use the memory.
+  Progress progress;
+  reply.error = session.streams.sync_device(&progress);
+  if (reply.error != 0 || !progress.ok()) return session.answer(progress, reply);
+  const char* call = in.kind == wire::MemoryKind::kPinned ? "cudaFreeHost" : "cudaFree";
+  const Allocation* a = releasable(session, in);
+  if (a == nullptr) return tell_bad_free(session, in, call, reply);
+  session.memory.release(in.address, a->kind, call);
+}
+
+bool staging_fits(const wire::Copy& in) {
+  uint64_t bytes = 0;
+  return !__builtin_mul_overflow(in.width, in.height, &bytes) && bytes <= Session::kStagingBytes &&
+         in.staging_offset <= Session::kStagingBytes - bytes;
+}
+
+void copy(Session& session, const wire::Copy& in, Reply& reply) {
+  CopyTask task;
+  task.plan.dst = {in.dst_side == wire::Side::kStaging, in.dst, in.dst_pitch};
+  task.plan.src = {in.src_side == wire::Side::kStaging, in.src, in.src_pitch};
+  task.plan.width = in.width;
+  task.plan.height = in.height;
+  const bool to_host = task.plan.dst.packed, from_host = task.plan.src.packed;
+  if ((to_host || from_host) && !staging_fits(in)) {
+    reply.error = cuda::kInvalidValue;
+    return;
+  }
+  Finding finding;
+  reply.error = check_copy(task.plan, in.kind, session.memory, &finding);
+  if (reply.error != 0) {
+    if (session.config.options.check_memory) session.add_finding(finding);
+    return;
+  }
+  const bool capturing = session.streams.is_capturing(in.stream);
+  if (capturing && (to_host || from_host)) {
+    session.streams.refuse_during_capture();
+    return session.refuse(
+        reply, cuda::kStreamCaptureUnsupported,
+        "a copy of pageable host memory cannot be captured: use memory from cudaMallocHost");
+  }
+  const bool queued = in.async != 0 && !to_host && (!from_host || task.plan.bytes() <= kQueuedCopyBytes);
+  if (!queued) {
+    if (in.async == 0 && (reply.error = session.streams.refuse_during_capture()) != 0) return;
+    task.staging_offset = in.staging_offset;
+    Progress progress;
+    reply.error = session.streams.submit_and_run(in.stream, std::move(task), &progress);
+    if (reply.error == 0) session.answer(progress, reply);
+    return;
+  }
+  if (!session.make_room(reply)) return;
+  if (from_host && !task.plan.is_empty()) {
+    const uint8_t* data = session.staging.data() + in.staging_offset;
+    task.packed.assign(data, data + task.plan.bytes());
+  }
+  reply.error = session.streams.submit(in.stream, std::move(task));
+}
+
+// Even cudaMemset returns before the device has done it.
+void fill(Session& session, const wire::Memset& in, Reply& reply) {
+  const FillPlan plan{in.dst, in.pitch, in.width, in.height, in.value, in.element_bytes};
+  Finding finding;
+  reply.error = check_fill(plan, session.memory, &finding);
+  if (reply.error != 0) {
+    if (session.config.options.check_memory) session.add_finding(finding);
+    return;
+  }
+  if (in.async == 0 && (reply.error = session.streams.refuse_during_capture()) != 0) return;
+  if (!session.make_room(reply)) return;
+  reply.error = session.streams.submit(in.stream, FillTask{plan});
+}
+
+void pointer(Session& session, const wire::Address& in, Reply& reply) {
+  wire::PointerReply out{};
+  if (const Allocation* a = session.memory.find(in.address)) {
+    out.known = 1;
+    out.base = a->base;
+    out.bytes = a->bytes;
+    out.kind = a->kind == AllocKind::kPinned    ? wire::MemoryKind::kPinned
+               : a->kind == AllocKind::kManaged ? wire::MemoryKind::kManaged
+                                                : wire::MemoryKind::kDevice;
+  }
+  reply.put(out);
+}
+
+const RequestRow kRows[] = {
+    request<&allocate>(wire::Request::kMalloc), request<&release>(wire::Request::kFree),
+    request<&copy>(wire::Request::kCopy),       request<&fill>(wire::Request::kMemset),
+    request<&pointer>(wire::Request::kPointer),
+};
+
+}  // namespace
+
+std::span<const RequestRow> memory_requests() {
+  return kRows;
+}
+
+}  // namespace vgpu

@@ -1,0 +1,86 @@
+// Requests about the session as a whole: hello, device printf, faults, limits, reset.
+#include <algorithm>
+#include <cstdio>
+
+#include "device/transfer.h"
+#include "server/dispatch.h"
+
+namespace vgpu {
+namespace {
+
+constexpr size_t kPrintfPiece = 1 << 20;  // of device printf text in one reply
+
+void take_printf(Session& session, Reply& reply) {
+  const size_t bytes = std::min(session.printf_output.size(), kPrintfPiece);
+  reply.put_text(session.printf_output.substr(0, bytes));
+  session.printf_output.erase(0, bytes);
+}
+
+void callback_done(Session& session, const wire::HostCallback& in, Reply& reply) {
+  if (!session.scheduler.callback_done(in.token)) reply.error = cuda::kInvalidValue;
+}
+
+void host_fault(Session& session, const wire::HostFault& in, Reply&) {
+  session.host_faulted = true;
+  Finding finding;
+  finding.kind = FindingKind::kHost;
+  finding.address = in.address;
+  const Allocation* a = session.memory.find(in.address);
+  if (a == nullptr) a = session.memory.find_freed(in.address);
+  if (a != nullptr) finding.allocation = a->name;
+  finding.host_module.assign(in.module, strnlen(in.module, sizeof in.module));
+  finding.host_offset = in.module_offset;
+  finding.message = std::string("Host code ") + (in.is_write ? "wrote through" : "read") +
+                    " a device pointer into " + describe_address(session.memory, in.address) + ".";
+  finding.advice = "Device memory is not the host's: bring the data over with cudaMemcpy.";
+  session.add_finding(finding);
+}
+
+void set_limit(Session& session, const wire::Limit& in, Reply& reply) {
+  if (in.limit >= std::size(kDefaultLimits)) {
+    reply.error = cuda::kInvalidValue;
+    return;
+  }
+  session.limits[in.limit] = in.value;
+}
+
+void get_limit(Session& session, const wire::Limit& in, Reply& reply) {
+  if (in.limit >= std::size(kDefaultLimits)) {
+    reply.error = cuda::kInvalidValue;
+    return;
+  }
+  reply.put(wire::Limit{in.limit, 0, session.limit(in.limit)});
+}
+
+void mem_info(Session& session, Reply& reply) {
+  reply.put(wire::MemInfo{session.memory.limit() - session.memory.used(), session.memory.limit()});
+}
+
+// Modules are unloaded one by one by the runtime library, which knows how to load them again.
+void device_reset(Session& session, Reply& reply) {
+  Progress progress;
+  reply.error = session.streams.sync_device(&progress);
+  if (reply.error != 0 || !progress.ok()) return session.answer(progress, reply);
+  session.streams.reset();
+  session.memory.release_program_memory();
+  session.frees_queued.clear();
+  session.limits.clear();
+}
+
+const RequestRow kRows[] = {
+    request<&take_printf>(wire::Request::kTakePrintf, Sender::kProgram, AfterError::kServed),
+    request<&callback_done>(wire::Request::kCallbackDone, Sender::kProgram, AfterError::kServed),
+    request<&host_fault>(wire::Request::kHostFault, Sender::kProgram, AfterError::kServed),
+    request<&device_reset>(wire::Request::kDeviceReset),
+    request<&set_limit>(wire::Request::kSetLimit),
+    request<&get_limit>(wire::Request::kGetLimit),
+    request<&mem_info>(wire::Request::kMemInfo, Sender::kBoth),
+};
+
+}  // namespace
+
+std::span<const RequestRow> session_requests() {
+  return kRows;
+}
+
+}  // namespace vgpu

@@ -1,0 +1,114 @@
+// Requests that queue work and wait for it: launches, host functions, streams, events.
+#include "server/dispatch.h"
+
+namespace vgpu {
+namespace {
+
+void launch(Session& session, const wire::Launch& in, Bytes params, Reply& reply) {
+  const auto function = session.functions.find(in.function);
+  if (function == session.functions.end()) {
+    reply.error = cuda::kInvalidDeviceFunction;
+    return;
+  }
+  KernelInfo* kernel = function->second.kernel;
+  if (in.param_bytes != params.size() || params.size() != kernel->param_bytes) {
+    reply.error = cuda::kInvalidValue;
+    return;
+  }
+  LaunchTask task;
+  task.module = function->second.module;
+  LaunchRequest& request = task.request;
+  request.module = task.module.get();
+  request.kernel = kernel;
+  request.grid = {in.grid[0], in.grid[1], in.grid[2]};
+  request.block = {in.block[0], in.block[1], in.block[2]};
+  request.cluster = {in.cluster[0], in.cluster[1], in.cluster[2]};
+  request.dynamic_shared = in.dynamic_shared;
+  request.cooperative = in.cooperative != 0;
+  request.params.assign(params.begin(), params.end());
+  request.stream = in.stream;
+  request.index = -1;  // until it runs
+  LaunchEnvironment env = session.environment();
+  std::string message;
+  if (const int error = check_launch(request, env, &message)) return session.refuse(reply, error, message);
+  if (!session.make_room(reply)) return;
+  reply.error = session.streams.submit(in.stream, std::move(task));
+}
+
+void host_function(Session& session, const wire::HostFunction& in, Reply& reply) {
+  if (in.function == 0) {
+    reply.error = cuda::kInvalidValue;
+    return;
+  }
+  if (!session.make_room(reply)) return;
+  reply.error = session.streams.submit(in.stream, HostTask{in.function, in.user_data});
+}
+
+void stream_create(Session& session, const wire::StreamCreate& in, Reply& reply) {
+  reply.put(wire::Id{session.streams.create_stream(in.flags)});
+}
+
+void stream_destroy(Session& session, const wire::Id& in, Reply& reply) {
+  reply.error = session.streams.destroy_stream(in.id);
+}
+
+// A wait on one object: an error of the call itself, or how far the work got.
+template <int (Streams::*wait)(uint64_t, Progress*)>
+void wait_for(Session& session, const wire::Id& in, Reply& reply) {
+  Progress progress;
+  reply.error = (session.streams.*wait)(in.id, &progress);
+  if (reply.error == 0) session.answer(progress, reply);
+}
+
+void device_sync(Session& session, Reply& reply) {
+  Progress progress;
+  reply.error = session.streams.sync_device(&progress);
+  if (reply.error == 0) session.answer(progress, reply);
+}
+
+void stream_wait(Session& session, const wire::StreamWait& in, Reply& reply) {
+  if (session.make_room(reply)) reply.error = session.streams.stream_wait(in.stream, in.event);
+}
+
+void event_create(Session& session, const wire::EventCreate& in, Reply& reply) {
+  reply.put(wire::Id{session.streams.create_event(in.flags)});
+}
+
+void event_destroy(Session& session, const wire::Id& in, Reply& reply) {
+  reply.error = session.streams.destroy_event(in.id);
+}
+
+void event_record(Session& session, const wire::EventRecord& in, Reply& reply) {
+  if (session.make_room(reply)) reply.error = session.streams.record_event(in.event, in.stream);
+}
+
+void event_elapsed(Session& session, const wire::EventElapsed& in, Reply& reply) {
+  wire::Milliseconds out{};
+  reply.error = session.streams.elapsed(in.start, in.end, &out.value);
+  if (reply.error == 0) reply.put(out);
+}
+
+const RequestRow kRows[] = {
+    request<&launch>(wire::Request::kLaunch),
+    request<&host_function>(wire::Request::kHostFunction),
+    request<&stream_create>(wire::Request::kStreamCreate),
+    request<&stream_destroy>(wire::Request::kStreamDestroy),
+    request<&wait_for<&Streams::sync_stream>>(wire::Request::kStreamSync),
+    request<&wait_for<&Streams::query_stream>>(wire::Request::kStreamQuery),
+    request<&stream_wait>(wire::Request::kStreamWait),
+    request<&device_sync>(wire::Request::kDeviceSync),
+    request<&event_create>(wire::Request::kEventCreate),
+    request<&event_destroy>(wire::Request::kEventDestroy),
+    request<&event_record>(wire::Request::kEventRecord),
+    request<&wait_for<&Streams::sync_event>>(wire::Request::kEventSync),
+    request<&wait_for<&Streams::query_event>>(wire::Request::kEventQuery),
+    request<&event_elapsed>(wire::Request::kEventElapsed),
+};
+
+}  // namespace
+
+std::span<const RequestRow> stream_requests() {
+  return kRows;
+}
+
+}  // namespace vgpu

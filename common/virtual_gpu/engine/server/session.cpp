@@ -1,0 +1,132 @@
+#include "server/session.h"
+
+#include <cstdio>
+
+#include "cuda_error.h"
+
+namespace vgpu {
+namespace {
+
+Scheduler::LaunchCosts launch_costs(const Profile& profile) {
+  return {profile.launch_floor_us * 1e-6, profile.launch_gap_us * 1e-6, profile.graph_gap_us * 1e-6};
+}
+
+}  // namespace
+
+Session::Session(SessionConfig given, std::function<bool()> should_stop)
+    : config(std::move(given)),
+      memory(config.memory_limit),
+      staging("vgpu-staging", 0, kStagingBytes, kStagingBytes),
+      scheduler([this](const Work& work, double* seconds) { return run_task(work, seconds); },
+                launch_costs(config.profile)),
+      streams(scheduler),
+      should_stop_(std::move(should_stop)) {}
+
+Session::~Session() {
+  scheduler.drop_all();
+}
+
+LaunchEnvironment Session::environment() {
+  constexpr uint32_t kStackSize = 0, kPrintfFifoSize = 1;  // cudaLimit
+  return {memory,
+          findings,
+          config.options,
+          config.profile,
+          &printf_output,
+          limit(kPrintfFifoSize),
+          limit(kStackSize),
+          should_stop_};
+}
+
+uint64_t Session::limit(uint32_t which) const {
+  const auto set = limits.find(which);
+  return set == limits.end() ? kDefaultLimits[which] : set->second;
+}
+
+void Session::answer(const Progress& progress, Reply& reply) {
+  switch (progress.state) {
+    case Progress::State::kDone:
+      return;
+    case Progress::State::kCallback:
+      reply.flags |= wire::kHostCallback;
+      reply.payload.clear();
+      reply.put(progress.callback);
+      return;
+    case Progress::State::kFailed:
+      fail(progress.error);
+      reply.error = sticky_error;
+  }
+}
+
+bool Session::make_room(Reply& reply) {
+  const Progress progress = scheduler.make_room();
+  answer(progress, reply);
+  return progress.ok();
+}
+
+void Session::refuse(Reply& reply, int error, const std::string& sentence) {
+  reply.error = error;
+  reply.payload.clear();
+  if (!sentence.empty() && report.add_message(sentence)) reply.put_text(sentence);
+}
+
+void Session::tell(const std::string& sentence) {
+  if (report.add_message(sentence) && !config.quiet)
+    std::fprintf(stderr, "virtual GPU: %s\n", sentence.c_str());
+}
+
+void Session::add_finding(const Finding& finding) {
+  if (!finding.message.empty()) findings.add(finding);
+}
+
+void Session::fail(int error) {
+  report.traffic.dropped_launches += scheduler.pending_launches();
+  scheduler.drop_all();
+  frees_queued.clear();
+  if (sticky_error == 0) sticky_error = error;
+}
+
+void Session::end_program() {
+  if (program_gone) return;
+  program_gone = true;
+  if (const size_t left = scheduler.pending_launches(); left != 0) {
+    report.traffic.dropped_launches += left;
+    tell("the program ended with " + std::to_string(left) + (left == 1 ? " launch" : " launches") +
+         " that it never waited for; not run. cudaDeviceSynchronize() before the end waits for all work.");
+  }
+  scheduler.drop_all();
+}
+
+void Session::run_idle() {
+  tell(
+      "the program has queued work and then made no call for seconds, as if it watched memory for a result; "
+      "running the work now. A synchronising call would show when it is done.");
+  const Progress progress = scheduler.run_all_but_callbacks();
+  if (progress.state == Progress::State::kFailed) fail(progress.error);
+}
+
+ReportContext Session::context() const {
+  // A program that was stopped by an error had no chance to free anything.
+  const bool ran_to_its_end = sticky_error == 0 && !host_faulted;
+  return {report,
+          config.profile,
+          config.options,
+          findings,
+          ran_to_its_end ? memory.leaks() : std::vector<const Allocation*>{},
+          program_gone ? "closed" : "running",
+          sticky_error};
+}
+
+std::string Session::json() const {
+  return report_json(context());
+}
+
+void Session::finish(bool with_text) {
+  if (with_text && !config.quiet) std::fputs(report_text(context()).c_str(), stderr);
+  std::string error;
+  if (!config.report_path.empty() && !write_file(config.report_path, json(), &error))
+    std::fprintf(stderr, "virtual GPU: the report could not be written to %s: %s\n",
+                 config.report_path.c_str(), error.c_str());
+}
+
+}  // namespace vgpu

@@ -1,0 +1,105 @@
+// The state of one engine process: the device, what the program has made on it, and what was seen.
+#pragma once
+
+#include <functional>
+#include <map>
+#include <memory>
+#include <set>
+#include <string>
+
+#include "checks/finding.h"
+#include "device/memory.h"
+#include "device/profile.h"
+#include "exec/launch.h"
+#include "report.h"
+#include "server/connection.h"
+#include "streams/scheduler.h"
+#include "streams/streams.h"
+
+namespace vgpu {
+
+struct SessionConfig {
+  Profile profile;
+  Options options;
+  uint64_t memory_limit = 0;
+  std::string report_path;               // empty: none is written
+  std::map<std::string, int> registers;  // by mangled name, from ptxas: takes the place of the estimate
+  bool quiet = false;                    // no findings and sentences on stderr
+};
+
+// What cudaDeviceGetLimit answers at first, by cudaLimit: stack, printf, malloc heap, sync depth, pending
+// launches, L2 fetch granularity, persisting L2.
+constexpr uint64_t kDefaultLimits[] = {1024, 1 << 20, 8 << 20, 2, 2048, 64, 0};
+
+class Session {
+ public:
+  static constexpr uint64_t kStagingBytes = 8ull << 20;
+
+  Session(SessionConfig config, std::function<bool()> should_stop);
+  ~Session();
+  Session(const Session&) = delete;
+
+  struct Function {
+    std::shared_ptr<LoadedModule> module;
+    KernelInfo* kernel = nullptr;
+  };
+
+  SessionConfig config;
+  DeviceMemory memory;
+  SharedFile staging;
+  FindingStore findings;
+  Report report;
+  Scheduler scheduler;
+  Streams streams;
+
+  std::map<uint64_t, std::shared_ptr<LoadedModule>> modules;
+  std::map<uint64_t, Function> functions;
+  std::map<std::pair<uint64_t, std::string>, uint64_t> function_ids;  // (module, name)
+  uint64_t next_id = 1;                                               // of modules and functions
+
+  std::set<uint64_t> frees_queued;            // addresses given to a cudaFreeAsync that has not run yet
+  std::map<AllocKind, int> allocations_made;  // for names: "cudaMalloc #3"
+  std::map<uint32_t, uint64_t> limits;        // as set by the program
+  std::string printf_output;                  // waits for kTakePrintf
+  int sticky_error = 0;
+  bool program_gone = false;
+  bool host_faulted = false;  // the program touched device memory itself, and crashed
+
+  LaunchEnvironment environment();
+  uint64_t limit(uint32_t which) const;  // `which` is an index of kDefaultLimits
+
+  // Answers a wait: done, a callback for the program to run first, or a failure that is sticky from now on.
+  void answer(const Progress& progress, Reply& reply);
+  // For requests that queue work: true when there is room; otherwise the reply is filled in.
+  bool make_room(Reply& reply);
+
+  // Refuses a request with an error and a sentence, which the user sees once.
+  void refuse(Reply& reply, int error, const std::string& sentence);
+  // A sentence that belongs to no request.
+  void tell(const std::string& sentence);
+  void add_finding(const Finding& finding);
+
+  // The program has closed its connection: what it left queued is dropped.
+  void end_program();
+  // Nothing has been asked for a while although work is queued: a program that watches memory for a result
+  // would wait forever, so the work is done as a device would have done it by now.
+  void run_idle();
+  void fail(int error);
+  std::string json() const;
+  // Writes the report where one is wanted and prints the findings where nobody else will.
+  void finish(bool with_text);
+
+ private:
+  int run_task(const Work& work, double* seconds);
+  int run(const MarkerTask&, const Work& work, double* seconds);
+  int run(const LaunchTask& task, const Work& work, double* seconds);
+  int run(const CopyTask& task, const Work& work, double* seconds);
+  int run(const FillTask& task, const Work& work, double* seconds);
+  int run(const FreeTask& task, const Work& work, double* seconds);
+  int run(const HostTask& task, const Work& work, double* seconds);
+  ReportContext context() const;
+
+  std::function<bool()> should_stop_;
+};
+
+}  // namespace vgpu

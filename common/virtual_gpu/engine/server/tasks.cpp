@@ -1,0 +1,91 @@
+// How the session does each kind of task when its turn comes.
+#include <algorithm>
+
+#include "cost.h"
+#include "cuda_error.h"
+#include "server/session.h"
+
+namespace vgpu {
+namespace {
+
+// Text the program has not fetched yet; a program that never asks must not make the engine grow.
+constexpr size_t kPrintfKept = 16u << 20;
+
+bool touches_host(const CopyPlan& plan) {
+  return plan.dst.packed || plan.src.packed || !DeviceMemory::in_device_arena(plan.dst.address) ||
+         !DeviceMemory::in_device_arena(plan.src.address);
+}
+
+}  // namespace
+
+int Session::run_task(const Work& work, double* seconds) {
+  return std::visit([&](const auto& task) { return run(task, work, seconds); }, *work.task);
+}
+
+int Session::run(const MarkerTask&, const Work&, double*) {
+  return cuda::kSuccess;
+}
+
+int Session::run(const LaunchTask& task, const Work& work, double* seconds) {
+  LaunchRequest request = task.request;
+  request.stream = work.stream;
+  request.index = report.next_index();
+  LaunchEnvironment env = environment();
+  LaunchReport figures = run_launch(request, env);
+  if (should_stop_()) {  // half a launch has no figures worth keeping
+    report.traffic.dropped_launches += 1;
+    return cuda::kLaunchFailure;
+  }
+  const KernelInfo& kernel = *request.kernel;
+  const int threads = static_cast<int>(request.block.count());
+  figures.stream = work.stream;
+  figures.occupancy_blocks = occupancy_blocks(kernel, threads, request.dynamic_shared, config.profile);
+  figures.registers = kernel.registers;
+  figures.registers_estimated = kernel.registers_estimated;
+  const ModelledLaunch modelled = model_launch(figures, config.profile);
+  figures.modelled_seconds = modelled.seconds;
+  *seconds = modelled.body_seconds;
+  const int error = figures.error;
+  report.add_launch(std::move(figures), modelled, work.in_graph);
+  if (printf_output.size() > kPrintfKept) printf_output.resize(kPrintfKept);
+  return error;
+}
+
+int Session::run(const CopyTask& task, const Work&, double* seconds) {
+  // The packed side of a synchronous copy is the staging area itself; a queued copy brought its own bytes.
+  uint8_t* staged = staging.data() + task.staging_offset;
+  Finding finding;
+  const int error =
+      run_copy(task.plan, staged, task.packed.empty() ? staged : task.packed.data(), memory, &finding);
+  const bool wanted =
+      finding.kind == FindingKind::kInit ? config.options.check_init : config.options.check_memory;
+  if (wanted) add_finding(finding);
+  const uint64_t bytes = task.plan.bytes();
+  report.traffic.copies += 1;
+  report.traffic.copied_bytes += bytes;
+  *seconds = touches_host(task.plan) ? model_host_copy(bytes, config.profile)
+                                     : model_device_copy(bytes, config.profile);
+  return error;
+}
+
+int Session::run(const FillTask& task, const Work&, double* seconds) {
+  Finding finding;
+  const int error = run_fill(task.plan, memory, &finding);
+  if (config.options.check_memory) add_finding(finding);
+  report.traffic.fills += 1;
+  report.traffic.filled_bytes += task.plan.bytes();
+  *seconds = model_fill(task.plan.bytes(), config.profile);
+  return error;
+}
+
+int Session::run(const FreeTask& task, const Work&, double*) {
+  memory.release(task.address, AllocKind::kDevice, "cudaFreeAsync");
+  frees_queued.erase(task.address);
+  return cuda::kSuccess;
+}
+
+int Session::run(const HostTask&, const Work&, double*) {
+  return cuda::kSuccess;  // the scheduler hands these to the program
+}
+
+}  // namespace vgpu

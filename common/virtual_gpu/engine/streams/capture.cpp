@@ -1,0 +1,168 @@
+// Captures and graphs: the half of Streams that builds and launches graphs.
+#include <algorithm>
+
+#include "cuda_error.h"
+#include "streams/streams.h"
+
+namespace vgpu {
+
+int Streams::refuse_during_capture() {
+  int error = cuda::kSuccess;
+  for (auto& [id, stream] : streams_) {
+    if (stream.capture == nullptr || stream.capture->mode == Capture::Mode::kRelaxed) continue;
+    stream.capture->invalid = true;
+    error = cuda::kStreamCaptureUnsupported;
+  }
+  return error;
+}
+
+int Streams::begin_capture(uint64_t id, uint32_t mode) {
+  Stream* stream = find_stream(id);
+  if (stream == nullptr) return cuda::kInvalidResourceHandle;
+  if (mode > static_cast<uint32_t>(Capture::Mode::kRelaxed)) return cuda::kInvalidValue;
+  if (id == wire::kLegacyStream) return cuda::kStreamCaptureUnsupported;
+  if (stream->capture != nullptr) return cuda::kIllegalState;
+  stream->capture = std::make_shared<Capture>();
+  stream->capture->id = next_id_++;
+  stream->capture->origin = id;
+  stream->capture->mode = static_cast<Capture::Mode>(mode);
+  stream->captured.clear();
+  return cuda::kSuccess;
+}
+
+int Streams::end_capture(uint64_t id, uint64_t* graph) {
+  Stream* origin = find_stream(id);
+  if (origin == nullptr) return cuda::kInvalidResourceHandle;
+  if (origin->capture == nullptr) return cuda::kIllegalState;
+  const std::shared_ptr<Capture> capture = origin->capture;
+  if (capture->origin != id) {
+    capture->invalid = true;
+    return cuda::kStreamCaptureUnmatched;
+  }
+  const std::vector<int> joined = origin->captured;
+  for (auto& [other, stream] : streams_) {
+    if (stream.capture != capture) continue;
+    stream.capture = nullptr;
+    stream.captured.clear();
+  }
+  capture->ended = true;
+  if (capture->invalid) return cuda::kStreamCaptureInvalidated;
+  for (const int leaf : capture->graph.leaves())
+    if (std::find(joined.begin(), joined.end(), leaf) == joined.end()) return cuda::kStreamCaptureUnjoined;
+  *graph = next_id_++;
+  graphs_[*graph] = std::move(capture->graph);
+  return cuda::kSuccess;
+}
+
+int Streams::capture_state(uint64_t id, CaptureState* state) const {
+  const auto found = streams_.find(id);
+  if (found == streams_.end()) return cuda::kInvalidResourceHandle;
+  const Capture* capture = found->second.capture.get();
+  if (capture == nullptr) return cuda::kSuccess;
+  state->status = capture->invalid ? 2 : 1;  // cudaStreamCaptureStatusInvalidated, …Active
+  state->id = capture->id;
+  return cuda::kSuccess;
+}
+
+// Waiting for an event of a capture draws the waiting stream into that capture.
+int Streams::wait_in_capture(Stream& waiting, const Event& event) {
+  if (event.capture->ended) return cuda::kInvalidValue;
+  if (event.capture->invalid) return cuda::kStreamCaptureInvalidated;
+  if (&waiting == &streams_[wire::kLegacyStream]) {
+    event.capture->invalid = true;
+    return cuda::kStreamCaptureImplicit;
+  }
+  if (waiting.capture == nullptr) {
+    waiting.capture = event.capture;
+    waiting.captured.clear();
+  }
+  if (waiting.capture != event.capture) {
+    waiting.capture->invalid = true;
+    event.capture->invalid = true;
+    return cuda::kStreamCaptureMerge;
+  }
+  for (const int node : event.captured)
+    if (std::find(waiting.captured.begin(), waiting.captured.end(), node) == waiting.captured.end())
+      waiting.captured.push_back(node);
+  return cuda::kSuccess;
+}
+
+int Streams::instantiate(uint64_t graph, uint64_t* executable) {
+  const auto found = graphs_.find(graph);
+  if (found == graphs_.end()) return cuda::kInvalidValue;
+  *executable = next_id_++;
+  executables_[*executable].graph = found->second;
+  return cuda::kSuccess;
+}
+
+int Streams::update(uint64_t executable, uint64_t graph) {
+  const auto exec = executables_.find(executable);
+  const auto found = graphs_.find(graph);
+  if (exec == executables_.end() || found == graphs_.end()) return cuda::kInvalidValue;
+  if (!exec->second.graph.same_shape(found->second)) return cuda::kGraphExecUpdateFailure;
+  exec->second.graph = found->second;
+  return cuda::kSuccess;
+}
+
+// A graph launched inside a capture becomes part of the graph being captured.
+void Streams::launch_into_capture(const Graph& graph, Stream& into) {
+  Graph& target = into.capture->graph;
+  const int offset = static_cast<int>(target.nodes.size());
+  for (const Graph::Node& node : graph.nodes) {
+    std::vector<int> after = node.after.empty() ? into.captured : node.after;
+    if (!node.after.empty())
+      for (int& before : after) before += offset;
+    target.add(node.task, std::move(after));
+  }
+  if (graph.nodes.empty()) return;
+  into.captured = graph.leaves();
+  for (int& leaf : into.captured) leaf += offset;
+}
+
+int Streams::launch(uint64_t executable, uint64_t id) {
+  const auto found = executables_.find(executable);
+  Stream* stream = find_stream(id);
+  if (found == executables_.end()) return cuda::kInvalidValue;
+  if (stream == nullptr) return cuda::kInvalidResourceHandle;
+  GraphExec& exec = found->second;
+  if (stream->capture != nullptr) {
+    if (stream->capture->invalid) return cuda::kStreamCaptureInvalidated;
+    launch_into_capture(exec.graph, *stream);
+    return cuda::kSuccess;
+  }
+  if (const int error = refuse_legacy_use(id)) return error;
+
+  std::vector<WorkPtr> before = predecessors(id);
+  if (exec.last_launch != nullptr) before.push_back(exec.last_launch);
+  std::vector<WorkPtr> made;
+  for (const Graph::Node& node : exec.graph.nodes) {
+    std::vector<WorkPtr> after = node.after.empty() ? before : std::vector<WorkPtr>{};
+    for (const int i : node.after) after.push_back(made[static_cast<size_t>(i)]);
+    made.push_back(scheduler_.make(id, node.task, std::move(after), true));
+    scheduler_.queue(made.back());
+  }
+  std::vector<WorkPtr> ends = made.empty() ? before : std::vector<WorkPtr>{};
+  for (const int leaf : exec.graph.leaves()) ends.push_back(made[static_cast<size_t>(leaf)]);
+  const WorkPtr end = scheduler_.make(id, std::make_shared<const Task>(MarkerTask{}), std::move(ends));
+  scheduler_.queue(end);
+  stream->last = end;
+  exec.last_launch = end;
+  return cuda::kSuccess;
+}
+
+int Streams::destroy_graph(uint64_t id) {
+  return graphs_.erase(id) != 0 ? cuda::kSuccess : cuda::kInvalidValue;
+}
+
+int Streams::destroy_executable(uint64_t id) {
+  return executables_.erase(id) != 0 ? cuda::kSuccess : cuda::kInvalidValue;
+}
+
+int Streams::node_count(uint64_t graph, int64_t* count) const {
+  const auto found = graphs_.find(graph);
+  if (found == graphs_.end()) return cuda::kInvalidValue;
+  *count = static_cast<int64_t>(found->second.nodes.size());
+  return cuda::kSuccess;
+}
+
+}  // namespace vgpu

@@ -1,0 +1,28 @@
+#include "streams/graph.h"
+
+#include <algorithm>
+
+namespace vgpu {
+
+int Graph::add(std::shared_ptr<const Task> task, std::vector<int> after) {
+  nodes.push_back({std::move(task), std::move(after)});
+  return static_cast<int>(nodes.size()) - 1;
+}
+
+std::vector<int> Graph::leaves() const {
+  std::vector<bool> followed(nodes.size(), false);
+  for (const Node& node : nodes)
+    for (const int before : node.after) followed[static_cast<size_t>(before)] = true;
+  std::vector<int> found;
+  for (size_t i = 0; i < nodes.size(); ++i)
+    if (!followed[i]) found.push_back(static_cast<int>(i));
+  return found;
+}
+
+bool Graph::same_shape(const Graph& other) const {
+  return std::equal(
+      nodes.begin(), nodes.end(), other.nodes.begin(), other.nodes.end(),
+      [](const Node& a, const Node& b) { return a.task->index() == b.task->index() && a.after == b.after; });
+}
+
+}  // namespace vgpu

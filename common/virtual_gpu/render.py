@@ -1,0 +1,98 @@
+"""Findings and leaks as a person reads them at a terminal."""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Sequence
+
+from common.virtual_gpu.report import Dim3, Finding, Leak, Place, Report
+
+_KIND_WIDTH = 8
+_DEFAULT_WIDTH = 110
+
+
+def render_report(report: Report, *, width: int = _DEFAULT_WIDTH) -> str:
+    """Findings, then leaks, then what else the engine had to say; empty when there is nothing of it."""
+    parts = [render_findings(report.findings, width=width)]
+    if report.findings_dropped:
+        parts.append(f"and {_times(report.findings_dropped)} more in places not listed\n")
+    parts.append(render_leaks(report.leaks, width=width))
+    return "".join(parts)
+
+
+def render_findings(findings: Sequence[Finding], *, width: int = _DEFAULT_WIDTH) -> str:
+    return "".join(render_finding(finding, width=width) for finding in findings)
+
+
+def render_finding(finding: Finding, *, width: int = _DEFAULT_WIDTH) -> str:
+    """Kind, line and what happened; below it who did it, how often, and what to try."""
+    first = f"{finding.kind:<{_KIND_WIDTH}}"
+    if finding.place:
+        first += f"{finding.place[0]}   "
+    headline = first + finding.message
+    if finding.other and str(finding.other[0]) not in finding.message:
+        headline += f" ({finding.other[0]})"
+    below = " ".join(
+        part
+        for part in (_actor(finding), _chain(finding.place), _chain(finding.other), finding.advice)
+        if part
+    )
+    return _wrap(headline, "", width) + (_wrap(below, " " * _KIND_WIDTH, width) if below else "")
+
+
+def render_leaks(leaks: Sequence[Leak], *, width: int = _DEFAULT_WIDTH) -> str:
+    return "".join(
+        _wrap(f"{'leak':<{_KIND_WIDTH}}{leak.message} ({leak.bytes} bytes)", "", width) for leak in leaks
+    )
+
+
+def _actor(finding: Finding) -> str:
+    """ "kernel scale, block (7,0,0), thread (3,0,0), 96 times.\""""
+    parts = []
+    if finding.kernel:
+        parts.append(f"kernel {_short(finding.kernel)}")
+    if finding.block is not None:
+        parts.append(f"block {_dim3(finding.block)}")
+    if finding.thread is not None and f"thread {_dim3(finding.thread)}" not in finding.message:
+        parts.append(f"thread {_dim3(finding.thread)}")
+    if finding.count > 1:
+        parts.append(_times(finding.count))
+    return ", ".join(parts) + "." if parts else ""
+
+
+def _chain(places: Sequence[Place]) -> str:
+    """Where the helper that holds a line was called from."""
+    if len(places) < 2:
+        return ""
+    return "Inlined at " + ", ".join(str(place) for place in places[1:]) + "."
+
+
+def _short(kernel: str) -> str:
+    """A kernel's name without its parameter list."""
+    depth = 0
+    for index, char in enumerate(kernel):
+        depth += (char == "<") - (char == ">")
+        if char == "(" and depth == 0 and index > 0:
+            return kernel[:index]
+    return kernel
+
+
+def _dim3(dim: Dim3) -> str:
+    return f"({dim[0]},{dim[1]},{dim[2]})"
+
+
+def _times(count: int) -> str:
+    return f"{count:,} time" if count == 1 else f"{count:,} times"
+
+
+def _wrap(text: str, indent: str, width: int) -> str:
+    lines = textwrap.wrap(
+        text,
+        width,
+        initial_indent=indent,
+        subsequent_indent=" " * _KIND_WIDTH,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+    return "\n".join(lines) + "\n"

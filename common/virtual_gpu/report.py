@@ -1,0 +1,291 @@
+"""What the engine saw during a run, as data: launches with their figures, findings, leaks."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+Dim3 = tuple[int, int, int]
+
+
+@dataclass(frozen=True)
+class Place:
+    """A line of source; `function` is the inlined helper it belongs to, where it is one."""
+
+    file: str
+    line: int
+    function: str = ""
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}"
+
+
+@dataclass(frozen=True)
+class Counters:
+    """Figures of a launch or of one source line. Requests and instructions are counted once a warp."""
+
+    global_load_requests: int = 0
+    global_load_sectors: int = 0
+    global_load_bytes: int = 0
+    global_store_requests: int = 0
+    global_store_sectors: int = 0
+    global_store_bytes: int = 0
+    global_atomic_requests: int = 0
+    global_atomic_sectors: int = 0
+    global_atomic_bytes: int = 0
+    async_requests: int = 0
+    async_sectors: int = 0
+    async_bytes: int = 0
+    shared_load_requests: int = 0
+    shared_load_wavefronts: int = 0
+    shared_load_conflicts: int = 0
+    shared_store_requests: int = 0
+    shared_store_wavefronts: int = 0
+    shared_store_conflicts: int = 0
+    shared_atomic_requests: int = 0
+    shared_atomic_wavefronts: int = 0
+    local_load_requests: int = 0
+    local_load_sectors: int = 0
+    local_store_requests: int = 0
+    local_store_sectors: int = 0
+    matrix_instructions: int = 0
+    barriers: int = 0
+    branches: int = 0
+    divergent_branches: int = 0
+    warp_instructions: int = 0
+    thread_instructions: int = 0
+    by_class: Mapping[str, int] = field(default_factory=dict)
+
+    @property
+    def load_sectors_per_request(self) -> float:
+        return _ratio(self.global_load_sectors, self.global_load_requests)
+
+    @property
+    def store_sectors_per_request(self) -> float:
+        return _ratio(self.global_store_sectors, self.global_store_requests)
+
+    @property
+    def atomic_sectors_per_request(self) -> float:
+        return _ratio(self.global_atomic_sectors, self.global_atomic_requests)
+
+    @property
+    def async_sectors_per_request(self) -> float:
+        return _ratio(self.async_sectors, self.async_requests)
+
+    @property
+    def active_lanes(self) -> float:
+        """Of 32, on average over the warp instructions."""
+        return _ratio(self.thread_instructions, self.warp_instructions)
+
+
+@dataclass(frozen=True)
+class LineCounters:
+    """What one line of the student's source cost."""
+
+    file: str
+    line: int
+    counters: Counters
+
+
+@dataclass(frozen=True)
+class Occupancy:
+    """What fits on one multiprocessor of the profile, and the resource that allows no more."""
+
+    blocks_per_sm: int = 0
+    warps_per_sm: int = 0
+    fraction: float = 0.0
+    limiter: str = ""
+
+
+@dataclass(frozen=True)
+class Launch:
+    """One kernel launch. `modelled_seconds` is the cost model's, `wall_seconds` the engine's own time."""
+
+    index: int
+    kernel: str
+    mangled: str
+    grid: Dim3
+    block: Dim3
+    dynamic_shared: int
+    static_shared: int
+    stream: int
+    graph: bool
+    error: int
+    error_name: str
+    registers: int
+    registers_estimated: bool
+    occupancy: Occupancy
+    counters: Counters
+    distinct_load_sectors: int
+    distinct_store_sectors: int
+    lines: tuple[LineCounters, ...]
+    modelled_seconds: float
+    modelled_limit: str
+    modelled_terms: Mapping[str, float]
+    wall_seconds: float
+
+
+@dataclass(frozen=True)
+class KernelTotals:
+    """All launches of one kernel together."""
+
+    kernel: str
+    mangled: str
+    launches: int
+    failed: int
+    modelled_seconds: float
+    wall_seconds: float
+    counters: Counters
+    lines: tuple[LineCounters, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One mistake, told once, with how often it happened.
+
+    `place` is innermost first: the line itself, then where each helper was inlined. `other` is the second
+    side of a race.
+    """
+
+    kind: str
+    message: str
+    advice: str = ""
+    place: tuple[Place, ...] = ()
+    other: tuple[Place, ...] = ()
+    kernel: str = ""
+    block: Dim3 | None = None
+    thread: Dim3 | None = None
+    allocation: str = ""
+    address: int = 0
+    count: int = 1
+    launch: int = -1
+    host_module: str = ""
+    host_offset: int = 0
+
+    @property
+    def file(self) -> str:
+        return self.place[0].file if self.place else ""
+
+    @property
+    def line(self) -> int:
+        return self.place[0].line if self.place else 0
+
+    @property
+    def inlined_at(self) -> tuple[Place, ...]:
+        return self.place[1:]
+
+
+@dataclass(frozen=True)
+class Leak:
+    """An allocation that the program never freed."""
+
+    allocation: str
+    address: int
+    bytes: int
+    message: str
+
+
+@dataclass(frozen=True)
+class Report:
+    """Everything the engine knows about a run so far."""
+
+    profile: str = ""
+    device: str = ""
+    options: Mapping[str, Any] = field(default_factory=dict)
+    launches: tuple[Launch, ...] = ()
+    kernels: tuple[KernelTotals, ...] = ()
+    findings: tuple[Finding, ...] = ()
+    findings_dropped: int = 0
+    leaks: tuple[Leak, ...] = ()
+    totals: Mapping[str, Any] = field(default_factory=dict)
+    messages: tuple[str, ...] = ()
+    sticky_error: int = 0
+    program_exit: str = "running"
+
+    @staticmethod
+    def from_json(text: str) -> Report:
+        return Report.from_dict(json.loads(text))
+
+    @staticmethod
+    def from_dict(data: Mapping[str, Any]) -> Report:
+        return Report(
+            **_plain(Report, data),
+            launches=tuple(_launch(item) for item in data.get("launches", ())),
+            kernels=tuple(_kernel(item) for item in data.get("kernels", ())),
+            findings=tuple(_finding(item) for item in data.get("findings", ())),
+            leaks=tuple(Leak(**_plain(Leak, item)) for item in data.get("leaks", ())),
+            messages=tuple(data.get("messages", ())),
+        )
+
+    def to_dict(self) -> dict[str, Any]:
+        """Plain data for JSON; each finding also names its own file and line."""
+        data = dataclasses.asdict(self)
+        for plain, finding in zip(data["findings"], self.findings, strict=True):
+            plain.update(file=finding.file, line=finding.line)
+        return data
+
+
+# Fields that are built from parts of their own.
+_COMPOSED = frozenset(
+    {"launches", "kernels", "findings", "leaks", "messages", "counters", "lines", "occupancy"}
+    | {"grid", "block", "thread", "place", "other"}
+)
+
+
+def _plain(kind: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
+    """The members of `kind` that JSON holds as they are. What a newer engine adds is passed over."""
+    return {f.name: data[f.name] for f in fields(kind) if f.name in data and f.name not in _COMPOSED}
+
+
+def _ratio(above: int, below: int) -> float:
+    return above / below if below else 0.0
+
+
+def _dim3(value: Any) -> Dim3:
+    x, y, z = value
+    return int(x), int(y), int(z)
+
+
+def _counters(data: Mapping[str, Any]) -> Counters:
+    return Counters(**_plain(Counters, data))
+
+
+def _lines(items: Any) -> tuple[LineCounters, ...]:
+    return tuple(LineCounters(item["file"], item["line"], _counters(item["counters"])) for item in items)
+
+
+def _launch(data: Mapping[str, Any]) -> Launch:
+    return Launch(
+        **_plain(Launch, data),
+        grid=_dim3(data["grid"]),
+        block=_dim3(data["block"]),
+        occupancy=Occupancy(**_plain(Occupancy, data["occupancy"])),
+        counters=_counters(data["counters"]),
+        lines=_lines(data["lines"]),
+    )
+
+
+def _kernel(data: Mapping[str, Any]) -> KernelTotals:
+    return KernelTotals(
+        **_plain(KernelTotals, data),
+        launches=data["launches"],
+        counters=_counters(data["counters"]),
+        lines=_lines(data["lines"]),
+    )
+
+
+def _finding(data: Mapping[str, Any]) -> Finding:
+    return Finding(
+        **_plain(Finding, data),
+        place=_places(data.get("place", ())),
+        other=_places(data.get("other", ())),
+        block=_dim3(data["block"]) if "block" in data else None,
+        thread=_dim3(data["thread"]) if "thread" in data else None,
+    )
+
+
+def _places(items: Any) -> tuple[Place, ...]:
+    return tuple(Place(**_plain(Place, item)) for item in items)

@@ -1,0 +1,70 @@
+// How a function of the CUDA runtime API is written here: against NVIDIA's own declarations, once for each
+// pair of names, with its answer remembered for cudaGetLastError and no exception let out.
+#pragma once
+
+// With this the toolkit's header declares each stream function under both of its names: the plain one, whose
+// stream 0 is the legacy stream, and its _ptsz/_ptds twin, whose stream 0 is the calling thread's own.
+#define __CUDA_API_VERSION_INTERNAL
+#include <cuda_runtime_api.h>
+
+#include <cstdint>
+#include <exception>
+#include <new>
+
+#include "errors.h"
+#include "streams.h"
+
+#define VGPU_API extern "C" __attribute__((visibility("default")))
+
+namespace vgpu {
+
+template <typename Body>
+cudaError_t recorded(Body&& body) {
+  try {
+    return record_error(body());
+  } catch (const std::bad_alloc&) {
+    return record_error(cudaErrorMemoryAllocation);
+  } catch (const std::exception& problem) {
+    say("an unexpected problem in the runtime library: %s", problem.what());
+    return record_error(cudaErrorUnknown);
+  }
+}
+
+}  // namespace vgpu
+
+// VGPU_ENTRY(cudaFree, (void* address), (address)) { return …; }
+#define VGPU_ENTRY(name, params, args)                       \
+  static cudaError_t name##_body params;                     \
+  VGPU_API cudaError_t name params {                         \
+    return vgpu::recorded([&] { return name##_body args; }); \
+  }                                                          \
+  static cudaError_t name##_body params
+
+// VGPU_TWINS(cudaMemsetAsync, _ptsz, (…, cudaStream_t stream), (…, stream)) { … on(stream) … }
+#define VGPU_TWINS(name, suffix, params, args) \
+  namespace {                                  \
+  struct name##_body : vgpu::StreamChoice {    \
+    cudaError_t operator() params const;       \
+  };                                           \
+  }                                            \
+  VGPU_API cudaError_t name params {           \
+    return vgpu::recorded([&] {                \
+      return name##_body {                     \
+        {                                      \
+          vgpu::NullStream::kLegacy            \
+        }                                      \
+      }                                        \
+      args;                                    \
+    });                                        \
+  }                                            \
+  VGPU_API cudaError_t name##suffix params {   \
+    return vgpu::recorded([&] {                \
+      return name##_body {                     \
+        {                                      \
+          vgpu::NullStream::kPerThread         \
+        }                                      \
+      }                                        \
+      args;                                    \
+    });                                        \
+  }                                            \
+  inline cudaError_t name##_body::operator() params const

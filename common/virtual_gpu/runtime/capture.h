@@ -1,0 +1,11 @@
+// Streams being recorded into graphs, as far as the runtime library must know of them.
+#pragma once
+
+#include <cstdint>
+
+namespace vgpu {
+
+// Asks the engine only while some capture is under way in this process.
+bool is_capturing(uint64_t stream);
+
+}  // namespace vgpu

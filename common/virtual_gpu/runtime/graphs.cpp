@@ -1,0 +1,167 @@
+// CUDA graphs: capture, instantiation and replay. Handles are the engine's ids.
+#include <atomic>
+
+#include "api.h"
+#include "capture.h"
+#include "connection.h"
+
+namespace {
+
+using vgpu::Connection;
+using vgpu::wire::Request;
+namespace wire = vgpu::wire;
+
+std::atomic<int> captures{0};
+thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
+
+template <typename Handle>
+wire::Id id_of(Handle handle) {
+  return {reinterpret_cast<uint64_t>(handle)};
+}
+
+cudaError_t instantiate(cudaGraphExec_t* executable, cudaGraph_t graph) {
+  if (executable == nullptr || graph == nullptr) return cudaErrorInvalidValue;
+  wire::Id id{};
+  const cudaError_t error = Connection::get().ask(Request::kGraphInstantiate, id_of(graph), &id);
+  if (error == cudaSuccess) *executable = reinterpret_cast<cudaGraphExec_t>(id.id);
+  return error;
+}
+
+cudaError_t capture_info(uint64_t stream, wire::CaptureInfo* info) {
+  return Connection::get().ask(Request::kCaptureInfo, wire::Id{stream}, info);
+}
+
+}  // namespace
+
+namespace vgpu {
+
+bool is_capturing(uint64_t stream) {
+  wire::CaptureInfo info{};
+  return captures > 0 && capture_info(stream, &info) == cudaSuccess &&
+         info.status == cudaStreamCaptureStatusActive;
+}
+
+}  // namespace vgpu
+
+VGPU_TWINS(cudaStreamBeginCapture, _ptsz, (cudaStream_t stream, cudaStreamCaptureMode mode), (stream, mode)) {
+  if (mode < cudaStreamCaptureModeGlobal || mode > cudaStreamCaptureModeRelaxed) return cudaErrorInvalidValue;
+  const cudaError_t error = Connection::get().ask(
+      Request::kCaptureBegin, wire::CaptureBegin{on(stream), static_cast<uint32_t>(mode), 0});
+  if (error == cudaSuccess) ++captures;
+  return error;
+}
+
+VGPU_TWINS(cudaStreamEndCapture, _ptsz, (cudaStream_t stream, cudaGraph_t* graph), (stream, graph)) {
+  if (graph == nullptr) return cudaErrorInvalidValue;
+  *graph = nullptr;
+  wire::Id id{};
+  const cudaError_t error = Connection::get().ask(Request::kCaptureEnd, wire::Id{on(stream)}, &id);
+  // A capture that was spoilt is over too; one that was never begun, or is another stream's, is not.
+  if (error == cudaSuccess || error == cudaErrorStreamCaptureInvalidated ||
+      error == cudaErrorStreamCaptureUnjoined) {
+    --captures;
+  }
+  if (error == cudaSuccess) *graph = reinterpret_cast<cudaGraph_t>(id.id);
+  return error;
+}
+
+VGPU_TWINS(cudaStreamIsCapturing, _ptsz, (cudaStream_t stream, cudaStreamCaptureStatus* status),
+           (stream, status)) {
+  if (status == nullptr) return cudaErrorInvalidValue;
+  wire::CaptureInfo info{};
+  const cudaError_t error = capture_info(on(stream), &info);
+  if (error == cudaSuccess) *status = static_cast<cudaStreamCaptureStatus>(info.status);
+  return error;
+}
+
+// The graph under construction and its last nodes are not shown: no function here could use them.
+VGPU_TWINS(cudaStreamGetCaptureInfo, _ptsz,
+           (cudaStream_t stream, cudaStreamCaptureStatus* status, unsigned long long* id, cudaGraph_t* graph,
+            const cudaGraphNode_t** dependencies, const cudaGraphEdgeData** edges, size_t* dependency_count),
+           (stream, status, id, graph, dependencies, edges, dependency_count)) {
+  if (status == nullptr) return cudaErrorInvalidValue;
+  wire::CaptureInfo info{};
+  const cudaError_t error = capture_info(on(stream), &info);
+  if (error != cudaSuccess) return error;
+  *status = static_cast<cudaStreamCaptureStatus>(info.status);
+  if (id != nullptr) *id = info.id;
+  if (graph != nullptr) *graph = nullptr;
+  if (dependencies != nullptr) *dependencies = nullptr;
+  if (edges != nullptr) *edges = nullptr;
+  if (dependency_count != nullptr) *dependency_count = 0;
+  return cudaSuccess;
+}
+
+VGPU_ENTRY(cudaThreadExchangeStreamCaptureMode, (cudaStreamCaptureMode * mode), (mode)) {
+  if (mode == nullptr) return cudaErrorInvalidValue;
+  const cudaStreamCaptureMode before = capture_mode;
+  capture_mode = *mode;
+  *mode = before;
+  return cudaSuccess;
+}
+
+VGPU_ENTRY(cudaGraphInstantiate, (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long),
+           (executable, graph, 0)) {
+  return instantiate(executable, graph);
+}
+
+VGPU_ENTRY(cudaGraphInstantiateWithFlags,
+           (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long), (executable, graph, 0)) {
+  return instantiate(executable, graph);
+}
+
+VGPU_TWINS(cudaGraphInstantiateWithParams, _ptsz,
+           (cudaGraphExec_t * executable, cudaGraph_t graph, cudaGraphInstantiateParams* parameters),
+           (executable, graph, parameters)) {
+  if (parameters == nullptr) return cudaErrorInvalidValue;
+  const cudaError_t error = instantiate(executable, graph);
+  parameters->errNode_out = nullptr;
+  parameters->result_out = error == cudaSuccess ? cudaGraphInstantiateSuccess : cudaGraphInstantiateError;
+  return error;
+}
+
+// Nothing to prepare: an executable graph is in the engine already.
+VGPU_TWINS(cudaGraphUpload, _ptsz, (cudaGraphExec_t executable, cudaStream_t), (executable, nullptr)) {
+  return executable != nullptr ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+VGPU_TWINS(cudaGraphLaunch, _ptsz, (cudaGraphExec_t executable, cudaStream_t stream), (executable, stream)) {
+  if (executable == nullptr) return cudaErrorInvalidValue;
+  return Connection::get().ask(Request::kGraphLaunch, wire::GraphLaunch{id_of(executable).id, on(stream)});
+}
+
+VGPU_ENTRY(cudaGraphDestroy, (cudaGraph_t graph), (graph)) {
+  if (graph == nullptr) return cudaErrorInvalidValue;
+  return Connection::get().ask(Request::kGraphDestroy, id_of(graph));
+}
+
+VGPU_ENTRY(cudaGraphExecDestroy, (cudaGraphExec_t executable), (executable)) {
+  if (executable == nullptr) return cudaErrorInvalidValue;
+  return Connection::get().ask(Request::kGraphExecDestroy, id_of(executable));
+}
+
+VGPU_ENTRY(cudaGraphExecUpdate,
+           (cudaGraphExec_t executable, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* result),
+           (executable, graph, result)) {
+  if (executable == nullptr || graph == nullptr || result == nullptr) return cudaErrorInvalidValue;
+  const cudaError_t error = Connection::get().ask(
+      Request::kGraphExecUpdate, wire::GraphExecUpdate{id_of(executable).id, id_of(graph).id});
+  *result = {};
+  result->result =
+      error == cudaSuccess ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged;
+  return error;
+}
+
+// How many nodes there are. Their handles would be of no use: functions on single nodes are not here.
+VGPU_ENTRY(cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count),
+           (graph, nodes, count)) {
+  if (graph == nullptr || count == nullptr) return cudaErrorInvalidValue;
+  if (nodes != nullptr) {
+    static bool told = false;
+    return static_cast<cudaError_t>(vgpu::not_supported("cudaGraphGetNodes with a buffer for nodes", &told));
+  }
+  wire::Count answer{};
+  const cudaError_t error = Connection::get().ask(Request::kGraphNodeCount, id_of(graph), &answer);
+  if (error == cudaSuccess) *count = static_cast<size_t>(answer.value);
+  return error;
+}

@@ -1,0 +1,156 @@
+"""The harness's side of the protocol in protocol.h: one request, one reply, over a Unix stream socket."""
+
+from __future__ import annotations
+
+import array
+import os
+import socket
+import struct
+import threading
+import time
+from dataclasses import dataclass
+from enum import IntEnum
+
+from common.errors import CourseError
+
+MAGIC = 0x31555056
+VERSION = 1
+_ROLE_HARNESS = 1
+_REQUEST = struct.Struct("=IIII")  # magic, request, payload bytes, serial
+_REPLY = struct.Struct("=IiIII")  # magic, error, flags, payload bytes, serial
+_HELLO = struct.Struct("=IIq")  # version, role, pid
+_HELLO_REPLY = struct.Struct("=QQQQQ")  # device base and bytes, pinned base and bytes, staging bytes
+_ALLOC = struct.Struct("=QQ")  # bytes, alignment
+_ADDRESS = struct.Struct("=Q")
+_RANGE = struct.Struct("=QQ")  # address, bytes
+_MAX_DESCRIPTORS = 8
+
+
+class Request(IntEnum):
+    """Requests that a harness may make; the numbers are protocol.h's."""
+
+    HELLO = 1
+    HARNESS_ALLOC = 200
+    HARNESS_FREE = 201
+    HARNESS_INITIALISE = 202
+    HARNESS_REPORT = 203
+    HARNESS_RESET = 204
+    HARNESS_SYNC = 205
+    HARNESS_OPTION = 206
+
+
+class EngineDied(CourseError):
+    """The engine process went away in the middle of a run."""
+
+
+class EngineRefused(CourseError):
+    """The engine answered a request of the harness with an error; `code` is its cudaError_t."""
+
+    def __init__(self, code: int, sentence: str) -> None:
+        super().__init__(sentence)
+        self.code = code
+
+
+@dataclass(frozen=True)
+class Greeting:
+    """What the engine tells a harness: where device memory lies, and a descriptor of it."""
+
+    device_base: int
+    device_bytes: int
+    device_descriptor: int
+
+
+class HarnessChannel:
+    """A connection to an engine. Safe to share between threads: one request at a time."""
+
+    def __init__(self, connection: socket.socket) -> None:
+        self._socket = connection
+        self._serial = 0
+        self._lock = threading.Lock()
+
+    def close(self) -> None:
+        self._socket.close()
+
+    def hello(self) -> Greeting:
+        _, payload, descriptors = self._exchange(
+            Request.HELLO, _HELLO.pack(VERSION, _ROLE_HARNESS, os.getpid()), None
+        )
+        base, size, *_ = _HELLO_REPLY.unpack_from(payload)
+        device, *others = descriptors
+        for descriptor in others:
+            os.close(descriptor)
+        return Greeting(base, size, device)
+
+    def allocate(self, name: str, size: int, align: int) -> int:
+        payload = self._ask(Request.HARNESS_ALLOC, _ALLOC.pack(size, align) + name.encode())
+        return int(_ADDRESS.unpack_from(payload)[0])
+
+    def free(self, address: int) -> None:
+        self._ask(Request.HARNESS_FREE, _ADDRESS.pack(address))
+
+    def initialise(self, address: int, size: int) -> None:
+        """Tell the engine that the harness has written this memory."""
+        self._ask(Request.HARNESS_INITIALISE, _RANGE.pack(address, size))
+
+    def report(self) -> str:
+        return self._ask(Request.HARNESS_REPORT).decode(errors="replace")
+
+    def reset(self) -> None:
+        self._ask(Request.HARNESS_RESET)
+
+    def option(self, key: str, value: object) -> None:
+        self._ask(Request.HARNESS_OPTION, f"{key}={option_text(value)}".encode())
+
+    def synchronise(self, timeout: float | None = None) -> int:
+        """Run everything queued; the cudaError_t that came of it."""
+        return self._exchange(Request.HARNESS_SYNC, b"", timeout)[0]
+
+    def _ask(self, request: Request, body: bytes = b"") -> bytes:
+        error, payload, _ = self._exchange(request, body, None)
+        if error:
+            sentence = payload.decode(errors="replace") or f"{request.name} was refused with error {error}"
+            raise EngineRefused(error, sentence)
+        return payload
+
+    def _exchange(self, request: Request, body: bytes, timeout: float | None) -> tuple[int, bytes, list[int]]:
+        deadline = None if timeout is None else time.monotonic() + timeout
+        descriptors: list[int] = []
+        with self._lock:
+            self._serial += 1
+            try:
+                self._socket.settimeout(timeout)
+                self._socket.sendall(_REQUEST.pack(MAGIC, request, len(body), self._serial) + body)
+                magic, error, _, size, serial = _REPLY.unpack(
+                    self._receive(_REPLY.size, deadline, descriptors)
+                )
+                payload = self._receive(size, deadline, descriptors)
+            except TimeoutError:
+                raise
+            except OSError as problem:
+                raise EngineDied(f"the engine of the virtual GPU is gone ({problem})") from problem
+        if magic != MAGIC or serial != self._serial:
+            raise EngineDied("the engine of the virtual GPU answered in another protocol: rebuild it")
+        return error, payload, descriptors
+
+    def _receive(self, size: int, deadline: float | None, descriptors: list[int]) -> bytes:
+        data = bytearray()
+        while len(data) < size:
+            if deadline is not None:
+                self._socket.settimeout(max(0.001, deadline - time.monotonic()))
+            chunk, ancillary, _, _ = self._socket.recvmsg(
+                min(size - len(data), 1 << 20), socket.CMSG_LEN(_MAX_DESCRIPTORS * 4)
+            )
+            for level, kind, content in ancillary:
+                if level == socket.SOL_SOCKET and kind == socket.SCM_RIGHTS:
+                    numbers = array.array("i")
+                    numbers.frombytes(content[: len(content) - len(content) % numbers.itemsize])
+                    descriptors.extend(numbers)
+            if not chunk:
+                raise ConnectionResetError("it closed the connection")
+            data += chunk
+        return bytes(data)
+
+
+def option_text(value: object) -> str:
+    """How the engine spells an option's value: switches are on and off."""
+    return {True: "on", False: "off"}[value] if isinstance(value, bool) else str(value)

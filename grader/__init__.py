@@ -1,0 +1,1 @@
+"""The course's harness: `python -m grader VERB`. Importing it is cheap; each verb imports what it needs."""

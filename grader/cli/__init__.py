@@ -1,0 +1,65 @@
+"""The verbs of `./course`, one module each, imported only when called."""
+
+from __future__ import annotations
+
+import difflib
+import importlib
+import os
+import sys
+from dataclasses import dataclass
+
+from common.errors import CourseError
+
+USAGE_ERROR = 2
+_INTERRUPTED = 130
+_BROKEN_PIPE = 141
+
+
+@dataclass(frozen=True)
+class Verb:
+    """A command: the module whose `main(arguments)` runs it, and the sentence that describes it."""
+
+    module: str
+    summary: str
+
+
+VERBS = {
+    "run": Verb("grader.cli.run", "build a CUDA program and run it on a GPU or the virtual GPU"),
+    "doctor": Verb("grader.cli.doctor", "say what this machine has for the course, and what each lack costs"),
+    "test": Verb("grader.cli.test", "run the linters, the type checker and the test suite"),
+}
+
+
+def main(arguments: list[str]) -> int:
+    """Run one verb and return the exit status. What the user can mend is a sentence, never a traceback."""
+    if not arguments or arguments[0] in ("-h", "--help", "help"):
+        print(usage())
+        return 0 if arguments else USAGE_ERROR
+    name, *rest = arguments
+    if name not in VERBS:
+        print(f"error: {_unknown(name)}\n\n{usage()}", file=sys.stderr)
+        return USAGE_ERROR
+    try:
+        status: int = importlib.import_module(VERBS[name].module).main(rest)
+        sys.stdout.flush()
+        return status
+    except CourseError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return USAGE_ERROR
+    except KeyboardInterrupt:
+        print("interrupted", file=sys.stderr)
+        return _INTERRUPTED
+    except BrokenPipeError:  # `./course … | head`
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        return _BROKEN_PIPE
+
+
+def usage() -> str:
+    width = max(map(len, VERBS))
+    rows = (f"  {name:<{width}}  {verb.summary}" for name, verb in VERBS.items())
+    return "\n".join(("usage: ./course VERB …   (./course VERB --help for its options)", "", *rows))
+
+
+def _unknown(name: str) -> str:
+    close = difflib.get_close_matches(name, VERBS, n=1)
+    return f"there is no verb {name!r}" + (f"; did you mean {close[0]!r}?" if close else "")

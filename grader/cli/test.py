@@ -1,0 +1,87 @@
+"""`./course test [PYTEST ARGUMENTS]`: the linters, the type checker and the test suite.
+
+Every step runs even if one before it failed. A tool that is not installed is named and skipped, so that a
+machine with torch alone can still run the tests. With arguments, pytest gets exactly those; without, the
+whole suite runs over all cores.
+"""
+
+from __future__ import annotations
+
+import importlib.util
+import os
+import shutil
+import subprocess
+import sys
+import sysconfig
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from common.cache import REPOSITORY
+
+_CPP_SUFFIXES = (".cu", ".cuh", ".cpp", ".h")
+_CPP_FOLDERS = ("common", "exercises", "solutions", "tests")
+
+
+@dataclass(frozen=True)
+class Step:
+    """One check. `command` gets pytest's arguments and answers None when its tool is not installed."""
+
+    name: str
+    command: Callable[[list[str]], list[str] | None]
+    essential: bool = False
+
+
+def main(arguments: list[str]) -> int:
+    if arguments and arguments[0] in ("-h", "--help"):
+        print(__doc__)
+        return 0
+    results = [(step.name, *_run(step, arguments)) for step in STEPS]
+    print("\nstep          seconds  result")
+    for name, seconds, verdict in results:
+        print(f"{name:<13} {seconds:7.1f}  {verdict}")
+    return 1 if any(verdict.startswith("FAILED") for _, _, verdict in results) else 0
+
+
+def _run(step: Step, arguments: list[str]) -> tuple[float, str]:
+    command = step.command(arguments)
+    if command is None:
+        return 0.0, "FAILED (not installed here)" if step.essential else "skipped: not installed here"
+    print(f"\n== {step.name}", flush=True)
+    started = time.monotonic()
+    status = subprocess.run(command, cwd=REPOSITORY, check=False).returncode
+    return time.monotonic() - started, "passed" if status == 0 else f"FAILED (exit status {status})"
+
+
+def _module(name: str, *rest: str) -> Callable[[list[str]], list[str] | None]:
+    """A step that is a Python module with fixed arguments."""
+    return lambda _: [sys.executable, "-m", name, *rest] if importlib.util.find_spec(name) else None
+
+
+def _clang_format(_: list[str]) -> list[str] | None:
+    tool = shutil.which("clang-format", path=sysconfig.get_path("scripts")) or shutil.which("clang-format")
+    files = sorted(
+        str(path.relative_to(REPOSITORY))
+        for folder in _CPP_FOLDERS
+        for path in (REPOSITORY / folder).rglob("*")
+        if path.suffix in _CPP_SUFFIXES
+    )
+    return [tool, "--dry-run", "--Werror", *files] if tool and files else None
+
+
+def _pytest(arguments: list[str]) -> list[str] | None:
+    if importlib.util.find_spec("pytest") is None:
+        return None
+    spread = ["-n", str(len(os.sched_getaffinity(0))), "--dist", "worksteal"]
+    if arguments or importlib.util.find_spec("xdist") is None:
+        spread = []
+    return [sys.executable, "-m", "pytest", *spread, *arguments]
+
+
+STEPS = (
+    Step("ruff", _module("ruff", "check", ".")),
+    Step("ruff format", _module("ruff", "format", "--check", ".")),
+    Step("mypy", _module("mypy")),
+    Step("clang-format", _clang_format),
+    Step("pytest", _pytest, essential=True),
+)

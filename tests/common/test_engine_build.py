@@ -1,0 +1,108 @@
+"""The virtual GPU's own binaries: built from the sources that are there, cached, under their own names."""
+
+from __future__ import annotations
+
+import platform
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from common.compile import BuildError
+from common.engine_build import build_engine, isa_flags
+from common.errors import CourseError
+
+SOURCES = {
+    "engine/main.cpp": (
+        '#include "parts/answer.h"\n#include "wire.h"\nint main() { return answer() - kAnswer; }\n'
+    ),
+    "engine/parts/answer.h": "int answer();\n",
+    "engine/parts/answer_rounding.cpp": (
+        '#include "answer.h"\n#ifndef __ROUNDING_MATH__\n#error no -frounding-math\n#endif\n'
+        "int answer() { return 42; }\n"
+    ),
+    "wire.h": "constexpr int kAnswer = 42;\n",
+    "runtime/api.cpp": (
+        '#include <driver_types.h>\n#include "wire.h"\nint hidden() { return kAnswer; }\n'
+        '#define API extern "C" __attribute__((visibility("default")))\n'
+        "API cudaError_t cudaFree(void*) { return cudaSuccess; }\n"
+    ),
+    "runtime/gen_stubs.py": (
+        "import argparse, pathlib\n"
+        "parser = argparse.ArgumentParser()\n"
+        "parser.add_argument('--cuda-include', type=pathlib.Path)\n"
+        "parser.add_argument('--sources', nargs='+')\n"
+        "parser.add_argument('--output', type=pathlib.Path)\n"
+        "options = parser.parse_args()\n"
+        "assert (options.cuda_include / 'cuda_runtime_api.h').exists()\n"
+        'text = \'extern "C" __attribute__((visibility("default"))) int cudaStub() { return 801; }\\n\'\n'
+        "options.output.write_text(text)\n"
+    ),
+}
+
+
+@pytest.fixture
+def tree(tmp_path):
+    root = tmp_path / "virtual_gpu"
+    for name, text in SOURCES.items():
+        (root / name).parent.mkdir(parents=True, exist_ok=True)
+        (root / name).write_text(text)
+    return root
+
+
+def readelf(option: str, path: Path) -> str:
+    return subprocess.run(["readelf", "-W", option, path], capture_output=True, text=True, check=True).stdout
+
+
+def test_both_binaries_are_built_once_and_work(tree, cache):
+    built = build_engine(tree, cache=cache)
+    assert subprocess.run([built.engine], check=False).returncode == 0
+    assert "Library soname: [libvgpu_runtime.so.1]" in readelf("-d", built.runtime)
+    symbols = readelf("--dyn-syms", built.runtime)
+    assert "cudaFree@@libvgpu_runtime.so.1" in symbols
+    assert "cudaStub@@libvgpu_runtime.so.1" in symbols
+    assert "hidden" not in symbols
+    assert not built.cached
+    again = build_engine(tree, cache=cache)
+    assert again.cached
+    assert (again.engine, again.runtime) == (built.engine, built.runtime)
+
+
+def test_a_change_in_a_shared_header_rebuilds_both(tree, cache):
+    before = build_engine(tree, cache=cache)
+    (tree / "wire.h").write_text("constexpr int kAnswer = 41;\n")
+    after = build_engine(tree, cache=cache)
+    assert after.engine != before.engine
+    assert after.runtime != before.runtime
+    assert subprocess.run([after.engine], check=False).returncode == 1
+
+
+def test_the_portable_build_is_another_build(tree, cache, monkeypatch):
+    fast = build_engine(tree, cache=cache)
+    monkeypatch.setenv("VGPU_ISA", "portable")
+    assert isa_flags() == ()
+    portable = build_engine(tree, cache=cache)
+    assert subprocess.run([portable.engine], check=False).returncode == 0
+    monkeypatch.delenv("VGPU_ISA")
+    if isa_flags():
+        assert portable.engine != fast.engine
+
+
+def test_other_processors_get_no_x86_flags(monkeypatch):
+    monkeypatch.setattr(platform, "machine", lambda: "aarch64")
+    assert isa_flags() == ()
+
+
+def test_a_broken_source_and_an_empty_folder_are_sentences(tree, cache):
+    (tree / "engine" / "main.cpp").write_text("int main() { return 0 }\n")
+    with pytest.raises(BuildError, match=r"main.cpp:1:22: error: expected ';'"):
+        build_engine(tree, cache=cache)
+    (tree / "runtime" / "api.cpp").unlink()
+    with pytest.raises(CourseError, match=r"there are no .cpp files in .*runtime"):
+        build_engine(tree, cache=cache)
+
+
+def test_a_failing_stub_generator_is_quoted(tree, cache):
+    (tree / "runtime" / "gen_stubs.py").write_text("raise SystemExit('cannot read the header')")
+    with pytest.raises(BuildError, match="gen_stubs.py failed\ncannot read the header"):
+        build_engine(tree, cache=cache)

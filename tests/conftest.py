@@ -1,0 +1,31 @@
+"""What every test may use, and the rule for tests that need a GPU."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from common.cache import Cache
+from common.devices import find_gpus
+
+GPU_TESTS = Path(__file__).parent / "gpu"
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Tests under tests/gpu are skipped by name where there is no GPU."""
+    if find_gpus():
+        return
+    needs_gpu = pytest.mark.skip(reason="needs a CUDA GPU")
+    for item in items:
+        if GPU_TESTS in item.path.parents:
+            item.add_marker(needs_gpu)
+
+
+@pytest.fixture
+def cache(tmp_path: Path) -> Iterator[Cache]:
+    """A build cache of the test's own; nothing may be left half done in it."""
+    root = tmp_path / "cache"
+    yield Cache([root])
+    assert not (root / "work").exists() or not list((root / "work").iterdir())

@@ -1,0 +1,176 @@
+"""The verbs' front: usage, mistakes as sentences, and what belongs to `run` and what to the program."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from common.cache import REPOSITORY
+from common.devices import Gpu, find_gpus, parse_gpus
+from common.errors import CourseError
+from grader import cli
+from grader.cli import doctor, run
+from grader.cli import test as suite
+
+
+def course(*arguments: str) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "grader", *arguments]
+    return subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=False, timeout=120)
+
+
+def test_usage_lists_every_verb_with_its_sentence(capsys):
+    assert cli.main(["--help"]) == 0
+    shown = capsys.readouterr().out
+    assert all(f"{name}" in shown and verb.summary in shown for name, verb in cli.VERBS.items())
+    assert cli.main([]) == 2
+
+
+def test_an_unknown_verb_is_a_sentence_with_a_guess(capsys):
+    assert cli.main(["docter"]) == 2
+    assert "there is no verb 'docter'; did you mean 'doctor'?" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("verb", cli.VERBS)
+def test_every_verb_explains_itself(verb):
+    answer = course(verb, "--help")
+    assert answer.returncode == 0
+    assert f"./course {verb}" in answer.stdout
+
+
+@pytest.mark.parametrize(
+    ("line", "ours", "theirs"),
+    [
+        ("k.cu", "k.cu", ""),
+        ("k.cu 3 -v --size 5", "k.cu", "3 -v --size 5"),
+        ("--device gpu k.cu 3", "--device gpu k.cu", "3"),
+        ("k.cu 3 --device gpu 4", "k.cu --device gpu", "3 4"),
+        ("k.cu --json=out.json -DN=4 -I inc 3", "k.cu --json=out.json -DN=4 -I inc", "3"),
+        ("k.cu -- --device 0 -DN", "k.cu", "--device 0 -DN"),
+        ("-- k.cu --device 0", "k.cu", "--device 0"),
+        ("k.cu a -- b -- c", "k.cu", "a b -- c"),
+        ("k.cu --help", "k.cu", "--help"),
+        ("--unknown k.cu", "--unknown k.cu", ""),
+        ("k.cu --device", "k.cu --device", ""),
+    ],
+)
+def test_run_knows_its_own_arguments_from_the_programs(line, ours, theirs):
+    assert run.split_arguments(line.split()) == (ours.split(), theirs.split())
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status", "sentence"),
+    [
+        ("nowhere.cu --device virtual", 125, "there is no source file nowhere.cu"),
+        ("nowhere.cu --device moon", 2, "invalid choice: 'moon'"),
+        ("", 2, "the following arguments are required: FILE.cu"),
+        ("k.cu --device", 2, "expected one argument"),
+        (
+            "k.cu --device virtual --checks race,rice",
+            125,
+            "there is no check 'rice'; the checks are memory, race",
+        ),
+        ("k.cu --device virtual --json /nowhere/out", 125, "cannot write /nowhere/out"),
+    ],
+)
+def test_a_wrong_run_is_a_sentence(arguments, status, sentence):
+    answer = course("run", *arguments.split())
+    assert sentence in answer.stderr
+    assert "Traceback" not in answer.stderr
+    assert answer.returncode == status
+
+
+def test_without_a_gpu_asking_for_one_is_a_sentence(monkeypatch):
+    monkeypatch.setattr(run, "first_gpu", lambda: (_ for _ in ()).throw(CourseError("no CUDA GPU was found")))
+    with pytest.raises(CourseError, match="no CUDA GPU was found"):
+        run.main(["k.cu", "--device", "gpu"])
+
+
+def test_checks_can_be_chosen_and_left_out():
+    def chosen(only: str | None, *without: str) -> set[str]:
+        return {name for name, on in run.selected_checks(only, list(without)).items() if on}
+
+    assert chosen(None) == {"memory", "race", "init", "sync", "async"}
+    assert chosen(None, "init", "race") == {"memory", "sync", "async"}
+    assert chosen("race,global_race") == {"race", "global_race"}
+    assert chosen("none") == set()
+
+
+def test_doctor_reports_every_section_as_text_and_as_json(capsys):
+    status = doctor.main(["--json"])
+    report = json.loads(capsys.readouterr().out)
+    assert report["ok"] == (status == 0)
+    assert list(report["sections"]) == list(doctor.SECTIONS)
+    by_name = {fact["name"]: fact for facts in report["sections"].values() for fact in facts}
+    assert {
+        "python",
+        "torch",
+        "nvcc",
+        "g++",
+        "ninja",
+        "GPU",
+        "virtual GPU",
+        "Landlock",
+        "seccomp",
+    } <= by_name.keys()
+    assert all(fact["cost"] for fact in by_name.values() if fact["state"] != "ok"), "each lack has its price"
+    doctor.main([])
+    assert by_name["nvcc"]["detail"] in capsys.readouterr().out
+
+
+def test_doctor_warns_of_a_cpu_torch_beside_a_gpu(monkeypatch):
+    monkeypatch.setattr(doctor, "find_gpus", lambda: (Gpu("NVIDIA H200", "90", "580.1", 143771),))
+    monkeypatch.setattr(doctor, "_torch_cuda", lambda: None)
+    assert "CPU-only torch beside a GPU" in doctor._torch().cost
+
+
+def test_doctor_fails_only_for_what_nothing_works_without(monkeypatch, capsys):
+    monkeypatch.setenv("COURSE_NVCC", "/nowhere/nvcc")
+    assert doctor.main([]) == 1
+    assert "missing: nvcc" in capsys.readouterr().out
+
+
+def test_gpus_are_read_from_the_drivers_table(tmp_path, monkeypatch):
+    table = "NVIDIA H200, 9.0, 580.159.04, 143771\nNVIDIA L4, 8.9, 580.159.04, [N/A]\n"
+    assert [gpu.cc for gpu in parse_gpus(table)] == ["90", "89"]
+    assert parse_gpus("No devices were found\n") == ()
+    tool = tmp_path / "nvidia-smi"
+    tool.write_text(f"#!/bin/sh\ncat <<END\n{table}END\n")
+    tool.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:/usr/bin:/bin")
+    monkeypatch.delenv("CUDA_VISIBLE_DEVICES", raising=False)
+    find_gpus.cache_clear()
+    assert find_gpus()[0] == Gpu("NVIDIA H200", "90", "580.159.04", 143771)
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
+    find_gpus.cache_clear()
+    assert find_gpus() == ()
+    find_gpus.cache_clear()
+
+
+def step(name: str, text: str) -> suite.Step:
+    return suite.Step(name, lambda _: [sys.executable, "-c", text])
+
+
+def test_a_failing_step_hides_no_later_one_and_a_missing_tool_is_named(monkeypatch, capfd):
+    steps = (
+        step("first", "raise SystemExit(4)"),
+        suite.Step("absent", lambda _: None),
+        step("last", "print('the last step ran')"),
+    )
+    monkeypatch.setattr(suite, "STEPS", steps)
+    assert suite.main([]) == 1
+    shown = capfd.readouterr().out
+    assert "the last step ran" in shown
+    assert "FAILED (exit status 4)" in shown
+    assert "skipped: not installed here" in shown
+    monkeypatch.setattr(suite, "STEPS", steps[1:])
+    assert suite.main([]) == 0
+
+
+def test_every_source_file_has_a_format_check():
+    command = suite._clang_format([])
+    assert command is not None
+    assert all((REPOSITORY / file).is_file() for file in command if Path(file).suffix in (".cu", ".cpp"))

@@ -1,0 +1,100 @@
+"""`./course run` on the virtual GPU: the program's output and status, findings at their line, JSON."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from common.cache import REPOSITORY
+
+SOURCE = """\
+#include <cstdio>
+#include <cstdlib>
+#include <cstring>
+
+__global__ void add(int* data, int amount) {
+  data[threadIdx.x] += amount;
+}
+
+int main(int argc, char** argv) {
+  const char* what = argc > 1 ? argv[1] : "";
+  if (!std::strcmp(what, "abort")) std::abort();
+  int* data;
+  cudaMalloc(&data, 32 * sizeof(int));
+  cudaMemset(data, 0, 32 * sizeof(int));
+  add<<<1, std::strcmp(what, "overrun") ? 32 : 33>>>(data, AMOUNT);
+  int host[32];
+  cudaMemcpy(host, data, sizeof host, cudaMemcpyDeviceToHost);
+  cudaFree(data);
+  std::printf("%d %d\\n", host[5], argc);
+  return std::strcmp(what, "fail") ? 0 : 9;
+}
+"""
+OVERRUN_LINE = 6
+
+
+@pytest.fixture
+def course(tmp_path):
+    (tmp_path / "mine.cu").write_text(SOURCE)
+
+    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
+        command = [
+            sys.executable,
+            "-P",
+            "-m",
+            "grader",
+            "run",
+            "--device",
+            "virtual",
+            "-DAMOUNT=3",
+            *arguments,
+        ]
+        env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+
+    return run
+
+
+def test_a_correct_program_prints_and_ends_as_on_a_gpu(course):
+    result = course("mine.cu", "a", "b")
+    assert result.stdout == "3 3\n"
+    assert result.stderr.splitlines()[0] == "device: virtual GPU (h200)"
+    assert result.returncode == 0
+
+
+@pytest.mark.parametrize(("what", "status"), [("fail", 9), ("abort", 128 + 6), ("overrun", 3)])
+def test_the_status_is_the_programs_own_or_3_for_findings(course, what, status):
+    assert course("mine.cu", what).returncode == status
+
+
+def test_a_finding_is_shown_at_its_line_and_written_as_json(course, tmp_path):
+    result = course("mine.cu", "overrun", "--json", "out.json")
+    assert f"memory  mine.cu:{OVERRUN_LINE}" in result.stderr
+    record = json.loads((tmp_path / "out.json").read_text())
+    [finding] = record["findings"]
+    assert (finding["kind"], Path(finding["file"]).name, finding["line"]) == (
+        "memory",
+        "mine.cu",
+        OVERRUN_LINE,
+    )
+    [launch] = record["launches"]
+    assert launch["kernel"].startswith("add")
+    assert launch["counters"]["global_store_requests"] > 0
+    assert record["status"] == 0
+
+
+def test_a_check_can_be_turned_off(course):
+    assert course("mine.cu", "overrun", "--no-check", "memory").returncode == 0
+
+
+def test_a_compile_error_is_shown_at_its_line(course, tmp_path):
+    (tmp_path / "mine.cu").write_text("int main() {\n  return nothing;\n}\n")
+    result = course("mine.cu")
+    assert 'mine.cu:2:10: error: identifier "nothing" is undefined' in result.stderr
+    assert "Traceback" not in result.stderr
+    assert result.returncode == 125

@@ -1,0 +1,67 @@
+// What can be asked of a kernel: attributes, parameters, occupancy, and the block size that suits it.
+#include <string>
+
+#include "expect.cuh"
+
+__global__ void __launch_bounds__(64) small_blocks(int* out) {
+  __shared__ int tile[256];
+  tile[threadIdx.x] = 1;
+  __syncthreads();
+  if (out != nullptr) out[threadIdx.x] = tile[63 - threadIdx.x];
+}
+
+__global__ void parameters(char a, double b, int* c) {
+  if (c != nullptr) *c = a + static_cast<int>(b);
+}
+
+int main() {
+  cudaFuncAttributes attributes{};
+  OK(cudaFuncGetAttributes(&attributes, small_blocks));
+  HOLDS(attributes.maxThreadsPerBlock == 64);
+  HOLDS(attributes.sharedSizeBytes == 1024);
+  HOLDS(attributes.numRegs > 0 && attributes.binaryVersion >= 80 && attributes.ptxVersion >= 80);
+  HOLDS(attributes.maxDynamicSharedSizeBytes == 48 * 1024 - 1024);
+  OK(cudaFuncGetAttributes(&attributes, parameters));
+  HOLDS(attributes.maxThreadsPerBlock == 1024 && attributes.maxDynamicSharedSizeBytes == 48 * 1024);
+
+  int optin = 0;
+  OK(cudaDeviceGetAttribute(&optin, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
+  OK(cudaFuncSetAttribute(parameters, cudaFuncAttributeMaxDynamicSharedMemorySize, optin));
+  GIVES(cudaErrorInvalidValue,
+        cudaFuncSetAttribute(parameters, cudaFuncAttributeMaxDynamicSharedMemorySize, optin + 1024));
+  OK(cudaFuncSetAttribute(parameters, cudaFuncAttributePreferredSharedMemoryCarveout, 50));
+  OK(cudaFuncSetCacheConfig(parameters, cudaFuncCachePreferL1));
+  OK(cudaFuncGetAttributes(&attributes, parameters));
+  HOLDS(attributes.maxDynamicSharedSizeBytes == optin);
+  parameters<<<1, 1, optin>>>(1, 2.0, nullptr);
+  OK(cudaGetLastError());
+  OK(cudaDeviceSynchronize());
+
+  size_t offset = 1, bytes = 0;
+  OK(cudaFuncGetParamInfo(reinterpret_cast<const void*>(parameters), 1, &offset, &bytes));
+  HOLDS(offset == 8 && bytes == 8);
+  GIVES(cudaErrorInvalidValue,
+        cudaFuncGetParamInfo(reinterpret_cast<const void*>(parameters), 3, &offset, &bytes));
+  const char* name = nullptr;
+  OK(cudaFuncGetName(&name, reinterpret_cast<const void*>(parameters)));
+  HOLDS(std::string(name) == "_Z10parameterscdPi");
+
+  int blocks = -1;
+  OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, parameters, 256, 0));
+  HOLDS(blocks == 8);
+  OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, parameters, 256, optin));
+  HOLDS(blocks == 1);
+  OK(cudaOccupancyMaxActiveBlocksPerMultiprocessor(&blocks, parameters, 1025, 0));
+  HOLDS(blocks == 0);
+  size_t room = 0;
+  OK(cudaOccupancyAvailableDynamicSMemPerBlock(&room, parameters, 1, 256));
+  HOLDS(room == static_cast<size_t>(optin));
+  GIVES(cudaErrorInvalidValue, cudaOccupancyAvailableDynamicSMemPerBlock(&room, parameters, 9, 256));
+  int grid = 0, block = 0, processors = 0;
+  OK(cudaDeviceGetAttribute(&processors, cudaDevAttrMultiProcessorCount, 0));
+  OK(cudaOccupancyMaxPotentialBlockSize(&grid, &block, parameters));
+  HOLDS(block == 1024 && grid == 2 * processors);
+  OK(cudaOccupancyMaxPotentialBlockSize(&grid, &block, small_blocks));
+  HOLDS(block == 64);
+  return finish();
+}
