@@ -51,6 +51,7 @@ class Cache:
 
     def __init__(self, roots: list[Path]) -> None:
         self._roots = roots
+        self._readable = [root for root in roots if root.is_dir() and not _planted(root)]
         self._writable: Path | None = None
 
     @property
@@ -58,14 +59,13 @@ class Cache:
         """The folder new results go to, chosen at the first need and then kept."""
         if self._writable is None:
             self._writable = _first_usable(self._roots)
+            if self._writable not in self._readable:
+                self._readable.append(self._writable)
         return self._writable
-
-    def _readable(self) -> list[Path]:
-        return [root for root in self._roots if not _planted(root)]
 
     def find(self, key: str) -> Entry | None:
         """The entry stored under `key`, if it is there and whole."""
-        for root in self._readable():
+        for root in self._readable:
             path = _place(root, "entries", key)
             notes = _read_entry(path)
             if notes is not None:
@@ -93,7 +93,7 @@ class Cache:
     def read_manifest(self, key: str) -> list[Any]:
         """The list stored under `key` in any readable folder; empty when there is none."""
         found: list[Any] = []
-        for root in self._readable():
+        for root in self._readable:
             path = _place(root, "manifests", key)
             try:
                 listed = json.loads(path.read_bytes())

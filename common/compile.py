@@ -7,6 +7,7 @@ leads to the object.
 
 from __future__ import annotations
 
+import functools
 import hashlib
 import json
 import os
@@ -122,8 +123,8 @@ def compile_units(
             raise CourseError(f"there is no source file {unit.spelled or unit.source}")
         if _UNSAFE_IN_PATHS.search(str(unit.source)):
             raise CourseError(f"nvcc cannot read paths with quotes, $, ` or \\: move or rename {unit.source}")
-    entries = [entry for unit in units if (entry := _find(unit, cache)) is not None]
-    if len(entries) < len(units):
+    entries = _find_all(units, cache)
+    if None in entries:
         progress = Progress(label)
         # One lock for the set, whatever its sources hold now: two processes that want the same build do it
         # once, and one that comes while a source was edited in between still finds all the rest done.
@@ -133,7 +134,7 @@ def compile_units(
             lambda _: progress.update("waiting for another process that builds the same"),
         ):
             return _compile_missing(units, cache, progress, timeout)
-    return [Compiled(unit, entry, True) for unit, entry in zip(units, entries, strict=True)]
+    return [Compiled(unit, entry, True) for unit, entry in zip(units, entries, strict=True) if entry]
 
 
 def link(
@@ -199,19 +200,24 @@ def parallel_jobs() -> int:
     return len(os.sched_getaffinity(0))
 
 
-def _find(unit: Unit, cache: Cache) -> Entry | None:
-    for headers, key in cache.read_manifest(unit.manifest_key()):
-        unchanged = all(_unchanged(path, wanted) for path, wanted in headers.items())
-        if unchanged and (entry := cache.find(key)) is not None:
-            return entry
-    return None
+def _find_all(units: Sequence[Unit], cache: Cache) -> list[Entry | None]:
+    """What the cache holds for each unit. Each header is hashed once, however many units read it."""
 
+    @functools.cache
+    def hash_or_none(path: str) -> str | None:
+        try:
+            return hashlib.sha256(Path(path).read_bytes()).hexdigest()
+        except OSError:
+            return None
 
-def _unchanged(path: str, wanted: str) -> bool:
-    try:
-        return hashlib.sha256(Path(path).read_bytes()).hexdigest() == wanted
-    except OSError:
-        return False
+    def find(unit: Unit) -> Entry | None:
+        for headers, key in cache.read_manifest(unit.manifest_key()):
+            unchanged = all(hash_or_none(path) == wanted for path, wanted in headers.items())
+            if unchanged and (entry := cache.find(key)) is not None:
+                return entry
+        return None
+
+    return [find(unit) for unit in units]
 
 
 def _compile_missing(
@@ -220,7 +226,7 @@ def _compile_missing(
     built: set[Unit] = set()
     for _ in range(_ATTEMPTS):
         # Looked up again under the lock: another process may have built it while we waited.
-        entries = {unit: _find(unit, cache) for unit in units}
+        entries = dict(zip(units, _find_all(units, cache), strict=True))
         missing = [unit for unit, entry in entries.items() if entry is None]
         if not missing:
             return [Compiled(unit, entry, unit not in built) for unit in units if (entry := entries[unit])]

@@ -21,6 +21,7 @@ from common.virtual_gpu.report import Report
 
 _PR_SET_PDEATHSIG = 1
 _TICK_SECONDS = 0.5
+_BLIND_TICK_SECONDS = 0.01  # where the end of a process can only be polled for
 _MOST_OUTPUT = 16 << 20
 _libc = ctypes.CDLL(None, use_errno=True)
 
@@ -65,8 +66,8 @@ def run_program(
     After `timeout` seconds it is killed. Nothing it started in its process group outlives this call, and when
     this process is killed, program and engine go too. Raises EngineDied when the engine does not survive.
     """
-    started = time.monotonic()
     with Engine(profile, options, resources) as engine:
+        started = time.monotonic()
         environment = dict(os.environ if env is None else env)
         environment["VGPU_FD"] = str(engine.program.fileno())
         parent = os.getpid()
@@ -93,6 +94,7 @@ def run_program(
             timed_out = not _wait(process, pipes, collected, None if timeout is None else started + timeout)
         finally:
             _kill_group(process)
+            seconds = time.monotonic() - started
             for name, pipe in pipes.items():
                 _drain(pipe, collected[name])
                 pipe.close()
@@ -101,7 +103,7 @@ def run_program(
             print(words, end="", file=sys.stderr, flush=True)
     return RunReport(
         status=process.returncode,
-        seconds=time.monotonic() - started,
+        seconds=seconds,
         timed_out=timed_out,
         report=resolve_places(report, Path.cwd()),
         **{name: bytes(data).decode(errors="replace") for name, data in collected.items()},
@@ -129,21 +131,30 @@ def _wait(
         for name, pipe in pipes.items():
             os.set_blocking(pipe.fileno(), False)
             selector.register(pipe, selectors.EVENT_READ, name)
-        ended = os.pidfd_open(process.pid)
-        selector.register(ended, selectors.EVENT_READ, None)
+        ended = _watch(process)
+        if ended is not None:
+            selector.register(ended, selectors.EVENT_READ, None)
         try:
-            while True:
+            while process.poll() is None:
                 remaining = _TICK_SECONDS if deadline is None else deadline - time.monotonic()
                 if remaining <= 0:
                     return False
-                for key, _ in selector.select(min(_TICK_SECONDS, remaining)):
-                    if key.data is None:
-                        process.wait()
-                        return True
-                    if not _drain(pipes[key.data], collected[key.data], at_most=1 << 16):
+                tick = _TICK_SECONDS if ended is not None else _BLIND_TICK_SECONDS
+                for key, _ in selector.select(min(tick, remaining)):
+                    if key.data is not None and not _drain(pipes[key.data], collected[key.data], 1 << 16):
                         selector.unregister(key.fileobj)
+            return True
         finally:
-            os.close(ended)
+            if ended is not None:
+                os.close(ended)
+
+
+def _watch(process: subprocess.Popen[bytes]) -> int | None:
+    """A descriptor that becomes readable when the process ends; None where the kernel offers none."""
+    try:
+        return os.pidfd_open(process.pid)
+    except OSError:
+        return None
 
 
 def _drain(pipe: IO[bytes], into: bytearray, at_most: int | None = None) -> bool:

@@ -57,12 +57,20 @@ def _end_with_parent(control: socket.socket) -> None:
     os.kill(os.getpid(), signal.SIGKILL)
 
 
+def _open_device(library: ctypes.CDLL) -> None:
+    """Connect now, not at the library's first CUDA call, so that a device pointer which host code touches
+    before that is reported too."""
+    if hasattr(library, "cudaSetDevice"):
+        library.cudaSetDevice(0)
+
+
 def _obey(order: dict[str, Any], libraries: list[ctypes.CDLL]) -> dict[str, Any]:
     if "load" in order:
         try:
             libraries.append(ctypes.CDLL(order["load"]))
         except OSError as problem:
             return {"problem": str(problem)}
+        _open_device(libraries[-1])
         return {"library": len(libraries) - 1}
     try:
         entry = getattr(libraries[order["library"]], order["entry"])

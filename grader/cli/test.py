@@ -66,7 +66,7 @@ def _clang_format(_: list[str]) -> list[str] | None:
         for path in (REPOSITORY / folder).rglob("*")
         if path.suffix in _CPP_SUFFIXES
     )
-    return [tool, "--dry-run", "--Werror", *files] if tool and files else None
+    return [tool, "--dry-run", "--Werror", "--ferror-limit=1", *files] if tool and files else None
 
 
 def _pytest(arguments: list[str]) -> list[str] | None:

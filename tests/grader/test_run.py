@@ -38,10 +38,16 @@ int main(int argc, char** argv) {
 OVERRUN_LINE = 6
 
 
-@pytest.fixture
-def course(tmp_path):
-    (tmp_path / "mine.cu").write_text(SOURCE)
+@pytest.fixture(scope="module")
+def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """One folder for all, so that the program is compiled once."""
+    folder = tmp_path_factory.mktemp("run")
+    (folder / "mine.cu").write_text(SOURCE)
+    return folder
 
+
+@pytest.fixture
+def course(folder):
     def run(*arguments: str) -> subprocess.CompletedProcess[str]:
         command = [
             sys.executable,
@@ -55,7 +61,7 @@ def course(tmp_path):
             *arguments,
         ]
         env = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
-        return subprocess.run(command, cwd=tmp_path, env=env, capture_output=True, text=True, check=False)
+        return subprocess.run(command, cwd=folder, env=env, capture_output=True, text=True, check=False)
 
     return run
 
@@ -72,10 +78,10 @@ def test_the_status_is_the_programs_own_or_3_for_findings(course, what, status):
     assert course("mine.cu", what).returncode == status
 
 
-def test_a_finding_is_shown_at_its_line_and_written_as_json(course, tmp_path):
+def test_a_finding_is_shown_at_its_line_and_written_as_json(course, folder):
     result = course("mine.cu", "overrun", "--json", "out.json")
     assert f"memory  mine.cu:{OVERRUN_LINE}" in result.stderr
-    record = json.loads((tmp_path / "out.json").read_text())
+    record = json.loads((folder / "out.json").read_text())
     [finding] = record["findings"]
     assert (finding["kind"], Path(finding["file"]).name, finding["line"]) == (
         "memory",
@@ -92,9 +98,9 @@ def test_a_check_can_be_turned_off(course):
     assert course("mine.cu", "overrun", "--no-check", "memory").returncode == 0
 
 
-def test_a_compile_error_is_shown_at_its_line(course, tmp_path):
-    (tmp_path / "mine.cu").write_text("int main() {\n  return nothing;\n}\n")
-    result = course("mine.cu")
-    assert 'mine.cu:2:10: error: identifier "nothing" is undefined' in result.stderr
+def test_a_compile_error_is_shown_at_its_line(course, folder):
+    (folder / "wrong.cu").write_text("int main() {\n  return nothing;\n}\n")
+    result = course("wrong.cu")
+    assert 'wrong.cu:2:10: error: identifier "nothing" is undefined' in result.stderr
     assert "Traceback" not in result.stderr
     assert result.returncode == 125

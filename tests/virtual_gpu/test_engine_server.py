@@ -260,6 +260,16 @@ def test_memory_that_nothing_wrote_is_told_when_it_is_fetched(start: Start) -> N
     assert {f["allocation"] for f in findings} == {"cudaMalloc #2", "cudaMalloc #3"}
 
 
+def test_a_long_fetch_in_pieces_is_judged_as_one(start: Start) -> None:
+    engine = start()
+    program = engine.ready()
+    address = program.malloc(24 * MIB)
+    program.write(address, bytes(8))
+    for piece in range(3):
+        program.read(address + piece * 8 * MIB, 8 * MIB)
+    assert engine.harness.report()["findings"] == []
+
+
 def test_the_harness_sees_device_memory_under_the_names_it_gave(start: Start) -> None:
     engine = start()
     greeting = engine.harness.ask("Hello", struct.pack("=IIq", 1, 1, os.getpid()))

@@ -157,7 +157,7 @@ def test_a_program_without_usable_ptx_is_told_how_to_rebuild(tmp_path, flags, se
     runtime = build_engine().runtime
     program = tmp_path / "program"
     command = [str(find_nvcc().path), "-cudart", "none", *flags, str(source), "-o", str(program)]
-    command += [str(runtime), "-Xlinker", f"-rpath={runtime.parent}"]
+    command += ["-Xlinker", f"{runtime},-rpath={runtime.parent}"]
     if not any("gencode" in flag for flag in flags):
         command += ["-gencode", "arch=compute_90,code=compute_90"]
     subprocess.run(command, check=True, timeout=300)
@@ -237,14 +237,14 @@ def test_a_program_alone_starts_its_own_engine_and_leaves_none(tmp_path):
         "VGPU_ENGINE": str(paths.engine),
         "VGPU_REPORT": str(report),
         "VGPU_PROFILES": str(ROOT / "common" / "virtual_gpu" / "profiles.json"),
-        "VGPU_PROFILE": "a100",
+        "VGPU_PROFILE": "h100",
         "VGPU_OPTIONS": "race=off max_seconds=20",
     }
     done = subprocess.run(
         [str(build("last_error"))], env=environment, capture_output=True, text=True, timeout=120, check=False
     )
     assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
-    assert '"profile":"a100"' in report.read_text().replace(" ", "")
+    assert '"profile":"h100"' in report.read_text().replace(" ", "")
     assert engines() <= before
 
 

@@ -20,11 +20,9 @@ constexpr unsigned kHostAllocFlags = cudaHostAllocPortable | cudaHostAllocMapped
 
 cudaError_t allocate(void** out, size_t bytes, MemoryKind kind) {
   if (out == nullptr) return cudaErrorInvalidValue;
+  *out = nullptr;  // as in CUDA, also when the call fails
+  if (bytes == 0) return cudaSuccess;
   wire::Address answer{};
-  if (bytes == 0) {
-    *out = nullptr;
-    return cudaSuccess;
-  }
   const cudaError_t error = Connection::get().ask(Request::kMalloc, wire::Malloc{bytes, kind, 0, 0}, &answer);
   if (error == cudaSuccess) *out = reinterpret_cast<void*>(answer.address);
   return error;
@@ -32,7 +30,8 @@ cudaError_t allocate(void** out, size_t bytes, MemoryKind kind) {
 
 // Managed memory is given back by cudaFree, pinned memory by cudaFreeHost; the engine knows which is which.
 cudaError_t release(void* address, MemoryKind kind) {
-  if (address == nullptr) return cudaSuccess;
+  if (address == nullptr)
+    return Connection::get().ready();  // cudaFree(nullptr) is how programs wake the device
   return Connection::get().ask(Request::kFree, wire::Free{reinterpret_cast<uint64_t>(address), kind, 0, 0});
 }
 
@@ -130,6 +129,8 @@ VGPU_ENTRY(cudaHostGetDevicePointer, (void** device, void* host, unsigned flags)
 }
 
 VGPU_ENTRY(cudaMallocManaged, (void** out, size_t bytes, unsigned flags), (out, bytes, flags)) {
+  if (out == nullptr) return cudaErrorInvalidValue;
+  *out = nullptr;
   if (flags != cudaMemAttachGlobal && flags != cudaMemAttachHost) return cudaErrorInvalidValue;
   return allocate(out, bytes, MemoryKind::kManaged);
 }

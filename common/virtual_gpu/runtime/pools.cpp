@@ -43,11 +43,9 @@ cudaError_t check_setting(cudaMemPool_t pool, cudaMemPoolAttr attribute, const v
 
 cudaError_t allocate_ordered(void** out, size_t bytes, uint64_t stream) {
   if (out == nullptr) return cudaErrorInvalidValue;
+  *out = nullptr;
+  if (bytes == 0) return cudaSuccess;
   wire::Address answer{};
-  if (bytes == 0) {
-    *out = nullptr;
-    return cudaSuccess;
-  }
   const cudaError_t error = Connection::get().ask(
       Request::kMalloc, wire::Malloc{bytes, wire::MemoryKind::kDevice, 1, stream}, &answer);
   if (error == cudaSuccess) *out = reinterpret_cast<void*>(answer.address);

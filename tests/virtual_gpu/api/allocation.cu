@@ -31,7 +31,9 @@ int main() {
   char* managed = nullptr;
   OK(cudaMallocManaged(&managed, 64));
   managed[63] = 1;
-  GIVES(cudaErrorInvalidValue, cudaMallocManaged(&managed, 64, 0));
+  char* refused = managed;
+  GIVES(cudaErrorInvalidValue, cudaMallocManaged(&refused, 64, 0));
+  HOLDS(refused == nullptr);
   const cudaMemLocation here{cudaMemLocationTypeDevice, 0};
   OK(cudaMemAdvise(managed, 64, cudaMemAdviseSetReadMostly, here));
   OK(cudaMemPrefetchAsync(managed, 64, here, 0, nullptr));

@@ -39,7 +39,8 @@ int main() {
   OK(cudaDeviceSynchronize());
 
   cudaGraph_t graph = nullptr;
-  GIVES(cudaErrorStreamCaptureUnsupported, cudaStreamBeginCapture(nullptr, cudaStreamCaptureModeGlobal));
+  GIVES(cudaErrorStreamCaptureUnsupported,
+        cudaStreamBeginCapture(cudaStreamLegacy, cudaStreamCaptureModeGlobal));
   GIVES(cudaErrorIllegalState, cudaStreamEndCapture(stream, &graph));
   HOLDS(status(stream) == cudaStreamCaptureStatusNone);
   OK(cudaStreamBeginCapture(stream, cudaStreamCaptureModeGlobal));

@@ -1,5 +1,5 @@
 // Stages a vector with 16-byte cp.async copies and rounds the number of copies up: the last one reads past
-// the end of the source, unless its tail is filled with zeros instead.
+// the end of the source. The twin copies each element by itself, if there is one.
 #include <cuda_pipeline.h>
 
 #include "verdict.cuh"
@@ -11,8 +11,8 @@ __global__ void stage_and_double(const float* x, float* y, int n) {
   const int first = 4 * (blockIdx.x * kThreads + threadIdx.x);
   float* mine = tile + 4 * threadIdx.x;
 #ifdef FIXED
-  const int valid = min(max(n - first, 0), 4);
-  __pipeline_memcpy_async(mine, x + (valid ? first : 0), 16, 16 - 4 * valid);
+  const int valid = min(n - first, 4);
+  for (int k = 0; k < valid; ++k) __pipeline_memcpy_async(mine + k, x + first + k, sizeof(float));
 #else
   if (first < n) __pipeline_memcpy_async(mine, x + first, 16);  // expect: memory
 #endif

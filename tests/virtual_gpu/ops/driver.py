@@ -21,7 +21,8 @@ LANES = 32
 ALL_LANES = 0xFFFFFFFF
 SLOT_BYTES = 256
 _LIST, _RUN = 0, 1
-_DTYPES = {8: np.uint16, 16: np.uint16, 32: np.uint32, 64: np.uint64}
+# An 8-bit register lies in a 16-bit slot, a predicate's 32 lanes are the bits of one word.
+_BYTES_A_LANE = {1: 4, 8: 2, 16: 2, 32: 4, 64: 8}
 
 
 @dataclass(frozen=True)
@@ -36,8 +37,11 @@ class Slot:
         return 1 if self.width == 1 else LANES
 
     @property
-    def dtype(self) -> type[np.unsignedinteger]:
-        return np.uint32 if self.width == 1 else _DTYPES[self.width]
+    def dtype(self) -> np.dtype:
+        return np.dtype(f"u{_BYTES_A_LANE[self.width]}")
+
+
+_CARRIES = {"+c": [Slot(1, True)], "-c": [Slot(1, False)], "*c": [Slot(1, False), Slot(1, True)]}
 
 
 def slots_of(signature: str) -> list[Slot]:
@@ -52,7 +56,7 @@ def slots_of(signature: str) -> list[Slot]:
         elif token == "p":
             found.append(Slot(1, first))
         elif token.endswith("c"):
-            found += {"+c": [Slot(1, True)], "-c": [Slot(1, False)], "*c": [Slot(1, False), Slot(1, True)]}[token]
+            found += _CARRIES[token]
         else:
             width, _, count = token.partition("x")
             found += [Slot(int(width), first)] * int(count or 1)
@@ -66,8 +70,8 @@ class OpDriver:
         self._process = subprocess.Popen([str(path)], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self._send(struct.pack("8I", _LIST, 0, 0, 0, 0, 0, 0, 0))
         (length,) = struct.unpack("Q", self._receive(8))
-        lines = self._receive(length).decode().splitlines()
-        self.forms: list[tuple[str, str]] = [(name, text) for name, text in (line.split("\t") for line in lines)]
+        lines = [line.split("\t") for line in self._receive(length).decode().splitlines()]
+        self.forms: list[tuple[str, str]] = [(name, signature) for name, signature in lines]
         self._rows = {form: row for row, form in enumerate(self.forms)}
 
     def run(
@@ -91,7 +95,7 @@ class OpDriver:
         places = [alias if alias is not None and place == 0 else place for place in range(len(slots))]
         _, files = self._exchange(form, files, places, exec_masks, imm, 1)
         return [
-            np.ascontiguousarray(files[:, place, : slot.lanes * np.dtype(slot.dtype).itemsize])
+            np.ascontiguousarray(files[:, place, : slot.lanes * slot.dtype.itemsize])
             .view(slot.dtype)
             .reshape(len(files), slot.lanes)
             for place, slot in zip(places, slots, strict=True)

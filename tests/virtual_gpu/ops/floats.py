@@ -53,7 +53,8 @@ INFINITY = Number(False)
 
 
 def number(value: Fraction | int, *, negative_zero: bool = False) -> Number:
-    return Number(value < 0 or (value == 0 and negative_zero), Fraction(abs(value)))
+    size = Fraction(value)
+    return Number(size < 0 or (size == 0 and negative_zero), abs(size))
 
 
 @dataclass(frozen=True)
@@ -100,20 +101,23 @@ class Format:
             return Number(negative)
         exponent, fraction = magnitude >> self.mantissa, magnitude & ((1 << self.mantissa) - 1)
         units = fraction | (1 << self.mantissa) if exponent else fraction
-        return Number(negative, Fraction(units) * Fraction(2) ** (self.smallest_exponent + max(exponent, 1) - 1))
+        last = self.smallest_exponent + max(exponent, 1) - 1
+        return Number(negative, Fraction(units) * Fraction(2) ** last)
 
     def encode(self, x: Number, rounding: str = "rn") -> int:
         if x.is_nan:
             return self.nan
         sign = self.sign_bit if x.negative else 0
         if x.size is None:
-            return sign | self.infinity
+            return sign | (self.largest if self.finite_only else self.infinity)
         return sign | self._encode_size(x.size, x.negative, rounding)
 
     def _encode_size(self, size: Fraction, negative: bool, rounding: str) -> int:
+        if size == 0:
+            return 0
         # The exponent of the last kept bit: that of the value's leading bit less the mantissa, or the least.
-        leading = size.numerator.bit_length() - size.denominator.bit_length() if size else self.smallest_exponent
-        if size and size < Fraction(2) ** leading:
+        leading = size.numerator.bit_length() - size.denominator.bit_length()
+        if size < Fraction(2) ** leading:
             leading -= 1
         last = max(leading - self.mantissa, self.smallest_exponent)
         units = size / Fraction(2) ** last

@@ -30,9 +30,9 @@ struct alignas(64) Slot {
 const std::vector<vgpu::OpForm>& all_forms() {
   static const std::vector<vgpu::OpForm> forms = [] {
     std::vector<vgpu::OpForm> all;
-    for (auto table : {vgpu::integer_forms(), vgpu::float_forms(), vgpu::half_forms(), vgpu::convert_forms(),
-                       vgpu::compare_forms(), vgpu::bit_forms(), vgpu::move_forms(),
-                       vgpu::special_function_forms()}) {
+    for (auto table :
+         {vgpu::integer_forms(), vgpu::float_forms(), vgpu::half_forms(), vgpu::convert_forms(),
+          vgpu::compare_forms(), vgpu::bit_forms(), vgpu::move_forms(), vgpu::special_function_forms()}) {
       all.insert(all.end(), table.begin(), table.end());
     }
     return all;
@@ -80,7 +80,9 @@ struct Request {
 
 enum : uint32_t { kList, kRun };
 
-bool read_all(void* to, size_t bytes) { return std::fread(to, 1, bytes, stdin) == bytes; }
+bool read_all(void* to, size_t bytes) {
+  return std::fread(to, 1, bytes, stdin) == bytes;
+}
 
 void write_all(const void* from, size_t bytes) {
   if (std::fwrite(from, 1, bytes, stdout) != bytes) std::exit(1);

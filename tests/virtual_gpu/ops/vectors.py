@@ -33,6 +33,11 @@ def edges(kind: str) -> tuple[int, ...]:
     return tuple(sorted(x % top for x in near | {-x for x in near}))
 
 
+# Where the mantissas and the ranges of integers and of the shorter formats end.
+_POWERS: tuple[int, ...] = (4, 7, 8, 10, 11, 15, 16, 23, 24, 31, 32, 52, 53, 62, 63, 64, 126, 127)
+_POWERS += (-2, -9, -10, -14, -24, -25, -126, -127, -133, -149)
+
+
 def _float_edges(format: Format) -> tuple[int, ...]:
     sign = format.sign_bit
     one = format.power_of_two(0)
@@ -42,8 +47,7 @@ def _float_edges(format: Format) -> tuple[int, ...]:
         *(one - 1, one, one + 1, one + step // 2, one + step, one - step, one - 2 * step, one + 2 * step),
         *(format.largest - 1, format.largest, format.infinity, format.infinity + 1, sign - 1),
         format.infinity | step // 2,
-        *(format.power_of_two(k) for k in (4, 7, 8, 10, 11, 15, 16, 23, 24, 31, 32, 52, 53, 62, 63, 64, 126, 127)),
-        *(format.power_of_two(-k) for k in (2, 9, 10, 14, 24, 25, 126, 127, 133, 149)),
+        *(format.power_of_two(k) for k in _POWERS),
     }
     inside = {bits for bits in positive if 0 <= bits < sign}
     return tuple(sorted(inside | {bits | sign for bits in inside}))
@@ -62,8 +66,9 @@ def random_bits(kind: str, rng: random.Random) -> int:
         exponent = min(max(format.bias + rng.randint(-8, 8), 0), (format.infinity >> format.mantissa) - 1)
         fraction = rng.getrandbits(format.mantissa)
         if rng.random() < 0.5:  # few significant bits: sums and products that are exact, ties
-            fraction &= -1 << rng.randint(0, format.mantissa)
-        return rng.getrandbits(1) << (width - 1) | exponent << format.mantissa | fraction & ((1 << format.mantissa) - 1)
+            cut = rng.randint(0, format.mantissa)
+            fraction = fraction >> cut << cut
+        return rng.getrandbits(1) << (width - 1) | exponent << format.mantissa | fraction
     value = rng.getrandbits(width) >> rng.randrange(width)
     return value if rng.random() < 0.5 else -value % (1 << width)
 

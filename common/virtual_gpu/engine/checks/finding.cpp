@@ -13,30 +13,23 @@ const char* finding_kind_name(FindingKind kind) {
 // Which groups survive when there are too many must not depend on which CPU thread came first, so the
 // lowest keys stay: a group that was pushed out can never come back, for the largest key kept only falls.
 // The counts of the kept groups are therefore exact, and `dropped_` is all the rest.
-bool FindingStore::note(uint64_t key, uint64_t order) {
+void FindingStore::put(uint64_t key, uint64_t order, Finding finding) {
   const std::lock_guard<std::mutex> lock(mutex_);
   auto group = groups_.find(key);
   if (group == groups_.end()) {
     if (groups_.size() >= kMaxGroups) {
       const auto last = std::prev(groups_.end());
       if (key > last->first) {
-        ++dropped_;
-        return false;
+        dropped_ += finding.count;
+        return;
       }
       dropped_ += last->second.count;
       groups_.erase(last);
     }
     group = groups_.emplace(key, Group{}).first;
   }
-  ++group->second.count;
-  return order < group->second.order;
-}
-
-void FindingStore::put(uint64_t key, uint64_t order, Finding finding) {
-  const std::lock_guard<std::mutex> lock(mutex_);
-  const auto group = groups_.find(key);
-  // Absent: pushed out between note() and put(). Not lower: another thread put an earlier one meanwhile.
-  if (group == groups_.end() || order >= group->second.order) return;
+  group->second.count += finding.count;
+  if (order >= group->second.order) return;
   group->second.order = order;
   group->second.finding = std::move(finding);
 }
@@ -64,7 +57,6 @@ std::vector<Finding> FindingStore::list() const {
   {
     const std::lock_guard<std::mutex> lock(mutex_);
     for (const auto& [key, group] : groups_) {
-      if (group.order == ~0ull) continue;  // noted, and given up before it was described
       entries.push_back({group.order, group.finding});
       entries.back().finding.count = group.count;
     }

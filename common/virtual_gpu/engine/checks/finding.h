@@ -45,14 +45,13 @@ struct Finding {
   uint64_t host_offset = 0;
 };
 
-// Findings are grouped by `key`; of a group the one with the lowest `order` (block, thread, …) is shown.
+// Findings are grouped by `key`; of a group the one with the lowest `order` (launch, block, thread) is shown.
 class FindingStore {
  public:
   static constexpr size_t kMaxGroups = 200;
-  // True when the caller should build the full finding for this group: it is new, or `order` is lower.
-  bool note(uint64_t key, uint64_t order);
+  // Adds `finding.count` occurrences to a group.
   void put(uint64_t key, uint64_t order, Finding finding);
-  void add(Finding finding);  // ungrouped, from the API side
+  void add(Finding finding);          // ungrouped, from the API side
   std::vector<Finding> list() const;  // sorted by launch, place and order: repeatable
   uint64_t dropped() const { return dropped_; }
   bool empty() const;

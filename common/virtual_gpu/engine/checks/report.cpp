@@ -13,10 +13,10 @@ std::string thread_text(const Launch& launch, uint32_t thread) {
 }
 
 std::string place_text(const Launch& launch, uint32_t op) {
-  const std::vector<SourcePlace> p = launch.module.place(launch.kernel.origins[op].loc);
+  const std::vector<SourcePlace> p = launch.module.students_place(launch.kernel.origins[op].loc, launch.kernel);
   if (p.empty()) return "PTX line " + std::to_string(launch.kernel.origins[op].ptx_line);
-  const std::string& file = p.back().file;
-  return file.substr(file.rfind('/') + 1) + ":" + std::to_string(p.back().line);
+  const std::string& file = p.front().file;
+  return file.substr(file.rfind('/') + 1) + ":" + std::to_string(p.front().line);
 }
 
 std::string shared_text(const Block& block, uint32_t address) {
@@ -46,8 +46,8 @@ Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_
   Launch& launch = *b.launch;
   // Occurrences on one source line are one mistake, however many instructions the line became.
   auto line_key = [&](uint32_t index) -> uint64_t {
-    const std::vector<SourcePlace> p = launch.module.place(launch.kernel.origins[index].loc);
-    return p.empty() ? index + (1ull << 32) : std::hash<std::string>()(p.back().file) * 31 + static_cast<uint64_t>(p.back().line);
+    const std::vector<SourcePlace> p = launch.module.students_place(launch.kernel.origins[index].loc, launch.kernel);
+    return p.empty() ? index + (1ull << 32) : std::hash<std::string>()(p.front().file) * 31 + static_cast<uint64_t>(p.front().line);
   };
   uint64_t key = std::hash<std::string>()(launch.kernel.info.name);
   for (uint64_t part : {static_cast<uint64_t>(kind), line_key(op.index),
@@ -62,8 +62,8 @@ Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_
   Finding& f = local.finding;
   f = Finding{};
   f.kind = kind;
-  f.place = launch.module.place(launch.kernel.origins[op.index].loc);
-  if (other_op != kNoOther) f.other = launch.module.place(launch.kernel.origins[other_op].loc);
+  f.place = launch.module.students_place(launch.kernel.origins[op.index].loc, launch.kernel);
+  if (other_op != kNoOther) f.other = launch.module.students_place(launch.kernel.origins[other_op].loc, launch.kernel);
   f.kernel = demangle(launch.kernel.info.name);
   f.block = b.index;
   f.has_thread = lane >= 0;

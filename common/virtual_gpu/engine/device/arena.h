@@ -43,6 +43,8 @@ class Arena {
 
   const SharedFile& file() const { return file_; }
   bool contains(uint64_t address) const { return address - file_.address() < file_.bytes(); }
+  // Everything ever handed out lies in this many bytes from the start.
+  uint64_t extent() const { return next_ - file_.address(); }
   // An address for `bytes` bytes and a guard behind them; 0 when no room is left. `align` is a power of two.
   uint64_t take(uint64_t bytes, uint64_t align);
   // Empties the range and puts it in quarantine: a pointer kept too long must not meet new data too soon.

@@ -173,8 +173,7 @@ std::vector<const Allocation*> DeviceMemory::leaks() const {
 }
 
 void DeviceMemory::release_program_memory() {
-  for (const Allocation* leak : leaks())
-    release(leak->base, leak->kind, "cudaDeviceReset or the program's end");
+  for (const Allocation* leak : leaks()) release(leak->base, leak->kind, "cudaDeviceReset");
 }
 
 }  // namespace vgpu

@@ -17,7 +17,7 @@ enum class AllocKind : uint8_t { kDevice, kPinned, kManaged, kSymbol, kConst, kI
 struct Allocation {
   uint64_t base = 0, bytes = 0;
   AllocKind kind = AllocKind::kDevice;
-  std::string name;  // "k_cache", or "cudaMalloc #3 (4096 bytes)"
+  std::string name;  // "k_cache", or "cudaMalloc #3"
   bool freed = false;
   bool from_program = true;  // counts as a leak when never freed
   bool all_written = false;  // every byte has been initialised: `written` need not be looked at
@@ -37,6 +37,8 @@ class DeviceMemory {
 
   int device_fd() const { return device_.file().fd(); }
   int pinned_fd() const { return pinned_.file().fd(); }
+  // Every device allocation, live or freed, lies in this many bytes from wire::kDeviceBase.
+  uint64_t device_extent() const { return device_.extent(); }
   uint64_t device_bytes() const { return device_.file().bytes(); }
   uint64_t pinned_bytes() const { return pinned_.file().bytes(); }
   uint64_t limit() const { return limit_; }
@@ -67,7 +69,7 @@ class DeviceMemory {
 
   const std::vector<std::unique_ptr<Allocation>>& all() const { return all_; }
   std::vector<const Allocation*> leaks() const;
-  // Frees everything a program allocated (device reset, end of the program).
+  // Frees everything a program allocated (device reset).
   void release_program_memory();
 
  private:

@@ -199,17 +199,19 @@ void count_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes
     if (loads) loads->mark(at, n);
     if (stores) stores->mark(at, n);
   };
+  if (direction == Direction::kAtomic) c.global_sectors += static_cast<uint64_t>(atomic_sectors(address, mask));
+  const bool counted = direction == Direction::kAtomic || direction == Direction::kAsync;
   if (shape.contiguous || shape.uniform) {
     const uint64_t low = address[shape.first];
     const uint64_t high = low + (shape.uniform ? bytes : static_cast<uint64_t>(shape.count) * bytes) - 1;
     const uint32_t n = static_cast<uint32_t>((high >> 5) - (low >> 5) + 1);
-    c.global_sectors += n;
+    if (!counted) c.global_sectors += n;
     mark(low, n);
     return;
   }
   uint64_t sectors[kLanes];
   const int n = distinct_sectors(address, mask, sectors);
-  c.global_sectors += static_cast<uint64_t>(n);
+  if (!counted) c.global_sectors += static_cast<uint64_t>(n);
   for (int i = 0; i < n; ++i) mark(sectors[i] << 5, 1);
 }
 
@@ -298,10 +300,12 @@ Mask check_shared_bounds(Warp& w, const Op& op, const uint32_t* address, uint32_
   return good;
 }
 
-void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask) {
+void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, Direction direction) {
   if (!w.block->options->counters || mask == 0) return;
   OpCounts& c = w.block->worker->ops[op.index];
-  const Wavefronts n = shared_wavefronts(address, bytes, mask);
+  const Wavefronts n = direction == Direction::kAtomic
+                           ? shared_atomic_wavefronts(address, bytes, mask, static_cast<SharedAtomic>(op.reg_bytes >> 4))
+                           : shared_wavefronts(address, bytes, mask, direction == Direction::kLoad);
   ++c.shared_requests;
   c.shared_wavefronts += static_cast<uint64_t>(n.total);
   c.shared_conflicts += static_cast<uint64_t>(n.total - n.ideal);
@@ -348,7 +352,7 @@ Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes,
   if (b.options->counters && good) {
     OpCounts& c = b.worker->ops[op.index];
     uint64_t at[kLanes], sectors[kLanes];
-    ++c.local_requests;
+    c.local_requests += std::max(1u, bytes / 4);  // one for each word of a lane
     for (uint32_t word = 0; word < std::max(1u, bytes / 4); ++word) {
       for (int i = 0; i < kLanes; ++i) at[i] = (static_cast<uint64_t>(address[i]) / 4 + word) * (4 * kLanes) + static_cast<uint64_t>(i) * 4;
       c.local_sectors += static_cast<uint64_t>(distinct_sectors(at, good, sectors));

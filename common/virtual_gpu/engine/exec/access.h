@@ -74,7 +74,7 @@ void mark_global_written(Warp& w, const Op& op, const uint64_t* address, uint32_
 // Shared memory: bounds and alignment.
 Mask check_shared_bounds(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
                          const Shape& shape, Direction direction);
-void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask);
+void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, Direction direction);
 
 // Local memory: bounds, initialisation; the host address of a lane's word.
 Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, Direction direction);

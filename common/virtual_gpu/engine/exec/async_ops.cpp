@@ -5,6 +5,7 @@
 #include "checks/shared_check.h"
 #include "exec/access.h"
 #include "exec/memory_ops.h"
+#include "exec/traffic.h"
 
 namespace vgpu {
 
@@ -90,7 +91,12 @@ void async_copy(Warp& w, const Op& op) {
         readable |= ok;
       }
     }
-    count_global(w, op, src, bytes, readable, shape_of(src, reads, bytes), Direction::kAsync);
+    count_global(w, op, src, bytes, readable, src_shape, Direction::kAsync);
+    if (b.options->counters) {
+      uint64_t sectors[kLanes];
+      const int n = op.reg_bytes == kBypassL1 ? bypass_sectors(src, dst, readable) : distinct_sectors(src, readable, sectors);
+      b.worker->ops[op.index].global_sectors += static_cast<uint64_t>(n);
+    }
     good &= readable | ~reads;
   }
   if (good == 0) return;

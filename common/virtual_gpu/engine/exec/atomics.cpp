@@ -50,7 +50,7 @@ struct Pairwise {  // f16x2 and bf16x2: the two halves are added on their own
 
 // `T` is the type of the arithmetic, `Bits` the unsigned integer of the same size.
 template <class T, class Bits, class Fn>
-Bits update(uint8_t* at, Bits value, Bits value2) {
+Bits update(Warp& w, uint8_t* at, Bits value, Bits value2) {
   Bits* place = reinterpret_cast<Bits*>(at);
   Bits old = __atomic_load_n(place, __ATOMIC_RELAXED);
   Bits next;
@@ -62,6 +62,7 @@ Bits update(uint8_t* at, Bits value, Bits value2) {
     const T t_next = Fn{}(t_old, t_value, t_value2);
     std::memcpy(&next, &t_next, sizeof next);
   } while (!__atomic_compare_exchange_n(place, &old, next, true, __ATOMIC_RELAXED, __ATOMIC_RELAXED));
+  w.block->changes += old != next;
   return old;
 }
 
@@ -85,7 +86,7 @@ void on_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
   for (Mask m = good; m != 0; m &= m - 1) {
     const int lane = first_lane(m);
     order(w, op, address[lane], w.block->options->check_race);
-    const Bits old = update<T, Bits, Fn>(DeviceMemory::host(address[lane]), value[lane], value2[lane]);
+    const Bits old = update<T, Bits, Fn>(w, DeviceMemory::host(address[lane]), value[lane], value2[lane]);
     if (op.dst) lanes<Bits>(w, op.dst)[lane] = old;
   }
 }
@@ -95,7 +96,7 @@ void on_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   Block& b = *w.block;
   const Shape shape = shape_of(address, mask, sizeof(T));
   const Mask good = check_shared_bounds(w, op, address, sizeof(T), mask, shape, Direction::kAtomic);
-  count_shared(w, op, address, sizeof(T), good);
+  count_shared(w, op, address, sizeof(T), good, Direction::kAtomic);
   const Bits* value = lanes_in<Bits>(w, op.src[1]);
   const Bits* value2 = lanes_in<Bits>(w, op.src[2]);
   for (Mask m = good; m != 0; m &= m - 1)
@@ -104,7 +105,7 @@ void on_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
     check_shared(w, op, address, sizeof(T), good, SharedUse::kAtomic, true);
   for (Mask m = good; m != 0; m &= m - 1) {
     const int lane = first_lane(m);
-    const Bits old = update<T, Bits, Fn>(b.shared.data() + address[lane], value[lane], value2[lane]);
+    const Bits old = update<T, Bits, Fn>(w, b.shared.data() + address[lane], value[lane], value2[lane]);
     if (op.dst) lanes<Bits>(w, op.dst)[lane] = old;
   }
 }

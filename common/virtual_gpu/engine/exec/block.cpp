@@ -46,6 +46,7 @@ void Block::start(uint64_t number) {
   for (Barrier& b : barriers) b = Barrier{};
   exited_threads = 0;
   instructions = 0;
+  changes = 0;
   printf_text.clear();
   // What a fresh block finds in shared memory is arbitrary, but the same on every run.
   std::fill(shared.begin(), shared.end(), uint8_t{0xcd});
@@ -73,7 +74,9 @@ void Block::start(uint64_t number) {
 }
 
 Block::Outcome Block::run(bool may_yield) {
+  int idle = 0;  // rounds in which warps only polled and nothing they could wait for changed
   while (true) {
+    const uint64_t changes_before = changes;
     bool ran = false, waits = false, alive = false;
     for (Warp& w : warps) {
       if (w.live() == 0) continue;
@@ -94,12 +97,15 @@ Block::Outcome Block::run(bool may_yield) {
     }
     if (!alive) return Outcome::kDone;
     if (launch->out_of_time && launch->out_of_time()) {
-      if (!launch->stop) report_hang(*this, "the time a launch may take");
+      if (!launch->stop) report_hang(*this, "the launch has used up its time");
       return Outcome::kStopped;
     }
     if (ran) {
       if (waits && may_yield) return Outcome::kYielded;
-      continue;
+      idle = waits && changes == changes_before ? idle + 1 : 0;
+      if (idle < kIdleRounds) continue;
+      report_hang(*this, "its threads have been polling with nothing left to change what they poll");
+      return Outcome::kStopped;
     }
     // Nobody can run: let lanes at joins go first, then do without absent lanes, then give up.
     bool moved = false;

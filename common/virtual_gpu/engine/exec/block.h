@@ -87,6 +87,7 @@ struct Barrier {
   const Op* first = nullptr;
 };
 constexpr int kBarriers = 16;
+constexpr int kIdleRounds = 200;  // of polling without any change before threads are taken to wait for ever
 constexpr uint32_t kLocalBegin = 64;  // local addresses below are nobody's: a null local pointer is seen
 
 struct Block {
@@ -116,6 +117,7 @@ struct Block {
   Barrier barriers[kBarriers];
   uint32_t exited_threads = 0;
   uint64_t instructions = 0;
+  uint64_t changes = 0;  // stores and atomics that may let somebody else go on
   uint32_t pending_async = 0;  // words in flight
   std::vector<uint8_t*> local;  // per warp: local memory, word-interleaved by lane
   std::vector<uint32_t> local_size;  // bytes a lane

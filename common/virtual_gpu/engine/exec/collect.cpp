@@ -99,9 +99,8 @@ void count_lines(const Launch& launch, const std::vector<OpCounts>& ops, const s
         const OpOrigin& origin = launch.kernel.origins[op.index];
         auto known = line_of.find(origin.loc);
         if (known == line_of.end()) {
-          const std::vector<SourcePlace> p = launch.module.place(origin.loc);
-          const size_t at = launch.module.students_place(p, launch.kernel);
-          known = line_of.emplace(origin.loc, p.empty() ? std::pair<std::string, int>{} : std::pair{p[at].file, p[at].line}).first;
+          const std::vector<SourcePlace> p = launch.module.students_place(origin.loc, launch.kernel);
+          known = line_of.emplace(origin.loc, p.empty() ? std::pair<std::string, int>{} : std::pair{p[0].file, p[0].line}).first;
         }
         const bool matrix_stores = origin.opcode.starts_with("stmatrix") || origin.opcode.starts_with("wmma.store");
         Counters c;

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "exec/block.h"
+#include "exec/scheduler.h"
 #include "exec/thread_pool.h"
 
 namespace vgpu {
@@ -19,17 +20,20 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
   std::deque<std::unique_ptr<Block>> running;
   std::vector<std::unique_ptr<Block>> spare;
   uint64_t next = 0;
+  int idle = 0;
   auto finish = [&](Block& b) {
     if (!b.printf_text.empty()) worker.printf_texts.push_back({b.linear, std::move(b.printf_text)});
     b.printf_text.clear();
   };
   while (next < blocks || !running.empty()) {
-    bool progress = false;
+    bool progress = false, changed = false;
     const size_t n = running.size();
     for (size_t i = 0; i < n && !launch.stop; ++i) {
       std::unique_ptr<Block> b = std::move(running.front());
       running.pop_front();
+      const uint64_t before = b->changes;
       const Block::Outcome outcome = b->run(true);
+      changed |= b->changes != before;
       if (outcome == Block::Outcome::kYielded) {
         running.push_back(std::move(b));
         continue;
@@ -50,8 +54,13 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
         }
         b->start(next++);
         running.push_back(std::move(b));
+        continue;
       }
     }
+    idle = progress || changed ? 0 : idle + 1;
+    if (idle < kIdleRounds || running.empty()) continue;
+    report_hang(*running.front(), next < blocks ? "its resident blocks wait for blocks that can start only when these end"
+                                                : "its blocks have been polling with nothing left to change what they poll");
   }
   for (auto& b : running) finish(*b);
 }
@@ -120,7 +129,7 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
     f.kind = FindingKind::kUnsupported;
     f.message = "the virtual GPU does not implement " + u.what + " (PTX line " + std::to_string(u.ptx_line) + ")";
     f.advice = "Write it another way, or run this kernel on a real GPU (--device gpu).";
-    f.place = module->place(u.loc);
+    f.place = module->students_place(u.loc, code);
     f.kernel = demangle(r.kernel->name);
     f.launch = r.index;
     env.findings.add(f);
@@ -146,7 +155,7 @@ LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env) {
   if (request.dynamic_shared > 0)
     launch.shared_regions.push_back({kernel.dynamic_begin, kernel.dynamic_begin + request.dynamic_shared, "dynamic shared memory"});
   launch.shared_bytes = kernel.dynamic_begin + request.dynamic_shared + 16;
-  SectorMap loads(wire::kDeviceBase, wire::kArenaBytes), stores(wire::kDeviceBase, wire::kArenaBytes);
+  SectorMap loads(wire::kDeviceBase, env.memory.device_extent()), stores(wire::kDeviceBase, env.memory.device_extent());
   GlobalRaceMap global_race;
   if (env.options.counters) launch.load_sectors = &loads, launch.store_sectors = &stores;
   if (env.options.check_global_race) launch.global_race = &global_race;

@@ -65,7 +65,7 @@ void report_hang(Block& b, const std::string& why) {
       if (s.state == SplitState::kReady) {
         // The loop's own line tells more than whatever instruction happened to be next.
         stop_hung(b, w, op_at(s), first_lane(s.mask), "block (" + std::to_string(b.index.x) + "," + std::to_string(b.index.y) + "," +
-                  std::to_string(b.index.z) + ") has not ended after " + why,
+                  std::to_string(b.index.z) + ") does not end: " + why,
                   "Look at the loop's exit condition, and at who is to set what it waits for.");
         return;
       }

@@ -110,6 +110,7 @@ void store_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
   const Mask good = check_global(w, op, address, bytes, mask, shape, Direction::kStore);
   count_global(w, op, address, bytes, good, shape, Direction::kStore);
   if (w.block->options->check_init) mark_global_written(w, op, address, bytes, good, shape);
+  ++w.block->changes;
   F::empty(w, op, good, shape.contiguous,
                            [&](int lane) { return DeviceMemory::host(address[lane]); });
   if ((op.flags & kReleases) && w.block->options->check_race)
@@ -125,7 +126,7 @@ void load_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   const bool polls = op.flags & kPolls;
   const Shape shape = shape_of(address, mask, bytes);
   const Mask good = check_shared_bounds(w, op, address, bytes, mask, shape, Direction::kLoad);
-  count_shared(w, op, address, bytes, good);
+  count_shared(w, op, address, bytes, good, Direction::kLoad);
   if (polls) {
     ++w.polls;
     if (b.options->check_race)
@@ -143,7 +144,8 @@ void store_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   const bool releases = op.flags & kReleases;
   const Shape shape = shape_of(address, mask, bytes);
   const Mask good = check_shared_bounds(w, op, address, bytes, mask, shape, Direction::kStore);
-  count_shared(w, op, address, bytes, good);
+  count_shared(w, op, address, bytes, good, Direction::kStore);
+  ++b.changes;
   const bool collide =
       wants_shared_check(*b.options) && check_shared(w, op, address, bytes, good, SharedUse::kWrite, releases);
   auto at = [&](int lane) { return b.shared.data() + address[lane]; };

@@ -3,6 +3,7 @@
 
 #include "exec/lowering.h"
 #include "exec/memory_ops.h"
+#include "exec/traffic.h"
 #include "ops/matrix.h"
 
 namespace vgpu {
@@ -213,7 +214,11 @@ void FunctionLowering::lower_atomic(const ptx::Instruction& in) {
   VirtualOp& v = emit(fn, fn, InstrClass::kAtomic);
   address(in.operands[first], v, m.space);
   v.op.bytes = static_cast<uint8_t>(bytes);
-  v.op.reg_bytes = static_cast<uint8_t>(bytes);
+  // How shared memory serves it; see SharedAtomic.
+  const Operand& value = in.operands[first + 1];
+  const bool counts_up = operation == "add" && value.kind == OperandKind::kInt && value.value == 1;
+  v.op.reg_bytes = static_cast<uint8_t>(static_cast<uint8_t>(operation == "cas" ? SharedAtomic::kSwap
+                                                             : counts_up ? SharedAtomic::kCountUp : SharedAtomic::kPlain) << 4);
   v.op.space = static_cast<uint8_t>(m.space);
   v.op.src[1] = slots[0];
   v.op.src[2] = slots[1];
@@ -271,6 +276,7 @@ void FunctionLowering::lower_async(const ptx::Instruction& in) {
   v.op.vec = count == 3 ? 0 : ignore ? 2 : 1;  // what src[2] says: nothing, a size, a predicate
   if (size) v.uses.push_back(size);
   v.op.bytes = static_cast<uint8_t>(bytes);
+  v.op.reg_bytes = bypass ? kBypassL1 : 0;
 }
 
 void FunctionLowering::lower_ldmatrix(const ptx::Instruction& in) {

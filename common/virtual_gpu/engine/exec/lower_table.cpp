@@ -1,7 +1,9 @@
 // Lowering of instructions that have a row in an opcode table: operands follow the row's signature.
+#include <algorithm>
 #include <sstream>
 
 #include "exec/lowering.h"
+#include "exec/memory_ops.h"
 #include "ops/matrix.h"
 #include "ops/tables.h"
 
@@ -10,31 +12,89 @@ namespace vgpu {
 using ptx::Operand;
 using ptx::OperandKind;
 
-const OpForm* find_form(std::string_view name) {
-  static const std::unordered_map<std::string_view, const OpForm*> table = [] {
-    std::unordered_map<std::string_view, const OpForm*> t;
-    for (auto forms : {integer_forms(), float_forms(), half_forms(), convert_forms(), compare_forms(),
-                       bit_forms(), move_forms(), special_function_forms(), matrix_forms()})
-      for (const OpForm& f : forms) t.emplace(f.name, &f);
+namespace {
+
+// A name may have several rows (the packing forms of mov): they differ in the shape of their operands.
+const std::unordered_map<std::string_view, std::vector<const OpForm*>>& forms() {
+  static const std::unordered_map<std::string_view, std::vector<const OpForm*>> table = [] {
+    std::unordered_map<std::string_view, std::vector<const OpForm*>> t;
+    for (auto rows : {integer_forms(), float_forms(), half_forms(), convert_forms(), compare_forms(), bit_forms(),
+                      move_forms(), special_function_forms(), matrix_forms()})
+      for (const OpForm& f : rows) t[f.name].push_back(&f);
     return t;
   }();
-  const auto it = table.find(name);
-  return it == table.end() ? nullptr : it->second;
+  return table;
+}
+
+struct Width {
+  int bytes = 0;  // of the register that holds a value: 8-bit ones sit in 16 bits
+  int count = 0;  // of a vector, 0 for a scalar
+  bool loose = false;
+};
+
+Width parse_width(std::string_view token) {
+  Width w;
+  if (token.back() == '~') {
+    w.loose = true;
+    token.remove_suffix(1);
+  }
+  const size_t x = token.find('x');
+  w.bytes = std::max(2, std::stoi(std::string(token.substr(0, x))) / 8);
+  if (x != std::string_view::npos) w.count = std::stoi(std::string(token.substr(x + 1)));
+  return w;
+}
+
+bool is_width(std::string_view token) { return token[0] >= '0' && token[0] <= '9'; }
+
+}  // namespace
+
+const OpForm* find_form(std::string_view name) {
+  const auto it = forms().find(name);
+  return it == forms().end() ? nullptr : it->second.front();
+}
+
+// Whether the operands have the shapes and register widths of the row.
+bool FunctionLowering::fits(const ptx::Instruction& in, const OpForm& form) const {
+  std::istringstream tokens(form.signature);
+  std::string token;
+  size_t at = 0;
+  while (tokens >> token) {
+    if (token[0] == '>') token.erase(0, 1);
+    if (token.back() == 'c') continue;  // the carry is no operand
+    if (at >= in.operands.size()) return false;
+    const Operand& o = in.operands[at++];
+    if (!is_width(token)) continue;
+    const Width w = parse_width(token);
+    if (w.count > 1 && (o.kind != OperandKind::kVector || static_cast<int>(o.items.size()) != w.count)) return false;
+    if (w.count == 0 && o.kind == OperandKind::kVector) return false;
+    if (w.count == 0 && !w.loose && o.kind == OperandKind::kReg && reg_bytes(o) != w.bytes) return false;
+  }
+  return at == in.operands.size();
 }
 
 bool FunctionLowering::try_table(const ptx::Instruction& in) {
-  const OpForm* form = find_form(in.opcode);
-  if (form == nullptr && in.operands.size() >= 2) {
+  const auto rows = forms().find(in.opcode);
+  if (rows != forms().end())
+    for (const OpForm* form : rows->second)
+      if (fits(in, *form)) {
+        lower_form(in, *form);
+        return true;
+      }
+  if (in.operands.size() >= 2) {
     // Forms whose registers may be wider than the type are listed by the widths of the registers.
     auto width = [&](const Operand& o, int fallback) {
       return o.kind == OperandKind::kReg ? reg_bytes(o) * 8 : fallback;
     };
     const int d = width(in.operands[0], 32);
     const int s = width(in.operands[1], d);
-    form = find_form(in.opcode + "#" + std::to_string(d) + "." + std::to_string(s));
+    const OpForm* form = find_form(in.opcode + "#" + std::to_string(d) + "." + std::to_string(s));
+    if (form != nullptr) {
+      lower_form(in, *form);
+      return true;
+    }
   }
-  if (form == nullptr) return false;
-  lower_form(in, *form);
+  if (rows == forms().end()) return false;
+  lower_form(in, *rows->second.front());  // says what does not fit
   return true;
 }
 
@@ -115,11 +175,9 @@ void FunctionLowering::lower_form(const ptx::Instruction& in, const OpForm& form
       first = false;
       continue;
     }
-    const bool loose = token.back() == '~';
-    if (loose) token.pop_back();
-    const size_t x = token.find('x');
-    const int bytes = std::stoi(token) / 8;
-    const int count = x == std::string::npos ? 0 : std::stoi(token.substr(x + 1));
+    const Width width = parse_width(token);
+    const int bytes = width.bytes, count = width.count;
+    const bool loose = width.loose;
     const Operand& o = next();
     if (count > 0) {
       // A vector of one may be written as a plain register.
@@ -147,6 +205,11 @@ void FunctionLowering::lower_form(const ptx::Instruction& in, const OpForm& form
   op.cls = v.op.cls;
   op.guard = v.op.guard;
   op.guard_negated = v.op.guard_negated;
+  if (form.cls == InstrClass::kMatrix) {
+    op.fn[0] = matrix_on_partial_warp;
+    // The tensor cores' own step is 16x8x16: a wmma of 16x16x16 takes two.
+    if (in.opcode.starts_with("wmma.mma")) op.vec = 2;
+  }
   v.op = op;
   v.list = std::move(list);
   v.defs = std::move(defs);

@@ -69,6 +69,7 @@ class FunctionLowering {
 
   // lower_table.cpp: everything that has a row in an opcode table
   bool try_table(const ptx::Instruction& in);
+  bool fits(const ptx::Instruction& in, const OpForm& form) const;
   void lower_form(const ptx::Instruction& in, const OpForm& form);
 
   // lower_memory.cpp

@@ -28,7 +28,7 @@ void open_access(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes,
   shared &= w.exec;
   if (shared) {
     const Mask good = check_shared_bounds(w, op, low, bytes, shared, shape_of(low, shared, bytes), direction);
-    count_shared(w, op, low, bytes, good);
+    count_shared(w, op, low, bytes, good, direction);
     check_shared(w, op, low, bytes, good, stores ? SharedUse::kWrite : SharedUse::kRead, false);
     for (Mask m = good; m != 0; m &= m - 1) place[first_lane(m)] = b.shared.data() + low[first_lane(m)];
   }
@@ -94,7 +94,8 @@ Mask row_places(Warp& w, const Op& op, bool stores, uint8_t** place) {
   const Mask mask = rows == 32 ? kAllLanes : (1u << rows) - 1;
   const Mask good = check_shared_bounds(w, op, address, 16, mask, shape_of(address, mask, 16),
                                         stores ? Direction::kStore : Direction::kLoad);
-  count_shared(w, op, address, 16, good);
+  // One pass group a matrix, never paired: counted as a store would be.
+  count_shared(w, op, address, 16, good, Direction::kStore);
   check_shared(w, op, address, 16, good, stores ? SharedUse::kWrite : SharedUse::kRead, false);
   for (int i = 0; i < rows; ++i) place[i] = good >> i & 1 ? b.shared.data() + address[i] : nullptr;
   return good;

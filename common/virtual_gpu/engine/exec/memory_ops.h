@@ -15,7 +15,9 @@ OpFn store_fn(ptx::Space space, int bytes, int vec, int reg_bytes);
 // "add", "cas", … on type "u32", "f16x2", …; nullptr when there is no such atomic.
 OpFn atomic_fn(ptx::Space space, std::string_view operation, std::string_view type);
 
-void async_copy(Warp&, const Op&);    // src: [0] shared address, [1] global address, [2] source size; see lowering
+// src: [0] shared address, [1] global address, [2] source size; reg_bytes: kBypassL1 for .cg. See lowering.
+void async_copy(Warp&, const Op&);
+constexpr uint8_t kBypassL1 = 1;
 void async_commit(Warp&, const Op&);
 void async_wait_group(Warp&, const Op&);  // imm: groups that may stay in flight
 void async_wait_all(Warp&, const Op&);

@@ -134,12 +134,15 @@ std::vector<SourcePlace> ModuleImage::place(int loc) const {
   return out;
 }
 
-size_t ModuleImage::students_place(const std::vector<SourcePlace>& places, const KernelCode& kernel) const {
+std::vector<SourcePlace> ModuleImage::students_place(int loc, const KernelCode& kernel) const {
+  std::vector<SourcePlace> places = place(loc);
   const std::vector<SourcePlace> home = place(text_.functions[static_cast<size_t>(kernel.function)].loc);
+  size_t at = places.empty() ? 0 : places.size() - 1;
   if (!home.empty())
-    for (size_t i = 0; i < places.size(); ++i)
-      if (places[i].file == home.back().file) return i;
-  return places.empty() ? 0 : places.size() - 1;
+    for (size_t i = places.size(); i-- > 0;)
+      if (places[i].file == home.back().file) at = i;
+  places.erase(places.begin(), places.begin() + static_cast<std::ptrdiff_t>(at));
+  return places;
 }
 
 namespace {

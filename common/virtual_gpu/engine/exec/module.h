@@ -73,8 +73,9 @@ class ModuleImage : public LoadedModule {
   const ptx::Module& text() const { return text_; }
   // The source place of a location, innermost first.
   std::vector<SourcePlace> place(int loc) const;
-  // Which of them is the student's line: the innermost in the file that holds the kernel, else the outermost.
-  size_t students_place(const std::vector<SourcePlace>& places, const KernelCode& kernel) const;
+  // The same, from the student's line outwards: the innermost place in the file that holds the kernel, else
+  // the outermost. Lines of the toolkit's headers tell a student nothing.
+  std::vector<SourcePlace> students_place(int loc, const KernelCode& kernel) const;
 
  private:
   ptx::Module text_;

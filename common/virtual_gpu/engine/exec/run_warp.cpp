@@ -167,7 +167,7 @@ Ran run_warp(Warp& w) {
     if (!run_split(w, next)) return Ran::kStopped;
     if (b.launch->stop.load(std::memory_order_relaxed)) return Ran::kStopped;
     if (b.instructions > b.options->max_warp_instructions) {
-      report_hang(b, std::to_string(b.options->max_warp_instructions) + " warp instructions");
+      report_hang(b, "it has run " + std::to_string(b.options->max_warp_instructions) + " warp instructions");
       return Ran::kStopped;
     }
     if (w.polls >= kPollLimit) {

@@ -7,7 +7,9 @@
 
 namespace vgpu::ops {
 
-inline float from_bits(uint32_t bits) { return std::bit_cast<float>(bits); }
+inline float from_bits(uint32_t bits) {
+  return std::bit_cast<float>(bits);
+}
 
 // sum c[k] x^k
 template <size_t kCount>
@@ -18,7 +20,9 @@ inline float polynomial(const float (&c)[kCount], float x) {
 }
 
 // 2^n for n in [-126, 127].
-inline float power_of_two(int32_t n) { return from_bits(static_cast<uint32_t>(n + 127) << 23); }
+inline float power_of_two(int32_t n) {
+  return from_bits(static_cast<uint32_t>(n + 127) << 23);
+}
 
 // 2^x = 2^k 2^f with f in [-1/2, 1/2]; relative error below 2^-23.
 inline float approximate_exp2(float x) {
@@ -56,7 +60,8 @@ inline float approximate_log2(float x) {
 // |x| / (2 pi) less the nearest integer: in [-1/2, 1/2], NaN for infinity. The quotient is an f32 product
 // rounded towards zero, as the hardware forms it, so that large arguments lose the same digits.
 inline float turns(float x) {
-  const double product = static_cast<double>(from_bits(magnitude_bits(x))) * static_cast<double>(0x1.45f306p-3f);
+  const double product =
+      static_cast<double>(from_bits(magnitude_bits(x))) * static_cast<double>(0x1.45f306p-3f);
   const float nearest = static_cast<float>(product);
   const float quotient = from_bits(bits_of(nearest) - (static_cast<double>(nearest) > product));
   return quotient - __builtin_rintf(quotient);
@@ -78,7 +83,9 @@ inline float approximate_sin(float x) {
   return from_bits(bits_of(sine_of_turns(from_bits(folded))) ^ sign);
 }
 
-inline float approximate_cos(float x) { return sine_of_turns(0.25f - from_bits(magnitude_bits(turns(x)))); }
+inline float approximate_cos(float x) {
+  return sine_of_turns(0.25f - from_bits(magnitude_bits(turns(x))));
+}
 
 // A polynomial near zero, where the quotient would lose digits; 1 - 2 / (e^2x + 1) elsewhere.
 inline float approximate_tanh(float x) {

@@ -8,7 +8,9 @@ namespace vgpu::ops {
 template <class T>
 constexpr uint32_t kWidth = 8 * sizeof(T);
 
-inline uint32_t at_most(uint32_t value, uint32_t limit) { return value < limit ? value : limit; }
+inline uint32_t at_most(uint32_t value, uint32_t limit) {
+  return value < limit ? value : limit;
+}
 
 template <class T>
 inline T shift_left(T a, uint32_t count) {

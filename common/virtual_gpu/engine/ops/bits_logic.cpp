@@ -45,7 +45,9 @@ void combine_predicates(Warp& w, const Op& op) {
   write_predicate(w, op.dst, Fn{}(predicate(w, op.src[0]), predicate(w, op.src[1])));
 }
 
-void invert_predicate(Warp& w, const Op& op) { write_predicate(w, op.dst, ~predicate(w, op.src[0])); }
+void invert_predicate(Warp& w, const Op& op) {
+  write_predicate(w, op.dst, ~predicate(w, op.src[0]));
+}
 
 // Bit k of the table is the result where a, b, c are the bits of k, a the highest. A tree of selections: four
 // by c, two by b, one by a, all bitwise over the register.

@@ -23,7 +23,9 @@ struct ShiftRight {
   }
 };
 
-inline uint64_t joined(uint32_t low, uint32_t high) { return uint64_t{high} << 32 | low; }
+inline uint64_t joined(uint32_t low, uint32_t high) {
+  return uint64_t{high} << 32 | low;
+}
 
 template <class Mode>
 struct FunnelLeft {

@@ -2,8 +2,9 @@
 
 namespace vgpu::ops {
 
-void add_compare_rows(FormTable& t, std::string_view op, std::span<const NamedCmp> cmps, std::string_view ending,
-                      std::string_view result, int operand_width, std::span<const OpFn> functions) {
+void add_compare_rows(FormTable& t, std::string_view op, std::span<const NamedCmp> cmps,
+                      std::string_view ending, std::string_view result, int operand_width,
+                      std::span<const OpFn> functions) {
   constexpr const char* kJoinNames[kJoins] = {"", ".and", ".or", ".xor"};
   const std::string width = std::to_string(operand_width);
   t.count_as(InstrClass::kCompare);

@@ -26,8 +26,8 @@ struct NamedCmp {
 };
 
 inline constexpr NamedCmp kEqualities[] = {{".eq", Cmp::kEq}, {".ne", Cmp::kNe}};
-inline constexpr NamedCmp kOrders[] = {
-    {".eq", Cmp::kEq}, {".ne", Cmp::kNe}, {".lt", Cmp::kLt}, {".le", Cmp::kLe}, {".gt", Cmp::kGt}, {".ge", Cmp::kGe}};
+inline constexpr NamedCmp kOrders[] = {{".eq", Cmp::kEq}, {".ne", Cmp::kNe}, {".lt", Cmp::kLt},
+                                       {".le", Cmp::kLe}, {".gt", Cmp::kGt}, {".ge", Cmp::kGe}};
 // A second set of names for unsigned types.
 inline constexpr NamedCmp kUnsignedOrders[] = {
     {".lo", Cmp::kLt}, {".ls", Cmp::kLe}, {".hi", Cmp::kGt}, {".hs", Cmp::kGe}};
@@ -164,8 +164,9 @@ constexpr std::array<OpFn, sizeof...(I)> value_functions(std::index_sequence<I..
 
 // Adds a row for each comparison in `cmps` and each join. The name is op, comparison, join, ending; the
 // signature is what is written (`result`), the two operands, and the predicate to join.
-void add_compare_rows(FormTable& t, std::string_view op, std::span<const NamedCmp> cmps, std::string_view ending,
-                      std::string_view result, int operand_width, std::span<const OpFn> functions);
+void add_compare_rows(FormTable& t, std::string_view op, std::span<const NamedCmp> cmps,
+                      std::string_view ending, std::string_view result, int operand_width,
+                      std::span<const OpFn> functions);
 
 template <class Source>
 using AllCombinations = std::make_index_sequence<Source::kCmps * kJoins>;

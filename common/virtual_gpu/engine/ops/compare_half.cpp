@@ -17,7 +17,8 @@ struct HalfSource {
 
   template <Cmp kCmp, int kIndex>
   static bool holds(Lane a, Lane b) {
-    const uint32_t x = static_cast<uint32_t>(a) >> (16 * kIndex), y = static_cast<uint32_t>(b) >> (16 * kIndex);
+    const uint32_t x = static_cast<uint32_t>(a) >> (16 * kIndex),
+                   y = static_cast<uint32_t>(b) >> (16 * kIndex);
     const bool unordered = (magnitude(x) > Format::kInfinity) | (magnitude(y) > Format::kInfinity);
     return between<kCmp>(order(x), order(y), unordered);
   }
@@ -38,7 +39,8 @@ struct HalfSource {
   template <Cmp kCmp>
   static bool between(int32_t x, int32_t y, bool unordered) {
     constexpr bool kTrueForNaN = kCmp >= Cmp::kEqu && kCmp != Cmp::kNum;
-    return kTrueForNaN ? compare<kCmp>(x, y, unordered) | unordered : compare<kCmp>(x, y, unordered) & !unordered;
+    return kTrueForNaN ? compare<kCmp>(x, y, unordered) | unordered
+                       : compare<kCmp>(x, y, unordered) & !unordered;
   }
 };
 

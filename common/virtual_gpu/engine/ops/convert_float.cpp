@@ -6,8 +6,12 @@
 namespace vgpu::ops {
 namespace {
 
-inline float as_float_odd(float x) { return x; }
-inline float as_float_odd(double x) { return to_float_odd(x); }
+inline float as_float_odd(float x) {
+  return x;
+}
+inline float as_float_odd(double x) {
+  return to_float_odd(x);
+}
 
 // To a shorter type, or one that is no longer.
 template <class To, class From, Round kRound, bool kFtz, Limit kLimit>
@@ -18,7 +22,8 @@ struct Narrow {
   static void convert_all(const Stored<S>* in, Stored<D>* out) {
     Value<S> value[kLanes];
     values_of<S>(in, value);
-    for (int i = 0; i < kLanes; ++i) value[i] = limited<kLimit>(operand<kFtz && sizeof(Value<S>) == 4>(value[i]));
+    for (int i = 0; i < kLanes; ++i)
+      value[i] = limited<kLimit>(operand < kFtz && sizeof(Value<S>) == 4 > (value[i]));
     if constexpr (std::is_same_v<D, float>) {
       for (int i = 0; i < kLanes; ++i) {
         out[i] = bits_of(operand<kFtz>(canonical(rounded_float<kRound>(static_cast<double>(value[i])))));
@@ -180,7 +185,8 @@ void add_integral_conversions(FormTable& t) {
   for_types<Half, Bfloat, float, double>([&]<class T>() {
     add_conversion<Same<T>>(t, "");
     add_integral<T, false>(t, "");
-    if constexpr (!std::is_same_v<T, Bfloat>) add_conversion<PerValue<T, Adjust<false, Limit::kSaturate>>>(t, ".sat");
+    if constexpr (!std::is_same_v<T, Bfloat>)
+      add_conversion<PerValue<T, Adjust<false, Limit::kSaturate>>>(t, ".sat");
   });
   add_integral<float, true>(t, ".ftz");
   add_conversion<PerValue<float, Adjust<true, Limit::kNone>>>(t, ".ftz");

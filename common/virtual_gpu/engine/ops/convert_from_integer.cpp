@@ -38,7 +38,10 @@ struct FromInteger {
 
 // Significant bits of the floating-point types, and of the integers.
 template <class D>
-constexpr int kPrecision = std::is_same_v<D, Half> ? 11 : std::is_same_v<D, Bfloat> ? 8 : sizeof(D) == 4 ? 24 : 53;
+constexpr int kPrecision = std::is_same_v<D, Half>     ? 11
+                           : std::is_same_v<D, Bfloat> ? 8
+                           : sizeof(D) == 4            ? 24
+                                                       : 53;
 
 template <class D, class S>
 void add_rows(FormTable& t) {

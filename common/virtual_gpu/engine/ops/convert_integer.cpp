@@ -15,8 +15,9 @@ struct Resize {
 };
 
 template <class D, class S>
-constexpr bool kContains = std::is_signed_v<S> ? std::is_signed_v<D> && sizeof(D) >= sizeof(S)
-                                               : sizeof(D) > sizeof(S) || (std::is_unsigned_v<D> && sizeof(D) == sizeof(S));
+constexpr bool kContains = std::is_signed_v<S>
+                               ? std::is_signed_v<D> && sizeof(D) >= sizeof(S)
+                               : sizeof(D) > sizeof(S) || (std::is_unsigned_v<D> && sizeof(D) == sizeof(S));
 
 template <class To, class From>
 struct Clamp {

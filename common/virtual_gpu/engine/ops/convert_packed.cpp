@@ -38,7 +38,9 @@ struct E5m2 : SmallFloat<2, 15> {
   static constexpr const char* kType = ".e5m2x2";
   static constexpr uint32_t kLargest = 0x7b;
   static bool is_nan_code(uint32_t magnitude) { return magnitude > 0x7c; }
-  static uint16_t infinite(uint16_t half, uint32_t magnitude) { return magnitude == 0x7c ? Half::kInfinity : half; }
+  static uint16_t infinite(uint16_t half, uint32_t magnitude) {
+    return magnitude == 0x7c ? Half::kInfinity : half;
+  }
 };
 
 template <class Format>
@@ -143,7 +145,8 @@ void add_float8(FormTable& t, const std::string& relu_name) {
 
 template <class T, int kBits>
 void add_pack(FormTable& t) {
-  const std::string stem = std::string("cvt.pack.sat.") + (std::is_signed_v<T> ? "s" : "u") + std::to_string(kBits);
+  const std::string stem =
+      std::string("cvt.pack.sat.") + (std::is_signed_v<T> ? "s" : "u") + std::to_string(kBits);
   if constexpr (kBits == 16) {
     t.map<PackIntegers<T, kBits>, uint32_t, int32_t, int32_t>(stem + ".s32");
   } else {

@@ -71,7 +71,8 @@ inline double sticky_double(uint64_t magnitude) {
 }
 
 inline double sticky_double(int64_t value) {
-  const uint64_t magnitude = value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
+  const uint64_t magnitude =
+      value < 0 ? uint64_t{0} - static_cast<uint64_t>(value) : static_cast<uint64_t>(value);
   const double d = sticky_double(magnitude);
   return value < 0 ? -d : d;
 }
@@ -86,18 +87,25 @@ inline double carrier(T x) {
   }
 }
 
-inline float nearest_integral(float x) { return __builtin_rintf(x); }
-inline double nearest_integral(double x) { return __builtin_rint(x); }
+inline float nearest_integral(float x) {
+  return __builtin_rintf(x);
+}
+inline double nearest_integral(double x) {
+  return __builtin_rint(x);
+}
 
 // x rounded to an integral value of its own type and sign. The other directions are made from the nearest:
 // GCC has vector code for that one alone while exceptions count.
 template <Round kRound, class T>
 inline T integral(T x) {
   if constexpr (kRound == Round::kNearest) return nearest_integral(x);
-  const auto one_if = [](bool condition) { return std::bit_cast<T>(pick<Bits<T>>(condition, bits_of(T{1}), 0)); };
+  const auto one_if = [](bool condition) {
+    return std::bit_cast<T>(pick<Bits<T>>(condition, bits_of(T{1}), 0));
+  };
   const T from = kRound == Round::kZero ? std::bit_cast<T>(magnitude_bits(x)) : x;
   const T nearest = nearest_integral(from);
-  const T rounded = kRound == Round::kUp ? nearest + one_if(nearest < from) : nearest - one_if(nearest > from);
+  const T rounded =
+      kRound == Round::kUp ? nearest + one_if(nearest < from) : nearest - one_if(nearest > from);
   return std::bit_cast<T>(bits_of(rounded) | (bits_of(x) & FloatLayout<T>::kSign));
 }
 

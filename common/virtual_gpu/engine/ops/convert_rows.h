@@ -45,7 +45,8 @@ std::string dotted_type() {
 }
 
 template <class C>
-concept ConvertsAll = requires(const Stored<typename C::S>* in, Stored<typename C::D>* out) { C::convert_all(in, out); };
+concept ConvertsAll =
+    requires(const Stored<typename C::S>* in, Stored<typename C::D>* out) { C::convert_all(in, out); };
 
 template <class C>
 [[gnu::noinline]] void convert_lanes(const Stored<typename C::S>* in, Stored<typename C::D>* out) {
@@ -60,7 +61,8 @@ template <class C>
 // Into another integer width: a signed value keeps its sign, all else is filled with zeros or cut.
 template <class T, class From, class To>
 [[gnu::noinline]] void resize_lanes(const From* in, To* out) {
-  using Value = std::conditional_t<std::is_integral_v<T> && std::is_signed_v<T>, std::make_signed_t<From>, From>;
+  using Value =
+      std::conditional_t<std::is_integral_v<T> && std::is_signed_v<T>, std::make_signed_t<From>, From>;
   VGPU_LANE_LOOP
   for (int i = 0; i < kLanes; ++i) out[i] = static_cast<To>(static_cast<Value>(in[i]));
 }

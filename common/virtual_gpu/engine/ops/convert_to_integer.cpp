@@ -1,6 +1,7 @@
 // cvt from floating point to 32- and 64-bit integers.
-#include "ops/builders.h"
 #include "ops/convert_to_integer.h"
+
+#include "ops/builders.h"
 
 namespace vgpu::ops {
 

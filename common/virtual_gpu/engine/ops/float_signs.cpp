@@ -55,8 +55,7 @@ inline bool holds(T x) {
 template <Test kTest, class T>
 void test_property(Warp& w, const Op& op) {
   const Bits<T>* a = lanes_in<Bits<T>>(w, op.src[0]);
-  write_predicate(w, op.dst,
-                  collect_mask<T>([&](int i) { return holds<kTest>(std::bit_cast<T>(a[i])); }));
+  write_predicate(w, op.dst, collect_mask<T>([&](int i) { return holds<kTest>(std::bit_cast<T>(a[i])); }));
 }
 
 template <Test kTest>

@@ -26,7 +26,8 @@ struct Magnitude {
 template <class Format, bool kFtz, class Core>
 struct Extreme {
   uint16_t operator()(uint16_t a, uint16_t b) const {
-    return Core::template of_bits<Format, uint16_t>(operand_bits<Format, kFtz>(a), operand_bits<Format, kFtz>(b));
+    return Core::template of_bits<Format, uint16_t>(operand_bits<Format, kFtz>(a),
+                                                    operand_bits<Format, kFtz>(b));
   }
 };
 

@@ -67,12 +67,15 @@ struct SmallFloat {
 
 inline float to_float(Half, uint16_t bits) {
   const uint32_t magnitude = bits & 0x7fff;
-  const uint32_t full_exponent = pick<uint32_t>(magnitude >= Half::kInfinity, FloatLayout<float>::kInfinity, 0);
+  const uint32_t full_exponent =
+      pick<uint32_t>(magnitude >= Half::kInfinity, FloatLayout<float>::kInfinity, 0);
   const uint32_t value = SmallFloat<10, 15>::decode(magnitude) | full_exponent;
   return std::bit_cast<float>(value | static_cast<uint32_t>(bits & 0x8000) << 16);
 }
 
-inline float to_float(Bfloat, uint16_t bits) { return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16); }
+inline float to_float(Bfloat, uint16_t bits) {
+  return std::bit_cast<float>(static_cast<uint32_t>(bits) << 16);
+}
 
 // To nearest even; NaN becomes the fixed pattern.
 inline uint16_t to_nearest(Half, float x) {

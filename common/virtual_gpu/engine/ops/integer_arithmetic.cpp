@@ -8,12 +8,16 @@ namespace {
 
 template <class T>
 struct Add {
-  T operator()(T a, T b) const { return static_cast<T>(static_cast<Unsigned<T>>(a) + static_cast<Unsigned<T>>(b)); }
+  T operator()(T a, T b) const {
+    return static_cast<T>(static_cast<Unsigned<T>>(a) + static_cast<Unsigned<T>>(b));
+  }
 };
 
 template <class T>
 struct Sub {
-  T operator()(T a, T b) const { return static_cast<T>(static_cast<Unsigned<T>>(a) - static_cast<Unsigned<T>>(b)); }
+  T operator()(T a, T b) const {
+    return static_cast<T>(static_cast<Unsigned<T>>(a) - static_cast<Unsigned<T>>(b));
+  }
 };
 
 template <class T>

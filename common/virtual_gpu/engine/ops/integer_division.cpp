@@ -37,7 +37,9 @@ inline uint32_t quotient(uint32_t a, uint32_t b) {
   return 2 * half + (rest >= b);
 }
 
-inline uint64_t quotient(uint64_t a, uint64_t b) { return a / b; }
+inline uint64_t quotient(uint64_t a, uint64_t b) {
+  return a / b;
+}
 
 inline int64_t quotient(int64_t a, int64_t b) {
   const uint64_t negated = uint64_t{0} - static_cast<uint64_t>(a);

@@ -43,8 +43,12 @@ struct MadSaturating {
 };
 
 // The low 24 bits of an operand, extended to 64 bits the way its type says.
-inline int64_t low_24(int32_t a) { return static_cast<int32_t>(static_cast<uint32_t>(a) << 8) >> 8; }
-inline uint64_t low_24(uint32_t a) { return a & 0xffffffu; }
+inline int64_t low_24(int32_t a) {
+  return static_cast<int32_t>(static_cast<uint32_t>(a) << 8) >> 8;
+}
+inline uint64_t low_24(uint32_t a) {
+  return a & 0xffffffu;
+}
 
 template <class T>
 struct Low24 {

@@ -120,8 +120,8 @@ void restore_inactive(Warp& w, const Op& op) {
   }
 }
 
-// A lane mask from a condition f(lane) on T-wide lanes: the comparison's own vector mask picks the lane's bit,
-// and one horizontal step at the end joins them.
+// A lane mask from a condition f(lane) on T-wide lanes: the comparison's own vector mask picks the lane's
+// bit, and one horizontal step at the end joins them.
 template <class T, class F>
 inline Mask collect_mask(F f) {
   MaskWord<T> mask = 0;

@@ -13,7 +13,9 @@ struct Copy {
   }
 };
 
-void copy_predicate(Warp& w, const Op& op) { write_predicate(w, op.dst, predicate(w, op.src[0])); }
+void copy_predicate(Warp& w, const Op& op) {
+  write_predicate(w, op.dst, predicate(w, op.src[0]));
+}
 
 // Parts of a packed value, lowest first. An 8-bit part is kept in a 16-bit slot, so a part's type and the
 // slot it lies in are given apart.
@@ -25,7 +27,8 @@ void pack(Warp& w, const Op& op) {
   store_lanes<kFull, Whole>(w, op.list[0], [&](int i) {
     Whole whole = 0;
     for (int k = 0; k < kParts; ++k) {
-      whole = static_cast<Whole>(whole | static_cast<Whole>(static_cast<Part>(part[k][i])) << (8 * sizeof(Part) * k));
+      whole = static_cast<Whole>(whole | static_cast<Whole>(static_cast<Part>(part[k][i]))
+                                             << (8 * sizeof(Part) * k));
     }
     return whole;
   });
@@ -46,7 +49,8 @@ void add_packing(FormTable& t) {
   const std::string whole = std::to_string(8 * sizeof(Whole));
   const std::string parts =
       std::to_string(8 * sizeof(Part)) + "x" + std::to_string(sizeof(Whole) / sizeof(Part));
-  t.add("mov.b" + whole, whole + " " + parts, &pack<false, Whole, Part, Slot>, &pack<true, Whole, Part, Slot>);
+  t.add("mov.b" + whole, whole + " " + parts, &pack<false, Whole, Part, Slot>,
+        &pack<true, Whole, Part, Slot>);
   t.add("mov.b" + whole, parts + " " + whole, &unpack<false, Whole, Part, Slot>,
         &unpack<true, Whole, Part, Slot>);
 }

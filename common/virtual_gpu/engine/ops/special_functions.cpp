@@ -40,7 +40,10 @@ struct ReciprocalSqrt {
 // The coarse f64 forms look at the upper 32 bits of the operand and fill the upper 32 bits of the result.
 template <class Core>
 struct UpperHalf {
-  double operator()(double x) const { return upper(Core{}(upper(x))); }
+  double operator()(double x) const {
+    const double coarse = upper(Core{}(upper(x)));
+    return std::bit_cast<double>(pick(is_nan(x), bits_of(x), bits_of(coarse)));
+  }
 
  private:
   static double upper(double x) { return std::bit_cast<double>(bits_of(x) & 0xffffffff00000000u); }

@@ -38,8 +38,8 @@ std::span<const OpForm> half_forms() {
 std::span<const OpForm> convert_forms() {
   return built_once<ops::add_integer_conversions, ops::add_conversions_to_integer,
                     ops::add_conversions_to_small_integer, ops::add_conversions_from_integer,
-                    ops::add_narrowing_conversions, ops::add_widening_conversions, ops::add_integral_conversions,
-                    ops::add_packed_conversions>();
+                    ops::add_narrowing_conversions, ops::add_widening_conversions,
+                    ops::add_integral_conversions, ops::add_packed_conversions>();
 }
 
 std::span<const OpForm> compare_forms() {
@@ -55,6 +55,8 @@ std::span<const OpForm> special_function_forms() {
   return built_once<ops::add_special_functions, ops::add_special_functions_of_halves>();
 }
 
-std::span<const OpForm> move_forms() { return built_once<ops::add_moves, ops::add_selections>(); }
+std::span<const OpForm> move_forms() {
+  return built_once<ops::add_moves, ops::add_selections>();
+}
 
 }  // namespace vgpu

@@ -99,6 +99,11 @@ class Session {
   int run(const HostTask& task, const Work& work, double* seconds);
   ReportContext context() const;
 
+  struct ReadPiece {
+    uint64_t end = 0;  // address behind the last copy's source
+    bool written = false;
+  };
+  ReadPiece last_read_;
   std::function<bool()> should_stop_;
 };
 
