@@ -90,8 +90,9 @@ struct Access {
   void touch(StampArrays& s, size_t where, int lane, uint32_t address) {
     const uint32_t me = make_who(b.thread_of(w, lane), op.index, use == SharedUse::kAtomic || synchronises);
     const uint32_t wt = s.write_tick[where], ww = s.write_who[where];
+    const uint32_t at = s.atomic_tick[where], aw = s.atomic_who[where];
     const bool reads = use == SharedUse::kRead || use == SharedUse::kAtomic;
-    if (reads && wt < b.start_tick && b.options->check_init) uninitialised(lane, address);
+    if (reads && wt < b.start_tick && at < b.start_tick && b.options->check_init) uninitialised(lane, address);
     if (wt >= b.full_tick && b.options->check_race && !ordered(b, w, lane, wt, ww)) {
       // Two accesses that both mean to synchronise do not race, unless they are lanes of one warp that
       // pass plain volatile values.
@@ -102,6 +103,9 @@ struct Access {
       lanes_collide |= same_instruction;
       if (!both_sync && !same_instruction) race(lane, address, ww, true);
     }
+    if (use != SharedUse::kAtomic && at >= b.full_tick && b.options->check_race && !(me & kWhoAtomic) &&
+        !ordered(b, w, lane, at, aw))
+      race(lane, address, aw, true);
     if (use == SharedUse::kRead) {
       uint32_t& rt = s.read_tick[where];
       uint32_t& rw = s.read_who[where];
@@ -125,6 +129,11 @@ struct Access {
       }
     }
     if (use == SharedUse::kAsyncIssue) return;  // the write happens at the wait
+    if (use == SharedUse::kAtomic) {
+      s.atomic_tick[where] = b.shadow.last_atomic = b.tick;
+      s.atomic_who[where] = me;
+      return;
+    }
     s.write_tick[where] = b.tick;
     s.write_who[where] = me;
   }
@@ -143,6 +152,8 @@ struct Access {
       to.read_who[i] = from.read_who[word];
       to.read2_tick[i] = from.read2_tick[word];
       to.read2_who[i] = from.read2_who[word];
+      to.atomic_tick[i] = from.atomic_tick[word];
+      to.atomic_who[i] = from.atomic_who[word];
     }
   }
 
@@ -161,12 +172,12 @@ struct Access {
           continue;
         }
         for (uint32_t i = word * 4; i < word * 4 + 4; ++i) touch(sh.bytes, i, lane, i);
-        if (use == SharedUse::kWrite || use == SharedUse::kAtomic) {
+        if (use == SharedUse::kWrite) {
           sh.split[word] = 0;
           for (auto [to, from] : {std::pair{&sh.words.write_tick, &sh.bytes.write_tick},
                                   std::pair{&sh.words.write_who, &sh.bytes.write_who}})
             (*to)[word] = (*from)[word * 4];
-          sh.words.read_tick[word] = sh.words.read2_tick[word] = 0;
+          sh.words.read_tick[word] = sh.words.read2_tick[word] = sh.words.atomic_tick[word] = 0;
         }
       }
       return;
@@ -189,7 +200,8 @@ bool check_contiguous(Access& a, uint32_t first_word, uint32_t words_a_lane, int
     for (uint32_t i = 0; i < n; ++i) bad |= sh.split[first_word + i] >= b.start_tick;
   if (b.pending_async != 0)
     for (uint32_t i = 0; i < n; ++i) bad |= sh.in_flight[first_word + i];
-  if (bad) return false;
+  // Atomics since the last barrier: rare enough to be looked at lane by lane.
+  if (bad || sh.last_atomic >= b.full_tick) return false;
   const uint32_t full = b.full_tick, begin = b.start_tick, now = b.tick;
   const uint32_t thread = b.thread_of(a.w, first);
   const uint32_t tag = make_who(0, a.op.index, a.synchronises);
@@ -203,7 +215,8 @@ bool check_contiguous(Access& a, uint32_t first_word, uint32_t words_a_lane, int
   uint32_t* r2w = sh.words.read2_who.data() + first_word;
   for (uint32_t i = 0; i < n; ++i) bad |= (wt[i] >= full) & ((ww[i] ^ who[i]) >> 22 != 0);
   if (a.use == SharedUse::kRead) {
-    for (uint32_t i = 0; i < n; ++i) bad |= wt[i] < begin;
+    const uint32_t* at = sh.words.atomic_tick.data() + first_word;
+    for (uint32_t i = 0; i < n; ++i) bad |= (wt[i] < begin) & (at[i] < begin);
     if (bad) return false;
     for (uint32_t i = 0; i < n; ++i) {
       const bool mine = (rt[i] < full) | ((rw[i] ^ who[i]) >> 22 == 0);
@@ -232,10 +245,11 @@ bool check_broadcast_read(Access& a, uint32_t first_word, uint32_t words, Mask m
   Block& b = a.b;
   SharedShadow& sh = b.shadow;
   const int lane = first_lane(mask), last = 31 - std::countl_zero(mask);
+  if (sh.last_atomic >= b.full_tick) return false;
   for (uint32_t word = first_word; word < first_word + words; ++word) {
     if (sh.split[word] >= b.start_tick || (b.pending_async != 0 && sh.in_flight[word])) return false;
     const uint32_t wt = sh.words.write_tick[word];
-    if (wt >= b.full_tick || wt < b.start_tick) return false;
+    if (wt >= b.full_tick || (wt < b.start_tick && sh.words.atomic_tick[word] < b.start_tick)) return false;
   }
   for (uint32_t word = first_word; word < first_word + words; ++word) {
     if (sh.words.read_tick[word] >= b.full_tick && who_thread(sh.words.read_who[word]) != b.thread_of(a.w, lane)) {
@@ -291,12 +305,13 @@ void stamp_async_write(Warp& w, uint32_t op, int lane, uint32_t address, uint32_
   }
 }
 
-void order_through(Warp& w, uint64_t address, bool acquires, bool releases) {
+void order_through(Warp& w, uint64_t address, bool acquires, bool releases, bool within_warp) {
   Block& b = *w.block;
   std::vector<uint32_t>& seen = b.released[address];
   uint32_t* known = b.known[w.id];
   if (acquires && !seen.empty())
-    for (int s = 0; s < kLanes; ++s) known[s] = std::max(known[s], seen[static_cast<size_t>(s)]);
+    for (uint32_t s = 0; s < kLanes; ++s)
+      if (within_warp || s != w.id) known[s] = std::max(known[s], seen[s]);
   if (!releases) return;
   seen.assign(known, known + kLanes);
   seen[w.id] = b.tick++;

@@ -17,8 +17,8 @@ bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes
 void stamp_async_write(Warp& w, uint32_t op, int lane, uint32_t address, uint32_t bytes);
 
 // Memory order through atomics and flags on `address` (any space): acquire what the last release knew, and
-// release what this warp knows.
-void order_through(Warp& w, uint64_t address, bool acquires, bool releases);
+// release what this warp knows. Between lanes of one warp only atomics do that; volatile does not.
+void order_through(Warp& w, uint64_t address, bool acquires, bool releases, bool within_warp);
 
 // All lanes in `lanes` of the warp have met.
 void meet_in_warp(Warp& w, Mask lanes);

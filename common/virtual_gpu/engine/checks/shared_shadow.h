@@ -1,5 +1,5 @@
-// What the race and initialisation checks remember of shared memory. For every word: who wrote it last,
-// and up to two threads that read it since. A stamp is the block's tick at the access and the access
+// What the race and initialisation checks remember of shared memory. For every word: who wrote it last, who
+// last updated it by an atomic, and up to two threads that read it since. A stamp is the block's tick at the access and the access
 // itself (thread and op). Ticks never restart, so a stamp from an earlier block is simply old.
 //
 // Words whose bytes belong to different threads (half and byte arrays) are "split": then each byte has
@@ -27,9 +27,10 @@ inline uint32_t make_who(uint32_t thread, uint32_t op, bool atomic) {
 // Ticks and accesses lie in separate arrays: "has anything happened here since the last barrier" is then
 // a vector comparison over neighbouring words.
 struct StampArrays {
-  std::vector<uint32_t> write_tick, write_who, read_tick, read_who, read2_tick, read2_who;
+  std::vector<uint32_t> write_tick, write_who, read_tick, read_who, read2_tick, read2_who, atomic_tick, atomic_who;
   void resize(size_t n) {
-    for (auto* v : {&write_tick, &write_who, &read_tick, &read_who, &read2_tick, &read2_who}) v->resize(n, 0);
+    for (auto* v : {&write_tick, &write_who, &read_tick, &read_who, &read2_tick, &read2_who, &atomic_tick, &atomic_who})
+      v->resize(n, 0);
   }
   size_t size() const { return write_tick.size(); }
 };
@@ -39,6 +40,7 @@ struct SharedShadow {
   std::vector<uint32_t> split;      // tick at which the word was split; current when >= the block's start
   std::vector<uint32_t> in_flight;  // per word: pending cp.async (who + 1 of it), 0: none
   bool any_split = false;
+  uint32_t last_atomic = 0;  // tick of the latest atomic anywhere
 
   void resize(uint32_t shared_bytes) {
     const size_t n = (shared_bytes + 3) / 4;

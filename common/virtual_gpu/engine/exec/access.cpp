@@ -313,7 +313,8 @@ void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes
 
 Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, Direction direction) {
   Block& b = *w.block;
-  const uint32_t limit = b.local_size[w.id];
+  const Frame& frame = *w.splits[static_cast<size_t>(w.current)].frame;
+  const uint32_t limit = frame.local_base + frame.code->local_bytes;
   std::vector<uint32_t>& seen = b.local_written[w.id];
   Mask good = 0;
   for (Mask m = mask; m != 0; m &= m - 1) {

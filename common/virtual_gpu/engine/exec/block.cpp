@@ -77,7 +77,7 @@ Block::Outcome Block::run(bool may_yield) {
   int idle = 0;  // rounds in which warps only polled and nothing they could wait for changed
   while (true) {
     const uint64_t changes_before = changes;
-    bool ran = false, waits = false, alive = false;
+    bool ran = false, waits = false, works = false, alive = false;
     for (Warp& w : warps) {
       if (w.live() == 0) continue;
       alive = true;
@@ -91,7 +91,8 @@ Block::Outcome Block::run(bool may_yield) {
       ran = true;
       switch (run_warp(w)) {
         case Ran::kStopped: return Outcome::kStopped;
-        case Ran::kYielded: waits = true; break;
+        case Ran::kPolls: waits = true; break;
+        case Ran::kSliced: works = true; break;
         default: break;
       }
     }
@@ -101,8 +102,8 @@ Block::Outcome Block::run(bool may_yield) {
       return Outcome::kStopped;
     }
     if (ran) {
-      if (waits && may_yield) return Outcome::kYielded;
-      idle = waits && changes == changes_before ? idle + 1 : 0;
+      if ((waits || works) && may_yield) return works ? Outcome::kWorking : Outcome::kYielded;
+      idle = waits && !works && changes == changes_before ? idle + 1 : 0;
       if (idle < kIdleRounds) continue;
       report_hang(*this, "its threads have been polling with nothing left to change what they poll");
       return Outcome::kStopped;

@@ -55,6 +55,7 @@ struct Launch {
   std::vector<SharedRegion> shared_regions;
   uint32_t shared_bytes = 0;  // whole window, guards included
   uint32_t threads = 0, warps = 0;
+  uint64_t grid_workspace = 0;  // of a cooperative launch
   bool serial = true;         // one CPU thread runs all blocks in a fixed order
   SectorMap* load_sectors = nullptr;
   SectorMap* store_sectors = nullptr;
@@ -97,8 +98,9 @@ struct Block {
 
   // Prepares for a block of the grid; keeps the memory of the one before.
   void start(uint64_t linear);
-  enum class Outcome { kDone, kYielded, kStopped };
-  // Runs until all threads have exited, or (when `may_yield`) until every warp polls for something.
+  enum class Outcome { kDone, kYielded, kWorking, kStopped };
+  // Runs until all threads have exited, or (when `may_yield`) until its warps poll for something (kYielded) or
+  // have worked for long (kWorking).
   Outcome run(bool may_yield);
 
   Worker* worker = nullptr;

@@ -52,6 +52,7 @@ enum class Special : uint8_t {
   kLaneId, kWarpId, kNWarpId, kSmId, kNSmId, kGridId, kGridId64,
   kLaneMaskEq, kLaneMaskLt, kLaneMaskLe, kLaneMaskGt, kLaneMaskGe,
   kDynamicSmem, kTotalSmem, kAggrSmem, kZero, kOne,
+  kGridWorkspaceLow, kGridWorkspaceHigh,  // where cooperative groups keep the barrier of a cooperative grid
   kLocalBase,        // address of this frame's local memory, 64 bits; `addend` is added
   kLocalBase32,
 };
@@ -92,7 +93,7 @@ struct Code {
   uint32_t const_begin = 0;  // constants lie in [const_begin, const_end)
   uint32_t const_end = 0;
   std::vector<uint8_t> const_image;
-  uint32_t local_bytes = 0;
+  uint32_t local_bytes = 0;    // exact; frames start at multiples of 16
   uint32_t first_index = 0;  // Op::index of ops[0]; indices are unique in the kernel
   uint32_t first_block = 0;  // likewise for basic blocks
   int live_registers = 0;    // most 32-bit values alive at once: the estimate of register use

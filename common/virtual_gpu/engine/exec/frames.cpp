@@ -46,6 +46,8 @@ uint64_t special_value(const Warp& w, const Frame& frame, const SpecialSlot& s, 
     case Special::kDynamicSmem: return l.request.dynamic_shared;
     case Special::kTotalSmem:
     case Special::kAggrSmem: return l.request.dynamic_shared + static_cast<uint32_t>(l.request.kernel->static_shared);
+    case Special::kGridWorkspaceLow: return l.grid_workspace & 0xffffffffu;
+    case Special::kGridWorkspaceHigh: return l.grid_workspace >> 32;
     case Special::kZero: return 0;
     case Special::kOne: return 1;
     case Special::kLocalBase:
@@ -72,7 +74,7 @@ void fresh_local(Warp& w, const Frame& frame, Mask lanes) {
   const uint32_t end = frame.local_base + frame.code->local_bytes;
   grow_local(b, w.id, end);
   for (uint32_t i = frame.local_base; i < end; ++i) b.local_written[w.id][i] &= ~lanes;
-  for (uint32_t word = frame.local_base / 4; word < end / 4; ++word)
+  for (uint32_t word = frame.local_base / 4; word < (end + 3) / 4; ++word)
     for (Mask m = lanes; m != 0; m &= m - 1)
       std::memset(b.local[w.id] + word * (4 * kLanes) + static_cast<uint32_t>(first_lane(m)) * 4, 0, 4);
 }
@@ -117,7 +119,7 @@ Frame* enter_frame(Warp& w, const Code& code, Frame* caller, const CallSite* sit
   frame->site = site;
   frame->lanes = lanes;
   frame->depth = caller ? caller->depth + 1 : 0;
-  frame->local_base = caller ? caller->local_base + caller->code->local_bytes : kLocalBegin;
+  frame->local_base = caller ? (caller->local_base + caller->code->local_bytes + 15) / 16 * 16 : kLocalBegin;
   fresh_local(w, *frame, lanes);
   refresh_specials(w, *frame, true);
   return frame;

@@ -1,6 +1,7 @@
 // A launch: validation, the blocks over the CPU's cores, and the figures at the end.
 #include <algorithm>
 #include <chrono>
+#include <cstring>
 #include <deque>
 #include <map>
 
@@ -33,8 +34,8 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
       running.pop_front();
       const uint64_t before = b->changes;
       const Block::Outcome outcome = b->run(true);
-      changed |= b->changes != before;
-      if (outcome == Block::Outcome::kYielded) {
+      changed |= b->changes != before || outcome == Block::Outcome::kWorking;
+      if (outcome == Block::Outcome::kYielded || outcome == Block::Outcome::kWorking) {
         running.push_back(std::move(b));
         continue;
       }
@@ -96,7 +97,8 @@ int occupancy_blocks(const KernelInfo& kernel, int block_threads, uint64_t dynam
 }
 
 int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* message) {
-  constexpr int kInvalidValue = 1, kInvalidConfiguration = 9, kTooManyResources = 701, kCooperativeTooLarge = 720,
+  // As an H200 with CUDA 13 answers.
+  constexpr int kInvalidValue = 1, kInvalidConfiguration = 9, kCooperativeTooLarge = 720,
                 kNotSupported = 801;
   auto fail = [&](int error, const std::string& why) {
     *message = "kernel " + demangle(r.kernel->name) + ": " + why;
@@ -104,14 +106,14 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
   };
   auto dims = [](const Dim3& d) { return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")"; };
   if (r.grid.count() == 0 || r.block.count() == 0)
-    return fail(kInvalidConfiguration, "a grid of " + dims(r.grid) + " and blocks of " + dims(r.block) + ": a dimension is zero");
+    return fail(kInvalidValue, "a grid of " + dims(r.grid) + " and blocks of " + dims(r.block) + ": a dimension is zero");
   if (r.grid.x > 0x7fffffffu || r.grid.y > 65535 || r.grid.z > 65535)
-    return fail(kInvalidConfiguration, "a grid of " + dims(r.grid) + " exceeds (2147483647,65535,65535)");
+    return fail(kInvalidValue, "a grid of " + dims(r.grid) + " exceeds (2147483647,65535,65535)");
   if (r.block.x > 1024 || r.block.y > 1024 || r.block.z > 64 || r.block.count() > 1024)
     return fail(kInvalidValue, "blocks of " + dims(r.block) + " have more than 1024 threads or exceed (1024,1024,64)");
   const int threads = static_cast<int>(r.block.count());
   if (threads > r.kernel->max_threads)
-    return fail(kTooManyResources, std::to_string(threads) + " threads, but the kernel is built for at most " + std::to_string(r.kernel->max_threads) + " (__launch_bounds__)");
+    return fail(kInvalidValue, std::to_string(threads) + " threads, but the kernel is built for at most " + std::to_string(r.kernel->max_threads) + " (__launch_bounds__)");
   const int* need = r.kernel->required_threads;
   if (need[0] > 0 && (r.block.x != static_cast<uint32_t>(need[0]) || r.block.y != static_cast<uint32_t>(std::max(1, need[1])) || r.block.z != static_cast<uint32_t>(std::max(1, need[2]))))
     return fail(kInvalidConfiguration, "blocks of " + dims(r.block) + " where the kernel requires another size");
@@ -162,6 +164,17 @@ LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env) {
   const uint64_t blocks = request.grid.count();
   launch.serial = kernel.traits.orders_blocks || request.cooperative || env.options.check_global_race;
 
+  Allocation* workspace = nullptr;
+  if (request.cooperative) {
+    workspace = env.memory.allocate(256, AllocKind::kInternal, "grid barrier");
+    if (workspace != nullptr) {
+      workspace->from_program = false;
+      std::memset(DeviceMemory::host(workspace->base), 0, 256);
+      env.memory.mark_written(*workspace, workspace->base, 256);
+      launch.grid_workspace = workspace->base;
+    }
+  }
+
   std::atomic<int64_t> looked{0};
   launch.out_of_time = [&] {
     const Clock::time_point now = Clock::now();
@@ -185,6 +198,7 @@ LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env) {
     run_in_parallel(launch, workers, blocks);
   }
 
+  if (workspace != nullptr) env.memory.release(workspace->base, AllocKind::kInternal, "the end of its launch");
   LaunchReport report;
   collect_report(launch, workers, report);
   report.distinct_load_sectors = loads.count();

@@ -15,8 +15,9 @@ struct Standing {
 
 const Op& op_at(const Split& s) {
   if (s.waiting) return *s.waiting;
+  // The end of the block that runs next: in a loop, most often the condition.
   const BasicBlock& bb = s.frame->code->blocks[s.block];
-  return s.frame->code->ops[bb.begin];
+  return s.frame->code->ops[bb.end - 1];
 }
 
 std::string warps_text(uint32_t warps) {
@@ -63,7 +64,6 @@ void report_hang(Block& b, const std::string& why) {
   for (Warp& w : b.warps)
     for (const Split& s : w.splits)
       if (s.state == SplitState::kReady) {
-        // The loop's own line tells more than whatever instruction happened to be next.
         stop_hung(b, w, op_at(s), first_lane(s.mask), "block (" + std::to_string(b.index.x) + "," + std::to_string(b.index.y) + "," +
                   std::to_string(b.index.z) + ") does not end: " + why,
                   "Look at the loop's exit condition, and at who is to set what it waits for.");

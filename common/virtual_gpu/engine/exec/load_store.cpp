@@ -99,7 +99,7 @@ void load_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
   if (op.flags & kPolls) {
     ++w.polls;
     if (w.block->options->check_race)
-      for (Mask m = good; m != 0; m &= m - 1) order_through(w, address[first_lane(m)], true, false);
+      for (Mask m = good; m != 0; m &= m - 1) order_through(w, address[first_lane(m)], true, false, false);
   }
 }
 
@@ -114,7 +114,7 @@ void store_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
   F::empty(w, op, good, shape.contiguous,
                            [&](int lane) { return DeviceMemory::host(address[lane]); });
   if ((op.flags & kReleases) && w.block->options->check_race)
-    for (Mask m = good; m != 0; m &= m - 1) order_through(w, address[first_lane(m)], false, true);
+    for (Mask m = good; m != 0; m &= m - 1) order_through(w, address[first_lane(m)], false, true, false);
 }
 
 bool wants_shared_check(const Options& o) { return o.check_race || o.check_init || o.check_async; }
@@ -130,7 +130,7 @@ void load_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   if (polls) {
     ++w.polls;
     if (b.options->check_race)
-      for (Mask m = good; m != 0; m &= m - 1) order_through(w, kSharedWindow + address[first_lane(m)], true, false);
+      for (Mask m = good; m != 0; m &= m - 1) order_through(w, kSharedWindow + address[first_lane(m)], true, false, false);
   }
   if (wants_shared_check(*b.options)) check_shared(w, op, address, bytes, good, SharedUse::kRead, polls);
   F::fill(w, op, good, mask, shape.contiguous,
@@ -151,7 +151,7 @@ void store_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   auto at = [&](int lane) { return b.shared.data() + address[lane]; };
   F::empty(w, op, good, shape.contiguous, at);
   if (releases && b.options->check_race)
-    for (Mask m = good; m != 0; m &= m - 1) order_through(w, kSharedWindow + address[first_lane(m)], false, true);
+    for (Mask m = good; m != 0; m &= m - 1) order_through(w, kSharedWindow + address[first_lane(m)], false, true, false);
   if (!collide || !b.options->check_race) return;
   // Several lanes wrote one place: harmless as long as they wrote the same.
   for (Mask m = good; m != 0; m &= m - 1) {

@@ -31,6 +31,7 @@ constexpr SpecialName kSpecials[] = {
     {"%lanemask_eq", Special::kLaneMaskEq}, {"%lanemask_lt", Special::kLaneMaskLt},
     {"%lanemask_le", Special::kLaneMaskLe}, {"%lanemask_gt", Special::kLaneMaskGt},
     {"%lanemask_ge", Special::kLaneMaskGe}, {"%dynamic_smem_size", Special::kDynamicSmem},
+    {"%envreg1", Special::kGridWorkspaceHigh}, {"%envreg2", Special::kGridWorkspaceLow},
     {"%total_smem_size", Special::kTotalSmem}, {"%aggr_smem_size", Special::kAggrSmem},
     // Without clusters every block is a cluster of its own.
     {"%cluster_ctaid.x", Special::kZero}, {"%cluster_ctaid.y", Special::kZero},
@@ -92,7 +93,7 @@ FunctionLowering::FunctionLowering(ModuleImage& module, KernelCode& kernel, int 
     local += v.bytes;
   }
   if (local > (1u << 20)) throw NotImplemented{"a stack frame of " + std::to_string(local) + " bytes"};
-  code_->local_bytes = static_cast<uint32_t>((local + 15) / 16 * 16);
+  code_->local_bytes = static_cast<uint32_t>(local);
   if (fn_.is_entry) {
     for (const ptx::Variable& v : fn_.params) {
       param = (param + v.align - 1) / v.align * v.align;

@@ -52,7 +52,7 @@ ModuleImage::ModuleImage(ptx::Module parsed, DeviceMemory& memory) : text_(std::
 }
 
 ModuleImage::~ModuleImage() {
-  for (uint64_t address : owned_) memory_.release(address, AllocKind::kSymbol, "module unload");
+  for (const auto& [address, kind] : owned_) memory_.release(address, kind, "module unload");
 }
 
 bool ModuleImage::allocate(std::string* message) {
@@ -60,14 +60,15 @@ bool ModuleImage::allocate(std::string* message) {
   for (const ptx::Variable& v : text_.variables) {
     if (v.space != Space::kGlobal && v.space != Space::kConst) continue;
     if (v.is_extern) continue;
-    Allocation* a = memory_.allocate(std::max<uint64_t>(1, v.bytes), AllocKind::kSymbol, short_name(v.name),
+    const AllocKind kind = v.is_managed ? AllocKind::kManaged : AllocKind::kSymbol;
+    Allocation* a = memory_.allocate(std::max<uint64_t>(1, v.bytes), kind, short_name(v.name),
                                      std::max<uint64_t>(256, v.align));
     if (a == nullptr) {
       *message = "variable " + short_name(v.name) + " of " + std::to_string(v.bytes) + " bytes does not fit in memory";
       return false;
     }
     a->from_program = false;
-    owned_.push_back(a->base);
+    owned_.push_back({a->base, kind});
     symbols_[v.name] = {a->base, v.bytes};
     if (v.space == Space::kConst) const_bytes += static_cast<int>(v.bytes);
     // Variables without an initialiser are zero, as in C.

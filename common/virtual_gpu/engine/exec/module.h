@@ -83,7 +83,7 @@ class ModuleImage : public LoadedModule {
   std::unordered_map<std::string, Symbol> symbols_;
   std::unordered_map<std::string, int> functions_;
   std::unordered_map<std::string, std::unique_ptr<KernelCode>> kernels_;
-  std::vector<uint64_t> owned_;
+  std::vector<std::pair<uint64_t, AllocKind>> owned_;
 };
 
 std::string demangle(const std::string& name);

@@ -176,9 +176,9 @@ Ran run_warp(Warp& w) {
         w.impatience = 0;
         release_joins(w);
       }
-      if (w.ready <= 1 || ++turns >= 32) return Ran::kYielded;
+      if (w.ready <= 1 || ++turns >= 32) return Ran::kPolls;
     }
-    if (w.instructions - begin >= kSlice) return Ran::kYielded;
+    if (w.instructions - begin >= kSlice) return Ran::kSliced;
   }
   if (w.live() == 0) return Ran::kExited;
   return Ran::kBlocked;

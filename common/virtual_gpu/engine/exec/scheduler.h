@@ -5,7 +5,7 @@
 
 namespace vgpu {
 
-enum class Ran : uint8_t { kExited, kBlocked, kYielded, kStopped };
+enum class Ran : uint8_t { kExited, kBlocked, kSliced, kPolls, kStopped };
 
 // Runs the warp until its threads have exited, all its splits wait, or it should make way for others.
 Ran run_warp(Warp& w);
