@@ -138,6 +138,42 @@ struct Access {
     s.write_who[where] = me;
   }
 
+  // A lane's few words when nothing happened to them since the last barrier but by the same thread: true, and
+  // the stamps are written. No word is split and no atomic is recent.
+  bool quick_words(int lane, uint32_t word, uint32_t n) {
+    SharedShadow& sh = b.shadow;
+    const uint32_t full = b.full_tick, now = b.tick;
+    const uint32_t me = make_who(b.thread_of(w, lane), op.index, synchronises);
+    const uint32_t* flying = sh.in_flight.data() + word;
+    uint32_t* wt = sh.words.write_tick.data() + word;
+    uint32_t* ww = sh.words.write_who.data() + word;
+    uint32_t* rt = sh.words.read_tick.data() + word;
+    uint32_t* rw = sh.words.read_who.data() + word;
+    uint32_t* r2t = sh.words.read2_tick.data() + word;
+    uint32_t* r2w = sh.words.read2_who.data() + word;
+    uint32_t bad = 0;
+    for (uint32_t i = 0; i < n; ++i) bad |= flying[i] | ((wt[i] >= full) & ((ww[i] ^ me) >> 22 != 0));
+    if (use == SharedUse::kRead) {
+      for (uint32_t i = 0; i < n; ++i) bad |= wt[i] < b.start_tick;
+      if (bad) return false;
+      for (uint32_t i = 0; i < n; ++i) {
+        const bool mine = (rt[i] < full) | ((rw[i] ^ me) >> 22 == 0);
+        (mine ? rt[i] : r2t[i]) = now;
+        (mine ? rw[i] : r2w[i]) = me;
+      }
+      return true;
+    }
+    for (uint32_t i = 0; i < n; ++i)
+      bad |= ((rt[i] >= full) & ((rw[i] ^ me) >> 22 != 0)) | ((r2t[i] >= full) & ((r2w[i] ^ me) >> 22 != 0));
+    if (bad) return false;
+    if (use == SharedUse::kAsyncIssue) return true;
+    for (uint32_t i = 0; i < n; ++i) {
+      wt[i] = now;
+      ww[i] = me;
+    }
+    return true;
+  }
+
   void split_word(size_t word) {
     SharedShadow& sh = b.shadow;
     if (sh.bytes.size() == 0) sh.bytes.resize(sh.words.size() * 4);
@@ -269,27 +305,20 @@ bool check_broadcast_read(Access& a, uint32_t first_word, uint32_t words, Mask m
 
 }  // namespace
 
-bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, SharedUse use,
-                  bool synchronises) {
+bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, const Shape& shape,
+                  SharedUse use, bool synchronises) {
   if (mask == 0) return false;
   Access a{w, op, use, synchronises, *w.block};
-  const int first = first_lane(mask);
-  const uint32_t base = address[first];
-  if (base % 4 == 0 && bytes % 4 == 0 && bytes <= 16 && use != SharedUse::kAtomic) {
-    const Mask run = mask >> first;
-    if ((run & (run + 1)) == 0) {  // neighbouring lanes
-      const int count = std::popcount(mask);
-      uint32_t off = 0, same = 0;
-      for (int i = 0; i < count; ++i) {
-        off |= address[first + i] ^ (base + static_cast<uint32_t>(i) * bytes);
-        same |= address[first + i] ^ base;
-      }
-      if (off == 0 && check_contiguous(a, base / 4, bytes / 4, first, count)) return false;
-      if (same == 0 && use == SharedUse::kRead && check_broadcast_read(a, base / 4, bytes / 4, mask)) return false;
-    }
+  const uint32_t base = address[shape.first];
+  const bool words = bytes % 4 == 0 && bytes <= 16 && use != SharedUse::kAtomic;
+  if (words && base % 4 == 0 && std::popcount(mask) == shape.count) {
+    if (shape.contiguous && check_contiguous(a, base / 4, bytes / 4, shape.first, shape.count)) return false;
+    if (shape.uniform && use == SharedUse::kRead && check_broadcast_read(a, base / 4, bytes / 4, mask)) return false;
   }
+  const bool quick = words && !a.b.shadow.any_split && a.b.shadow.last_atomic < a.b.full_tick;
   for (Mask m = mask; m != 0; m &= m - 1) {
     const int lane = first_lane(m);
+    if (quick && address[lane] % 4 == 0 && a.quick_words(lane, address[lane] / 4, bytes / 4)) continue;
     a.lane_access(lane, address[lane], bytes);
   }
   return a.lanes_collide;

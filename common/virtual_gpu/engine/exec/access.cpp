@@ -300,13 +300,18 @@ Mask check_shared_bounds(Warp& w, const Op& op, const uint32_t* address, uint32_
   return good;
 }
 
-void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, Direction direction) {
+void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, const Shape& shape,
+                  Direction direction) {
   if (!w.block->options->counters || mask == 0) return;
   OpCounts& c = w.block->worker->ops[op.index];
+  ++c.shared_requests;
+  if (bytes <= 4 && (shape.contiguous || shape.uniform) && direction != Direction::kAtomic) {
+    ++c.shared_wavefronts;
+    return;
+  }
   const Wavefronts n = direction == Direction::kAtomic
                            ? shared_atomic_wavefronts(address, bytes, mask, static_cast<SharedAtomic>(op.reg_bytes >> 4))
                            : shared_wavefronts(address, bytes, mask, direction == Direction::kLoad);
-  ++c.shared_requests;
   c.shared_wavefronts += static_cast<uint64_t>(n.total);
   c.shared_conflicts += static_cast<uint64_t>(n.total - n.ideal);
 }

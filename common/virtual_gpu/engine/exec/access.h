@@ -3,6 +3,7 @@
 
 #include "exec/block.h"
 #include "exec/lanes.h"
+#include "exec/shape.h"
 
 namespace vgpu {
 
@@ -29,40 +30,6 @@ inline void lane_addresses32(Warp& w, const Op& op, uint32_t* out) {
 
 enum class Direction : uint8_t { kLoad, kStore, kAtomic, kAsync };
 
-// How the lanes' addresses lie: the fast paths.
-struct Shape {
-  bool dense = false;    // active lanes are neighbours
-  bool contiguous = false;  // … and so are their addresses
-  bool uniform = false;
-  int first = 0, count = 0;
-};
-
-template <class A>
-inline Shape shape_of(const A* address, Mask mask, uint32_t bytes) {
-  Shape s;
-  s.first = std::countr_zero(mask);
-  s.count = std::popcount(mask);
-  const Mask run = mask >> s.first;
-  s.dense = (run & (run + 1)) == 0;
-  const A base = address[s.first];
-  A off = 0, same = 0;
-  if (mask == kAllLanes) {
-    for (int i = 0; i < kLanes; ++i) {
-      off |= address[i] ^ (base + static_cast<A>(i) * bytes);
-      same |= address[i] ^ base;
-    }
-  } else {
-    for (int i = 0; i < kLanes; ++i) {
-      const A on = (mask >> i & 1) ? ~A{0} : A{0};
-      off |= (address[i] ^ (base + static_cast<A>(i - s.first) * bytes)) & on;
-      same |= (address[i] ^ base) & on;
-    }
-  }
-  s.contiguous = s.dense && off == 0;
-  s.uniform = same == 0;
-  return s;
-}
-
 // Device memory: which lanes may go on. Reports what is wrong with the others.
 Mask check_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask, const Shape& shape,
                   Direction direction);
@@ -74,7 +41,8 @@ void mark_global_written(Warp& w, const Op& op, const uint64_t* address, uint32_
 // Shared memory: bounds and alignment.
 Mask check_shared_bounds(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
                          const Shape& shape, Direction direction);
-void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, Direction direction);
+void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, const Shape& shape,
+                  Direction direction);
 
 // Local memory: bounds, initialisation; the host address of a lane's word.
 Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, Direction direction);

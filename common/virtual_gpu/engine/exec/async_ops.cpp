@@ -14,16 +14,21 @@ namespace {
 void complete(Warp& w, PendingCopy& p, Mask done) {
   Block& b = *w.block;
   for (Mask m = done & p.lanes; m != 0; m &= m - 1) {
-    const int lane = first_lane(m);
-    uint8_t* to = b.shared.data() + p.dst[static_cast<size_t>(lane)];
-    const uint8_t take = p.take[static_cast<size_t>(lane)];
-    if (take) std::memcpy(to, DeviceMemory::host(p.src[static_cast<size_t>(lane)]), take);
-    if (take < p.bytes) std::memset(to + take, 0, static_cast<size_t>(p.bytes - take));
-    for (uint32_t word = p.dst[static_cast<size_t>(lane)] / 4; word < (p.dst[static_cast<size_t>(lane)] + p.bytes) / 4; ++word) {
-      b.pending_async -= b.shadow.in_flight[word] != 0;
-      b.shadow.in_flight[word] = 0;
+    const size_t lane = static_cast<size_t>(first_lane(m));
+    uint8_t* to = b.shared.data() + p.dst[lane];
+    const uint8_t take = p.take[lane];
+    if (take == 16) {
+      std::memcpy(to, DeviceMemory::host(p.src[lane]), 16);
+    } else {
+      if (take) std::memcpy(to, DeviceMemory::host(p.src[lane]), take);
+      std::memset(to + take, 0, static_cast<size_t>(p.bytes - take));
     }
-    stamp_async_write(w, p.op, lane, p.dst[static_cast<size_t>(lane)], p.bytes);
+    uint32_t* flying = b.shadow.in_flight.data() + p.dst[lane] / 4;
+    for (uint32_t i = 0; i < p.bytes / 4u; ++i) {
+      b.pending_async -= flying[i] != 0;
+      flying[i] = 0;
+    }
+    if (b.watch_shared) stamp_async_write(w, p.op, static_cast<int>(lane), p.dst[lane], p.bytes);
   }
   p.lanes &= ~done;
 }
@@ -100,7 +105,7 @@ void async_copy(Warp& w, const Op& op) {
     good &= readable | ~reads;
   }
   if (good == 0) return;
-  check_shared(w, op, dst, bytes, good, SharedUse::kAsyncIssue, false);
+  if (b.watch_shared) check_shared(w, op, dst, bytes, good, dst_shape, SharedUse::kAsyncIssue, false);
   AsyncCopies& a = *w.async;
   PendingCopy p;
   p.lanes = good;

@@ -96,13 +96,12 @@ void on_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   Block& b = *w.block;
   const Shape shape = shape_of(address, mask, sizeof(T));
   const Mask good = check_shared_bounds(w, op, address, sizeof(T), mask, shape, Direction::kAtomic);
-  count_shared(w, op, address, sizeof(T), good, Direction::kAtomic);
+  count_shared(w, op, address, sizeof(T), good, shape, Direction::kAtomic);
   const Bits* value = lanes_in<Bits>(w, op.src[1]);
   const Bits* value2 = lanes_in<Bits>(w, op.src[2]);
   for (Mask m = good; m != 0; m &= m - 1)
     order(w, op, kSharedWindow + address[first_lane(m)], b.options->check_race);
-  if (b.options->check_race || b.options->check_init || b.options->check_async)
-    check_shared(w, op, address, sizeof(T), good, SharedUse::kAtomic, true);
+  if (b.watch_shared) check_shared(w, op, address, sizeof(T), good, shape, SharedUse::kAtomic, true);
   for (Mask m = good; m != 0; m &= m - 1) {
     const int lane = first_lane(m);
     const Bits old = update<T, Bits, Fn>(w, b.shared.data() + address[lane], value[lane], value2[lane]);

@@ -9,6 +9,7 @@
 namespace vgpu {
 
 Block::Block(Worker& owner) : worker(&owner), launch(&owner.launch), options(&owner.launch.env.options) {
+  watch_shared = options->check_race || options->check_init || options->check_async;
   const uint32_t n = launch->warps;
   warps.resize(n);
   local.resize(n, nullptr);

@@ -106,6 +106,7 @@ struct Block {
   Worker* worker = nullptr;
   Launch* launch = nullptr;
   const Options* options = nullptr;
+  bool watch_shared = false;  // some check looks at shared memory
   uint64_t linear = 0;
   Dim3 index{0, 0, 0};
   std::vector<Warp> warps;

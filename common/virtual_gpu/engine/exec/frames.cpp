@@ -1,4 +1,5 @@
 // Activations of functions: register files, local memory, calls and returns.
+#include <algorithm>
 #include <cstdlib>
 #include <cstring>
 
@@ -92,7 +93,13 @@ void copy_area(const uint8_t* from_regs, const ParamArea& from, uint8_t* to_regs
 
 void refresh_specials(Warp& w, Frame& frame, bool all) {
   for (const SpecialSlot& s : frame.code->specials) {
-    if (!all && !changes_with_block(s.what)) continue;
+    const bool by_block = changes_with_block(s.what);
+    if (!all && !by_block) continue;
+    if (by_block && s.bytes == 4) {
+      const uint32_t v = static_cast<uint32_t>(special_value(w, frame, s, 0));
+      std::fill_n(reinterpret_cast<uint32_t*>(frame.regs + s.offset), kLanes, v);
+      continue;
+    }
     for (int lane = 0; lane < kLanes; ++lane) {
       const uint64_t v = special_value(w, frame, s, lane);
       std::memcpy(frame.regs + s.offset + static_cast<uint32_t>(lane) * s.bytes, &v, s.bytes);
@@ -107,6 +114,8 @@ Frame* enter_frame(Warp& w, const Code& code, Frame* caller, const CallSite* sit
       frame = f;
       break;
     }
+  const uint32_t local_base = caller ? (caller->local_base + caller->code->local_bytes + 15) / 16 * 16 : kLocalBegin;
+  const bool fresh = frame == nullptr || frame->local_base != local_base;
   if (frame == nullptr) {
     frame = new Frame;
     frame->regs = static_cast<uint8_t*>(std::aligned_alloc(64, code.reg_bytes));
@@ -119,9 +128,9 @@ Frame* enter_frame(Warp& w, const Code& code, Frame* caller, const CallSite* sit
   frame->site = site;
   frame->lanes = lanes;
   frame->depth = caller ? caller->depth + 1 : 0;
-  frame->local_base = caller ? (caller->local_base + caller->code->local_bytes + 15) / 16 * 16 : kLocalBegin;
+  frame->local_base = local_base;
   fresh_local(w, *frame, lanes);
-  refresh_specials(w, *frame, true);
+  refresh_specials(w, *frame, fresh);
   return frame;
 }
 

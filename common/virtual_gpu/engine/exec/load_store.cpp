@@ -13,6 +13,16 @@ using ptx::Space;
 
 namespace {
 
+template <class T>
+void broadcast(Warp& w, uint32_t to, T value, Mask lanes_on) {
+  T* d = lanes<T>(w, to);
+  if (lanes_on == kAllLanes) {
+    for (int i = 0; i < kLanes; ++i) d[i] = value;
+  } else {
+    for (int i = 0; i < kLanes; ++i) d[i] = (lanes_on >> i) & 1 ? value : d[i];
+  }
+}
+
 // How values travel between registers and bytes in memory. The usual widths are spelled out so that a
 // full, contiguous access compiles to vector moves; everything else goes by the op's own figures.
 template <class T, int V>  // registers as wide as the elements
@@ -21,8 +31,17 @@ struct Exact {
   static uint32_t reg(const Op& op, int v, uint32_t single) { return V == 1 ? single : op.list[v]; }
 
   template <class At>
-  static void fill(Warp& w, const Op& op, Mask good, Mask wanted, bool contiguous, At at) {
-    if (contiguous && good == kAllLanes) {
+  static void fill(Warp& w, const Op& op, Mask good, Mask wanted, const Shape& shape, At at) {
+    if (shape.uniform && good == wanted) {
+      const uint8_t* p = at(shape.first);
+      for (int v = 0; v < V; ++v) {
+        T value;
+        std::memcpy(&value, p + static_cast<size_t>(v) * sizeof(T), sizeof(T));
+        broadcast(w, reg(op, v, op.dst), value, wanted);
+      }
+      return;
+    }
+    if (shape.contiguous && good == kAllLanes) {
       const uint8_t* p = at(0);
       for (int v = 0; v < V; ++v) {
         T* d = lanes<T>(w, reg(op, v, op.dst));
@@ -63,8 +82,20 @@ struct AnyWidth {
   static uint32_t reg(const Op& op, int v, uint32_t single) { return op.vec == 1 ? single : op.list[v]; }
 
   template <class At>
-  static void fill(Warp& w, const Op& op, Mask good, Mask wanted, bool, At at) {
+  static void fill(Warp& w, const Op& op, Mask good, Mask wanted, const Shape& shape, At at) {
     const int shift = 64 - 8 * op.bytes;
+    if (shape.uniform && good == wanted) {
+      for (int v = 0; v < op.vec; ++v) {
+        uint64_t value = 0;
+        std::memcpy(&value, at(shape.first) + v * op.bytes, op.bytes);
+        if (op.flags & kSigned) value = static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift);
+        const uint32_t to = reg(op, v, op.dst);
+        if (op.reg_bytes == 2) broadcast(w, to, static_cast<uint16_t>(value), wanted);
+        else if (op.reg_bytes == 4) broadcast(w, to, static_cast<uint32_t>(value), wanted);
+        else broadcast(w, to, value, wanted);
+      }
+      return;
+    }
     for (Mask m = wanted; m != 0; m &= m - 1) {
       const int lane = first_lane(m);
       for (int v = 0; v < op.vec; ++v) {
@@ -94,7 +125,7 @@ void load_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
   const Shape shape = shape_of(address, mask, bytes);
   const Mask good = check_global(w, op, address, bytes, mask, shape, Direction::kLoad);
   if (op.cls != InstrClass::kLoadConst) count_global(w, op, address, bytes, good, shape, Direction::kLoad);
-  F::fill(w, op, good, mask, shape.contiguous,
+  F::fill(w, op, good, mask, shape,
                           [&](int lane) { return DeviceMemory::host(address[lane]); });
   if (op.flags & kPolls) {
     ++w.polls;
@@ -117,8 +148,6 @@ void store_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
     for (Mask m = good; m != 0; m &= m - 1) order_through(w, address[first_lane(m)], false, true, false);
 }
 
-bool wants_shared_check(const Options& o) { return o.check_race || o.check_init || o.check_async; }
-
 template <class F>
 void load_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   const uint32_t bytes = F::bytes(op);
@@ -126,14 +155,14 @@ void load_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   const bool polls = op.flags & kPolls;
   const Shape shape = shape_of(address, mask, bytes);
   const Mask good = check_shared_bounds(w, op, address, bytes, mask, shape, Direction::kLoad);
-  count_shared(w, op, address, bytes, good, Direction::kLoad);
+  count_shared(w, op, address, bytes, good, shape, Direction::kLoad);
   if (polls) {
     ++w.polls;
     if (b.options->check_race)
       for (Mask m = good; m != 0; m &= m - 1) order_through(w, kSharedWindow + address[first_lane(m)], true, false, false);
   }
-  if (wants_shared_check(*b.options)) check_shared(w, op, address, bytes, good, SharedUse::kRead, polls);
-  F::fill(w, op, good, mask, shape.contiguous,
+  if (b.watch_shared) check_shared(w, op, address, bytes, good, shape, SharedUse::kRead, polls);
+  F::fill(w, op, good, mask, shape,
                           [&](int lane) { return b.shared.data() + address[lane]; });
 }
 
@@ -144,10 +173,10 @@ void store_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   const bool releases = op.flags & kReleases;
   const Shape shape = shape_of(address, mask, bytes);
   const Mask good = check_shared_bounds(w, op, address, bytes, mask, shape, Direction::kStore);
-  count_shared(w, op, address, bytes, good, Direction::kStore);
+  count_shared(w, op, address, bytes, good, shape, Direction::kStore);
   ++b.changes;
   const bool collide =
-      wants_shared_check(*b.options) && check_shared(w, op, address, bytes, good, SharedUse::kWrite, releases);
+      b.watch_shared && check_shared(w, op, address, bytes, good, shape, SharedUse::kWrite, releases);
   auto at = [&](int lane) { return b.shared.data() + address[lane]; };
   F::empty(w, op, good, shape.contiguous, at);
   if (releases && b.options->check_race)
@@ -179,7 +208,7 @@ void load_local(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
     const int lane = first_lane(m);
     read_local(w, lane, address[lane], bytes, values[lane]);
   }
-  F::fill(w, op, good, mask, false, [&](int lane) { return values[lane]; });
+  F::fill(w, op, good, mask, Shape{}, [&](int lane) { return values[lane]; });
 }
 
 template <class F>
@@ -199,8 +228,9 @@ template <class F>
 void load_param(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
   const uint32_t bytes = F::bytes(op);
   const std::vector<uint8_t>& params = w.block->launch->request.params;
-  Mask good = 0;
-  for (Mask m = mask; m != 0; m &= m - 1) {
+  const Shape shape = shape_of(address, mask, bytes);
+  Mask good = shape.uniform && address[shape.first] + bytes <= params.size() ? mask : 0;
+  for (Mask m = mask & ~good; m != 0; m &= m - 1) {
     const int lane = first_lane(m);
     if (address[lane] + bytes <= params.size()) {
       good |= 1u << lane;
@@ -211,7 +241,7 @@ void load_param(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
       f.advice = "Check the index into the parameter struct.";
     });
   }
-  F::fill(w, op, good, mask, false, [&](int lane) { return params.data() + address[lane]; });
+  F::fill(w, op, good, mask, shape, [&](int lane) { return params.data() + address[lane]; });
 }
 
 // ---- from an op to lane addresses

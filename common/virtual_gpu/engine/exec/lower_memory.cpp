@@ -217,8 +217,12 @@ void FunctionLowering::lower_atomic(const ptx::Instruction& in) {
   // How shared memory serves it; see SharedAtomic.
   const Operand& value = in.operands[first + 1];
   const bool counts_up = operation == "add" && value.kind == OperandKind::kInt && value.value == 1;
-  v.op.reg_bytes = static_cast<uint8_t>(static_cast<uint8_t>(operation == "cas" ? SharedAtomic::kSwap
-                                                             : counts_up ? SharedAtomic::kCountUp : SharedAtomic::kPlain) << 4);
+  const bool loops = operation == "add" && (m.type.cls == ptx::TypeClass::kFloat || bytes == 8);
+  const SharedAtomic kind = operation == "cas" ? SharedAtomic::kSwap
+                            : loops            ? SharedAtomic::kSwapLoop
+                            : counts_up        ? SharedAtomic::kCountUp
+                                               : SharedAtomic::kPlain;
+  v.op.reg_bytes = static_cast<uint8_t>(static_cast<uint8_t>(kind) << 4);
   v.op.space = static_cast<uint8_t>(m.space);
   v.op.src[1] = slots[0];
   v.op.src[2] = slots[1];

@@ -27,9 +27,10 @@ void open_access(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes,
   const Mask global = w.exec & ~shared;
   shared &= w.exec;
   if (shared) {
-    const Mask good = check_shared_bounds(w, op, low, bytes, shared, shape_of(low, shared, bytes), direction);
-    count_shared(w, op, low, bytes, good, direction);
-    check_shared(w, op, low, bytes, good, stores ? SharedUse::kWrite : SharedUse::kRead, false);
+    const Shape shape = shape_of(low, shared, bytes);
+    const Mask good = check_shared_bounds(w, op, low, bytes, shared, shape, direction);
+    count_shared(w, op, low, bytes, good, shape, direction);
+    if (b.watch_shared) check_shared(w, op, low, bytes, good, shape, stores ? SharedUse::kWrite : SharedUse::kRead, false);
     for (Mask m = good; m != 0; m &= m - 1) place[first_lane(m)] = b.shared.data() + low[first_lane(m)];
   }
   if (global) {
@@ -92,11 +93,11 @@ Mask row_places(Warp& w, const Op& op, bool stores, uint8_t** place) {
     lane_addresses32(w, op, address);
   const int rows = 8 * op.vec;
   const Mask mask = rows == 32 ? kAllLanes : (1u << rows) - 1;
-  const Mask good = check_shared_bounds(w, op, address, 16, mask, shape_of(address, mask, 16),
-                                        stores ? Direction::kStore : Direction::kLoad);
+  const Shape shape = shape_of(address, mask, 16);
+  const Mask good = check_shared_bounds(w, op, address, 16, mask, shape, stores ? Direction::kStore : Direction::kLoad);
   // One pass group a matrix, never paired: counted as a store would be.
-  count_shared(w, op, address, 16, good, Direction::kStore);
-  check_shared(w, op, address, 16, good, stores ? SharedUse::kWrite : SharedUse::kRead, false);
+  count_shared(w, op, address, 16, good, shape, Direction::kStore);
+  if (b.watch_shared) check_shared(w, op, address, 16, good, shape, stores ? SharedUse::kWrite : SharedUse::kRead, false);
   for (int i = 0; i < rows; ++i) place[i] = good >> i & 1 ? b.shared.data() + address[i] : nullptr;
   return good;
 }

@@ -82,12 +82,27 @@ inline Wavefronts shared_wavefronts(const uint32_t* address, uint32_t bytes, Mas
     off |= (address[i] ^ (base + static_cast<uint32_t>(i - first) * bytes)) & on;
     same |= (address[i] ^ base) & on;
   }
-  if (pairs && bytes > 4 && off != 0 && lanes_paired(address, mask)) group *= 2;
+  // Neighbours that are off agree with anything, so a contiguous access with gaps may be paired too.
+  const bool paired = pairs && bytes > 4 && (off != 0 || mask != kAllLanes) && lanes_paired(address, mask);
+  if (paired) group *= 2;
   for (int g = 0; g < kLanes; g += group) {
     const Mask part = group == 32 ? mask : mask >> g & ((1u << group) - 1);
     if (part == 0) continue;
     ++w.ideal;
-    if (off == 0 || same == 0) {
+    if ((off == 0 && !paired) || same == 0) {
+      ++w.total;
+      continue;
+    }
+    // No bank twice: nothing to count. Wide accesses occupy aligned runs of banks.
+    uint32_t banks = 0;
+    bool apart = true;
+    const uint32_t own = words_a_lane == 1 ? 1u : words_a_lane == 2 ? 3u : 15u;
+    for (Mask m = part; m != 0; m &= m - 1) {
+      const uint32_t bits = own << (address[g + std::countr_zero(m)] / 4 & 31);
+      apart &= (banks & bits) == 0;
+      banks |= bits;
+    }
+    if (apart) {
       ++w.total;
       continue;
     }
@@ -102,19 +117,20 @@ inline Wavefronts shared_wavefronts(const uint32_t* address, uint32_t bytes, Mas
   return w;
 }
 
-// Atomics are served lane by lane within a bank, equal words included; adding the constant 1 without asking
-// for the old value is counted up by word, and a compare-and-swap passes twice.
-enum class SharedAtomic : uint8_t { kPlain, kCountUp, kSwap };
+// Atomics are served lane by lane within a bank, equal words included. Adding the constant 1 without asking for
+// the old value is counted up by word. A compare-and-swap passes twice; so does an add that shared memory cannot
+// do itself (float, 64 bits) and ptxas therefore writes as a loop of compare-and-swaps, one lane a round.
+enum class SharedAtomic : uint8_t { kPlain, kCountUp, kSwap, kSwapLoop };
 
-inline Wavefronts shared_atomic_wavefronts(const uint32_t* address, uint32_t bytes, Mask mask, SharedAtomic kind) {
+inline Wavefronts shared_atomic_wavefronts(const uint32_t* address, uint32_t bytes, Mask mask,
+                                           SharedAtomic kind) {
   if (kind == SharedAtomic::kCountUp) return shared_wavefronts(address, bytes, mask, false);
   Wavefronts w;
   int lanes[32] = {}, most = 0;
   for (Mask m = mask; m != 0; m &= m - 1)
     most = std::max(most, ++lanes[address[std::countr_zero(m)] / 4 & 31]);
-  const int passes = kind == SharedAtomic::kSwap ? 2 : 1;
-  w.total = passes * most;
-  w.ideal = w.total - std::max(0, most - 1);
+  w.total = kind == SharedAtomic::kPlain ? most : 2 * most;
+  w.ideal = kind == SharedAtomic::kSwapLoop ? w.total : w.total - std::max(0, most - 1);
   return w;
 }
 
