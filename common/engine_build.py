@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import platform
+import shutil
 import subprocess
 import sys
 from collections.abc import Sequence
@@ -59,7 +60,7 @@ def build_engine(source_dir: Path = SOURCE_DIR, *, cache: Cache | None = None) -
     label = "building the virtual GPU (once)"
     objects = compile_units(units, cache=cache, label=label, timeout=_TIMEOUT_SECONDS)
     engine, runtime = objects[: len(engine_sources)], objects[len(engine_sources) :]
-    engine_entry, engine_cached = link(
+    engine_entry, engine_linked = link(
         [str(cxx.path), "-pthread"],
         engine,
         output=ENGINE_NAME,
@@ -67,7 +68,7 @@ def build_engine(source_dir: Path = SOURCE_DIR, *, cache: Cache | None = None) -
         fingerprint=cxx.fingerprint,
         cache=cache,
     )
-    runtime_entry, runtime_cached = link(
+    runtime_entry, runtime_linked = link(
         [str(cxx.path), "-pthread", *_RUNTIME_LINK],
         runtime,
         output=RUNTIME_NAME,
@@ -75,11 +76,26 @@ def build_engine(source_dir: Path = SOURCE_DIR, *, cache: Cache | None = None) -
         fingerprint=cxx.fingerprint,
         cache=cache,
     )
+    together = _side_by_side([engine_entry.path / ENGINE_NAME, runtime_entry.path / RUNTIME_NAME], cache)
     return EnginePaths(
-        engine=engine_entry.path / ENGINE_NAME,
-        runtime=runtime_entry.path / RUNTIME_NAME,
-        cached=engine_cached and runtime_cached and all(compiled.cached for compiled in objects),
+        engine=together / ENGINE_NAME,
+        runtime=together / RUNTIME_NAME,
+        cached=engine_linked and runtime_linked and all(compiled.cached for compiled in objects),
     )
+
+
+def _side_by_side(binaries: Sequence[Path], cache: Cache) -> Path:
+    """A folder that holds the binaries together, so that a program finds the engine beside its runtime
+    library, and always the one that was built with it."""
+
+    def gather(made: Path) -> None:
+        for binary in binaries:
+            try:
+                os.link(binary, made / binary.name)
+            except OSError:  # another file system, or one without hard links
+                shutil.copy2(binary, made / binary.name)
+
+    return make_entry(digest("together", *(binary.parent.name for binary in binaries)), gather, cache).path
 
 
 def isa_flags() -> tuple[str, ...]:

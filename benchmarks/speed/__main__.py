@@ -36,7 +36,9 @@ def measure(program: Path, kernel: str, options: dict[str, str], repeat: int) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
     parser.add_argument("kernels", nargs="*", default=KERNELS, metavar="KERNEL")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads of the engine (0: all)")
     parser.add_argument("--repeat", type=int, default=5)
@@ -50,7 +52,12 @@ def main() -> None:
         checked, instructions = measure(program, kernel, threads, arguments.repeat)
         bare, _ = measure(program, kernel, threads | BARE, arguments.repeat)
         rows.append(
-            {"kernel": kernel, "thread_instructions": instructions, "checked_seconds": checked, "bare_seconds": bare}
+            {
+                "kernel": kernel,
+                "thread_instructions": instructions,
+                "checked_seconds": checked,
+                "bare_seconds": bare,
+            }
         )
         print(
             f"{kernel:22}{instructions / 1e6:>12.1f} M{checked * 1e3:>9.1f} ms{instructions / checked / 1e9:>8.2f}"
@@ -58,7 +65,11 @@ def main() -> None:
             flush=True,
         )
     if arguments.json:
-        machine = {"cpus": os.cpu_count(), "machine": platform.machine(), "threads": arguments.threads or os.cpu_count()}
+        machine = {
+            "cpus": os.cpu_count(),
+            "machine": platform.machine(),
+            "threads": arguments.threads or os.cpu_count(),
+        }
         arguments.json.write_text(json.dumps({"machine": machine, "kernels": rows}, indent=1) + "\n")
 
 

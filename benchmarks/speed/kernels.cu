@@ -42,17 +42,21 @@ __global__ void divergent_reduction(const float* x, float* sums) {
 __device__ void ldmatrix_x4(uint32_t (&r)[4], const half* at) {
   const uint32_t a = static_cast<uint32_t>(__cvta_generic_to_shared(at));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(a));
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(a));
 }
 __device__ void ldmatrix_x4_trans(uint32_t (&r)[4], const half* at) {
   const uint32_t a = static_cast<uint32_t>(__cvta_generic_to_shared(at));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
-               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3]) : "r"(a));
+               : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
+               : "r"(a));
 }
 __device__ void mma(float (&d)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  asm volatile("mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
-               : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
+  asm volatile(
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
+      : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }
 __device__ void copy16(half* to, const half* from) {
   const uint32_t a = static_cast<uint32_t>(__cvta_generic_to_shared(to));
@@ -85,8 +89,10 @@ __global__ void matmul_mma(const half* a, const half* b, float* c, int n) {
   for (int i = 0; i < 2; ++i)
     for (int j = 0; j < 4; ++j)
       for (int h = 0; h < 2; ++h) {
-        const int r = blockIdx.y * 64 + row + 16 * i + lane / 4 + 8 * h, s = blockIdx.x * 64 + col + 8 * j + lane % 4 * 2;
-        *reinterpret_cast<float2*>(c + static_cast<size_t>(r) * n + s) = make_float2(acc[i][j][2 * h], acc[i][j][2 * h + 1]);
+        const int r = blockIdx.y * 64 + row + 16 * i + lane / 4 + 8 * h,
+                  s = blockIdx.x * 64 + col + 8 * j + lane % 4 * 2;
+        *reinterpret_cast<float2*>(c + static_cast<size_t>(r) * n + s) =
+            make_float2(acc[i][j][2 * h], acc[i][j][2 * h + 1]);
       }
 }
 
@@ -96,7 +102,8 @@ __global__ void attention_mma(const half* q, const half* k, const half* v, half*
   __shared__ __align__(16) half tq[64][72], tk[64][72], tv[64][72];
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   const size_t head = static_cast<size_t>(blockIdx.y) * s * 64;
-  for (int i = threadIdx.x; i < 64 * 8; i += 128) copy16(&tq[i / 8][i % 8 * 8], q + head + (blockIdx.x * 64 + i / 8) * 64 + i % 8 * 8);
+  for (int i = threadIdx.x; i < 64 * 8; i += 128)
+    copy16(&tq[i / 8][i % 8 * 8], q + head + (blockIdx.x * 64 + i / 8) * 64 + i % 8 * 8);
   asm volatile("cp.async.commit_group;");
   float out[8][4] = {}, top[2] = {-1e30f, -1e30f}, sum[2] = {0, 0};
   for (int t = 0; t < s; t += 64) {
@@ -135,7 +142,8 @@ __global__ void attention_mma(const half* q, const half* k, const half* v, half*
     for (int j = 0; j < 4; ++j) {
       uint32_t p[4];
       for (int i = 0; i < 4; ++i) {
-        const half2 x = __floats2half2_rn(score[2 * j + i / 2][i % 2 * 2], score[2 * j + i / 2][i % 2 * 2 + 1]);
+        const half2 x =
+            __floats2half2_rn(score[2 * j + i / 2][i % 2 * 2], score[2 * j + i / 2][i % 2 * 2 + 1]);
         memcpy(&p[i], &x, 4);
       }
       for (int d = 0; d < 4; ++d) {
@@ -153,14 +161,16 @@ __global__ void attention_mma(const half* q, const half* k, const half* v, half*
     total += __shfl_xor_sync(~0u, total, 2);
     const size_t row = head + (blockIdx.x * 64 + 16 * warp + lane / 4 + 8 * h) * 64;
     for (int j = 0; j < 8; ++j)
-      *reinterpret_cast<half2*>(o + row + 8 * j + lane % 4 * 2) = __floats2half2_rn(out[j][2 * h] / total, out[j][2 * h + 1] / total);
+      *reinterpret_cast<half2*>(o + row + 8 * j + lane % 4 * 2) =
+          __floats2half2_rn(out[j][2 * h] / total, out[j][2 * h + 1] / total);
   }
 }
 
 // One thread a query row, keys and values through shared memory, everything in scalar fp32.
 __global__ void attention_scalar(const half* q, const half* k, const half* v, half* o, int s, float scale) {
   __shared__ float tk[32][64], tv[32][64];
-  const size_t head = static_cast<size_t>(blockIdx.y) * s * 64, row = head + (blockIdx.x * blockDim.x + threadIdx.x) * 64;
+  const size_t head = static_cast<size_t>(blockIdx.y) * s * 64,
+               row = head + (blockIdx.x * blockDim.x + threadIdx.x) * 64;
   float mine[64], out[64], top = -1e30f, sum = 0;
   for (int d = 0; d < 64; ++d) mine[d] = __half2float(q[row + d]), out[d] = 0;
   for (int t = 0; t < s; t += 32) {
@@ -221,21 +231,26 @@ int main(int argc, char** argv) {
     for (int i = 0; i < 512; ++i) order[i] = i * 5 % 512;
     int* slots = device<int>(512, 0);
     cudaMemcpy(slots, order.data(), 512 * sizeof(int), cudaMemcpyHostToDevice);
-    kv_store<<<512, 128, 2 * 1024 * sizeof(half)>>>(device<half>(512 * 3 * 1024, 1), device<half>(512 * 1024, 2),
-                                                    device<half>(512 * 1024, 3), slots, 1024);
+    kv_store<<<512, 128, 2 * 1024 * sizeof(half)>>>(device<half>(512 * 3 * 1024, 1),
+                                                    device<half>(512 * 1024, 2), device<half>(512 * 1024, 3),
+                                                    slots, 1024);
   } else if (is("divergent_reduction")) {
     divergent_reduction<<<(1 << 20) / 256, 256>>>(device<float>(1 << 20, 1), device<float>(4096, 2));
   } else if (is("matmul_mma")) {
-    matmul_mma<<<dim3(8, 8), 128>>>(device<half>(512 * 512, 1), device<half>(512 * 512, 2), device<float>(512 * 512, 3), 512);
+    matmul_mma<<<dim3(8, 8), 128>>>(device<half>(512 * 512, 1), device<half>(512 * 512, 2),
+                                    device<float>(512 * 512, 3), 512);
   } else if (is("attention_mma") || is("attention_scalar")) {
-    half *q = device<half>(8 * 512 * 64, 1), *k = device<half>(8 * 512 * 64, 2), *v = device<half>(8 * 512 * 64, 3),
-         *o = device<half>(8 * 512 * 64, 4);
-    if (is("attention_mma")) attention_mma<<<dim3(8, 8), 128>>>(q, k, v, o, 512, 0.125f * 1.4427f);
-    else attention_scalar<<<dim3(4, 8), 128>>>(q, k, v, o, 512, 0.125f * 1.4427f);
+    half *q = device<half>(8 * 512 * 64, 1), *k = device<half>(8 * 512 * 64, 2),
+         *v = device<half>(8 * 512 * 64, 3), *o = device<half>(8 * 512 * 64, 4);
+    if (is("attention_mma"))
+      attention_mma<<<dim3(8, 8), 128>>>(q, k, v, o, 512, 0.125f * 1.4427f);
+    else
+      attention_scalar<<<dim3(4, 8), 128>>>(q, k, v, o, 512, 0.125f * 1.4427f);
   } else if (is("pure_fma")) {
     pure_fma<<<64, 256>>>(device<float>(64 * 256, 1), 256);
   } else {
-    printf("usage: kernels kv_store|divergent_reduction|matmul_mma|attention_mma|attention_scalar|pure_fma\n");
+    printf(
+        "usage: kernels kv_store|divergent_reduction|matmul_mma|attention_mma|attention_scalar|pure_fma\n");
     return 2;
   }
   const cudaError_t e = cudaDeviceSynchronize();

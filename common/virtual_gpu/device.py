@@ -20,7 +20,7 @@ import numpy as np
 
 from common.virtual_gpu.calls import Argument, CallResult, convert
 from common.virtual_gpu.engine import DEFAULT_PROFILE, Engine, Options
-from common.virtual_gpu.places import resolve_places
+from common.virtual_gpu.places import shorten_places
 from common.virtual_gpu.report import Finding, Launch, Report
 from common.virtual_gpu.tensor import DeviceTensor, dtype_name
 from common.virtual_gpu.wire import EngineDied
@@ -95,7 +95,7 @@ class VirtualGpu:
         """Launches, findings and counters since the start or the last reset."""
         over = self._worker is not None and not self._worker.alive
         report = self._engine.settled_report() if over else self._engine.report()
-        return resolve_places(report, Path.cwd())
+        return shorten_places(report, Path.cwd())
 
     def reset(self) -> None:
         """Forget launches and findings; memory stays as it is."""

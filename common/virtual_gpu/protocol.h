@@ -8,7 +8,7 @@
 namespace vgpu::wire {
 
 constexpr uint32_t kMagic = 0x31555056;  // "VPU1"
-constexpr uint32_t kVersion = 1;
+constexpr uint32_t kVersion = 2;
 constexpr uint32_t kMaxPayload = 256u << 20;  // a longer request is a protocol error: the engine closes
 
 // Where the address ranges lie, the same in every process. The program keeps the device range reserved
@@ -17,11 +17,19 @@ constexpr uint64_t kDeviceBase = 0x100000000000ull;
 constexpr uint64_t kPinnedBase = 0x180000000000ull;
 constexpr uint64_t kArenaBytes = 1ull << 40;  // reserved addresses, not memory
 
+// A place in the program's machine code: an offset into an object file that kCodeModule has named.
+struct CodePlace {
+  uint64_t offset;
+  uint32_t module;  // 0: not known
+  uint32_t pad;
+};
+
 struct RequestHeader {
   uint32_t magic;
   uint32_t op;       // Request
   uint32_t payload;  // bytes that follow
   uint32_t serial;
+  CodePlace caller;  // who called the function of the API that makes this request
 };
 
 enum ReplyFlags : uint32_t {
@@ -45,15 +53,16 @@ enum class Request : uint32_t {
   kCallbackDone,  // HostCallback
   kHostFault,     // HostFault: the program touched device memory from the host
   kDeviceReset,
-  kSetLimit,  // Limit
-  kGetLimit,  // Limit -> Limit
-  kMemInfo,   // -> MemInfo
+  kSetLimit,    // Limit
+  kGetLimit,    // Limit -> Limit
+  kMemInfo,     // -> MemInfo
+  kCodeModule,  // path of an object file of the program's -> Id, for CodePlace
   // modules
-  kLoadModule = 20,  // PTX text -> Id
-  kUnloadModule,     // Id
-  kGetFunction,      // Named (module, name) -> FunctionReply + ParamSlot[]
-  kGetSymbol,        // Named (module, name) -> SymbolReply
-  kFuncAttributes,   // Id -> FunctionReply (fresh values)
+  kLoadModule = 20,   // PTX text -> Id
+  kUnloadModule,      // Id
+  kGetFunction,       // Named (module, name) -> FunctionReply + ParamSlot[]
+  kGetSymbol,         // Named (module, name) -> SymbolReply
+  kFuncAttributes,    // Id -> FunctionReply (fresh values)
   kFuncSetAttribute,  // FuncSetAttribute
   kOccupancy,         // Occupancy -> Count
   // memory
@@ -63,9 +72,9 @@ enum class Request : uint32_t {
   kMemset,       // Memset
   kPointer,      // Address -> PointerReply
   // execution
-  kLaunch = 60,  // Launch + parameter bytes
-  kHostFunction,  // HostFunction: enqueue a host callback
-  kStreamCreate,  // StreamCreate -> Id
+  kLaunch = 60,    // Launch + parameter bytes
+  kHostFunction,   // HostFunction: enqueue a host callback
+  kStreamCreate,   // StreamCreate -> Id
   kStreamDestroy,  // Id
   kStreamSync,     // Id
   kStreamQuery,    // Id -> (error cudaErrorNotReady or 0)
@@ -88,14 +97,15 @@ enum class Request : uint32_t {
   kGraphExecUpdate,    // GraphExecUpdate
   kGraphNodeCount,     // Id (graph) -> Count
   // harness only
-  kHarnessAlloc = 200,  // HarnessAlloc + name -> Address: a named allocation; its memory counts as initialised
-                        // when the harness says so with kHarnessInitialise
-  kHarnessFree,         // Address
-  kHarnessInitialise,   // Range: this memory has been written by the harness
-  kHarnessReport,       // -> JSON text: launches, findings, counters, leaks so far
-  kHarnessReset,        // forget launches and findings
-  kHarnessSync,         // run everything queued
-  kHarnessOption,       // text "key=value": checks, budgets, threads
+  kHarnessAlloc =
+      200,             // HarnessAlloc + name -> Address: a named allocation; its memory counts as initialised
+                       // when the harness says so with kHarnessInitialise
+  kHarnessFree,        // Address
+  kHarnessInitialise,  // Range: this memory has been written by the harness
+  kHarnessReport,      // -> JSON text: launches, findings, counters, leaks so far
+  kHarnessReset,       // forget launches and findings
+  kHarnessSync,        // run everything queued
+  kHarnessOption,      // text "key=value": checks, budgets, threads
 };
 
 struct Hello {

@@ -34,16 +34,28 @@ def render_finding(finding: Finding, *, width: int = _DEFAULT_WIDTH) -> str:
         headline += f" ({finding.other[0]})"
     below = " ".join(
         part
-        for part in (_actor(finding), _chain(finding.place), _chain(finding.other), finding.advice)
+        for part in (
+            _actor(finding),
+            _chain(finding.place),
+            _chain(finding.other),
+            _allocated(finding),
+            finding.advice,
+        )
         if part
     )
     return _wrap(headline, "", width) + (_wrap(below, " " * _KIND_WIDTH, width) if below else "")
 
 
 def render_leaks(leaks: Sequence[Leak], *, width: int = _DEFAULT_WIDTH) -> str:
-    return "".join(
-        _wrap(f"{'leak':<{_KIND_WIDTH}}{leak.message} ({leak.bytes} bytes)", "", width) for leak in leaks
-    )
+    return "".join(render_leak(leak, width=width) for leak in leaks)
+
+
+def render_leak(leak: Leak, *, width: int = _DEFAULT_WIDTH) -> str:
+    """The line that allocated, and what was never freed."""
+    first = f"{'leak':<{_KIND_WIDTH}}" + (f"{leak.place[0]}   " if leak.place else "")
+    below = _chain(leak.place)
+    headline = _wrap(f"{first}{leak.message} ({leak.bytes} bytes)", "", width)
+    return headline + (_wrap(below, " " * _KIND_WIDTH, width) if below else "")
 
 
 def _actor(finding: Finding) -> str:
@@ -65,6 +77,11 @@ def _chain(places: Sequence[Place]) -> str:
     if len(places) < 2:
         return ""
     return "Inlined at " + ", ".join(str(place) for place in places[1:]) + "."
+
+
+def _allocated(finding: Finding) -> str:
+    """Where the program made the memory that the message names."""
+    return f"{finding.allocation} was allocated at {finding.allocated_at[0]}." if finding.allocated_at else ""
 
 
 def _short(kernel: str) -> str:

@@ -147,7 +147,7 @@ class Finding:
     """One mistake, told once, with how often it happened.
 
     `place` is innermost first: the line itself, then where each helper was inlined. `other` is the second
-    side of a race.
+    side of a race, `allocated_at` where the program made the allocation that is named.
     """
 
     kind: str
@@ -159,6 +159,7 @@ class Finding:
     block: Dim3 | None = None
     thread: Dim3 | None = None
     allocation: str = ""
+    allocated_at: tuple[Place, ...] = ()
     address: int = 0
     count: int = 1
     launch: int = -1
@@ -180,12 +181,21 @@ class Finding:
 
 @dataclass(frozen=True)
 class Leak:
-    """An allocation that the program never freed."""
+    """An allocation that the program never freed, and the line that made it."""
 
     allocation: str
     address: int
     bytes: int
     message: str
+    place: tuple[Place, ...] = ()
+
+    @property
+    def file(self) -> str:
+        return self.place[0].file if self.place else ""
+
+    @property
+    def line(self) -> int:
+        return self.place[0].line if self.place else 0
 
 
 @dataclass(frozen=True)
@@ -216,22 +226,22 @@ class Report:
             launches=tuple(_launch(item) for item in data.get("launches", ())),
             kernels=tuple(_kernel(item) for item in data.get("kernels", ())),
             findings=tuple(_finding(item) for item in data.get("findings", ())),
-            leaks=tuple(Leak(**_plain(Leak, item)) for item in data.get("leaks", ())),
+            leaks=tuple(_leak(item) for item in data.get("leaks", ())),
             messages=tuple(data.get("messages", ())),
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; each finding also names its own file and line."""
+        """Plain data for JSON; each finding and each leak also names its own file and line."""
         data = dataclasses.asdict(self)
-        for plain, finding in zip(data["findings"], self.findings, strict=True):
-            plain.update(file=finding.file, line=finding.line)
+        for plain, told in zip(data["findings"] + data["leaks"], self.findings + self.leaks, strict=True):
+            plain.update(file=told.file, line=told.line)
         return data
 
 
 # Fields that are built from parts of their own.
 _COMPOSED = frozenset(
     {"launches", "kernels", "findings", "leaks", "messages", "counters", "lines", "occupancy"}
-    | {"grid", "block", "thread", "place", "other"}
+    | {"grid", "block", "thread", "place", "other", "allocated_at"}
 )
 
 
@@ -282,9 +292,14 @@ def _finding(data: Mapping[str, Any]) -> Finding:
         **_plain(Finding, data),
         place=_places(data.get("place", ())),
         other=_places(data.get("other", ())),
+        allocated_at=_places(data.get("allocated_at", ())),
         block=_dim3(data["block"]) if "block" in data else None,
         thread=_dim3(data["thread"]) if "thread" in data else None,
     )
+
+
+def _leak(data: Mapping[str, Any]) -> Leak:
+    return Leak(**_plain(Leak, data), place=_places(data.get("place", ())))
 
 
 def _places(items: Any) -> tuple[Place, ...]:

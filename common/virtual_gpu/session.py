@@ -16,7 +16,7 @@ from typing import IO
 
 from common.errors import CourseError
 from common.virtual_gpu.engine import DEFAULT_PROFILE, Engine, Options, status_text
-from common.virtual_gpu.places import resolve_places
+from common.virtual_gpu.places import shorten_places
 from common.virtual_gpu.report import Report
 
 _PR_SET_PDEATHSIG = 1
@@ -105,7 +105,7 @@ def run_program(
         status=process.returncode,
         seconds=seconds,
         timed_out=timed_out,
-        report=resolve_places(report, Path.cwd()),
+        report=shorten_places(report, Path.cwd()),
         **{name: bytes(data).decode(errors="replace") for name, data in collected.items()},
     )
 

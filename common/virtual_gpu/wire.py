@@ -14,9 +14,9 @@ from enum import IntEnum
 from common.errors import CourseError
 
 MAGIC = 0x31555056
-VERSION = 1
+VERSION = 2
 _ROLE_HARNESS = 1
-_REQUEST = struct.Struct("=IIII")  # magic, request, payload bytes, serial
+_REQUEST = struct.Struct("=IIII16x")  # magic, request, payload bytes, serial; no caller in a program
 _REPLY = struct.Struct("=IiIII")  # magic, error, flags, payload bytes, serial
 _HELLO = struct.Struct("=IIq")  # version, role, pid
 _HELLO_REPLY = struct.Struct("=QQQQQ")  # device base and bytes, pinned base and bytes, staging bytes

@@ -20,13 +20,13 @@ from common.build import build_engine
 
 FOLDER = Path(__file__).resolve().parents[2] / "common" / "virtual_gpu"
 PROFILES = FOLDER / "profiles.json"
-MAGIC = 0x31555056
+MAGIC, VERSION = 0x31555056, 2
 PRINTF_PENDING, HOST_CALLBACK, STICKY = 1, 2, 4
 DEVICE, PINNED, MANAGED = 0, 1, 2
 ADDRESS, STAGING = 0, 1
 TO_DEVICE, TO_HOST, ON_DEVICE = 1, 2, 3
 LEGACY, PER_THREAD = 0, 2
-_REQUEST, _REPLY = struct.Struct("=4I"), struct.Struct("=IiIII")
+REQUEST, _REPLY = struct.Struct("=4IQI4x"), struct.Struct("=IiIII")
 
 
 def request_numbers() -> dict[str, int]:
@@ -133,6 +133,7 @@ class Peer:
     def __init__(self, end: socket.socket) -> None:
         self.socket = end
         self.serial = 0
+        self.caller = (0, 0)  # offset and module of the code that calls the API
         end.settimeout(60)
 
     def send_raw(self, data: bytes) -> None:
@@ -141,7 +142,7 @@ class Peer:
     def send(self, name: str | int, body: bytes = b"") -> None:
         number = REQUESTS[name] if isinstance(name, str) else name
         self.serial += 1
-        self.send_raw(_REQUEST.pack(MAGIC, number, len(body), self.serial) + body)
+        self.send_raw(REQUEST.pack(MAGIC, number, len(body), self.serial, *self.caller) + body)
 
     def receive(self) -> Reply:
         descriptors: list[int] = []
@@ -184,7 +185,7 @@ class Program(Peer):
         self.functions: dict[str, int] = {}
         self.staging: int | None = None
 
-    def hello(self, version: int = 1, role: int = 0) -> Reply:
+    def hello(self, version: int = VERSION, role: int = 0) -> Reply:
         reply = self.ask("Hello", struct.pack("=IIq", version, role, os.getpid()))
         if reply.descriptors:
             self.staging = reply.descriptors[0]
@@ -256,7 +257,7 @@ class Harness(Peer):
     """The trusted end."""
 
     def hello(self) -> Reply:
-        return self.ask("Hello", struct.pack("=IIq", 1, 1, os.getpid()))
+        return self.ask("Hello", struct.pack("=IIq", VERSION, 1, os.getpid()))
 
     def allocate(self, name: str, size: int, align: int = 256) -> int:
         reply = self.ask("HarnessAlloc", struct.pack("=QQ", size, align) + name.encode())

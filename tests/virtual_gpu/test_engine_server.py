@@ -25,6 +25,7 @@ from tests.virtual_gpu.engine_client import (
     ON_DEVICE,
     PINNED,
     PROFILES,
+    REQUEST,
     REQUESTS,
     STICKY,
     TO_DEVICE,
@@ -55,7 +56,7 @@ def start() -> Iterator[Start]:
 
 
 def header(op: int = 1, payload: int = 0, magic: int = MAGIC) -> bytes:
-    return struct.pack("=4I", magic, op, payload, 1)
+    return REQUEST.pack(magic, op, payload, 1, 0, 0)
 
 
 # --- what a program may send -------------------------------------------------------------------------

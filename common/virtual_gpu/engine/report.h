@@ -59,13 +59,23 @@ class Report {
   std::set<std::string> said_;
 };
 
+struct ReportedFinding {
+  Finding finding;
+  std::vector<SourcePlace> allocated_at;  // the allocation it names
+};
+struct ReportedLeak {
+  const Allocation* allocation;
+  std::vector<SourcePlace> allocated_at;
+};
+
 // All that a report needs beside the launches.
 struct ReportContext {
   const Report& report;
   const Profile& profile;
   const Options& options;
-  const FindingStore& findings;
-  std::vector<const Allocation*> leaks;
+  std::vector<ReportedFinding> findings;
+  uint64_t findings_dropped;
+  std::vector<ReportedLeak> leaks;
   const char* program_exit;  // "running" or "closed"
   int sticky_error;
 };

@@ -110,7 +110,8 @@ void write_places(json::Writer& out, const char* name, const std::vector<SourceP
   out.end_array();
 }
 
-void write_finding(json::Writer& out, const Finding& finding) {
+void write_finding(json::Writer& out, const ReportedFinding& reported) {
+  const Finding& finding = reported.finding;
   const SourcePlace where = finding.place.empty() ? SourcePlace{} : finding.place.front();
   out.begin_object().member("kind", finding_kind_name(finding.kind));
   out.member("message", finding.message).member("advice", finding.advice);
@@ -123,16 +124,22 @@ void write_finding(json::Writer& out, const Finding& finding) {
     write_dim(out, "thread", finding.thread);
   }
   out.member("allocation", finding.allocation).member("address", finding.address);
+  write_places(out, "allocated_at", reported.allocated_at);
   out.member("count", finding.count).member("launch", finding.launch);
   if (!finding.host_module.empty())
     out.member("host_module", finding.host_module).member("host_offset", finding.host_offset);
   out.end_object();
 }
 
-void write_leak(json::Writer& out, const Allocation& leak) {
+void write_leak(json::Writer& out, const ReportedLeak& reported) {
+  const Allocation& leak = *reported.allocation;
+  const SourcePlace where = reported.allocated_at.empty() ? SourcePlace{} : reported.allocated_at.front();
   out.begin_object().member("kind", "leak").member("allocation", leak.name);
   out.member("address", leak.base).member("bytes", leak.bytes);
-  out.member("message", leak.name + " was never freed.").end_object();
+  out.member("message", leak.name + " was never freed.");
+  out.member("file", where.file).member("line", where.line);
+  write_places(out, "place", reported.allocated_at);
+  out.end_object();
 }
 
 void write_options(json::Writer& out, const Options& options) {
@@ -175,10 +182,10 @@ std::string report_json(const ReportContext& context) {
   out.end_array().key("kernels").begin_array();
   for (const auto& [mangled, kernel] : report.kernels()) write_kernel(out, mangled, kernel);
   out.end_array().key("findings").begin_array();
-  for (const Finding& finding : context.findings.list()) write_finding(out, finding);
-  out.end_array().member("findings_dropped", context.findings.dropped());
+  for (const ReportedFinding& finding : context.findings) write_finding(out, finding);
+  out.end_array().member("findings_dropped", context.findings_dropped);
   out.key("leaks").begin_array();
-  for (const Allocation* leak : context.leaks) write_leak(out, *leak);
+  for (const ReportedLeak& leak : context.leaks) write_leak(out, leak);
   out.end_array();
   write_totals(out, report);
   out.key("messages").begin_array();

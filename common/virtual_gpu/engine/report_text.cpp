@@ -38,16 +38,19 @@ void add_line(std::string& out, const char* label, const std::string& text) {
   if (!text.empty()) out += std::string("    ") + label + text + "\n";
 }
 
-std::string finding_text(const Finding& finding) {
+std::string finding_text(const ReportedFinding& reported) {
+  const Finding& finding = reported.finding;
   std::string text = std::string("  ") + finding_kind_name(finding.kind) + ": " + finding.message + "\n";
   add_line(text, "at ", place_text(finding.place));
-  if (!finding.host_module.empty()) {
+  if (finding.place.empty() && !finding.host_module.empty()) {
     char offset[32];
     std::snprintf(offset, sizeof offset, "+0x%llx", static_cast<unsigned long long>(finding.host_offset));
     add_line(text, "at ", finding.host_module + offset);
   }
   add_line(text, "and ", place_text(finding.other));
   add_line(text, "in ", actor_text(finding));
+  if (!reported.allocated_at.empty())
+    add_line(text, "", finding.allocation + " was allocated at " + place_text(reported.allocated_at) + ".");
   add_line(text, "", finding.advice);
   return text;
 }
@@ -55,16 +58,18 @@ std::string finding_text(const Finding& finding) {
 }  // namespace
 
 std::string report_text(const ReportContext& context) {
-  const std::vector<Finding> findings = context.findings.list();
   std::string text;
-  if (!findings.empty()) text += "virtual GPU: " + plural(findings.size(), "finding") + "\n";
-  for (const Finding& finding : findings) text += finding_text(finding);
-  if (context.findings.dropped() != 0)
-    text += "  and " + plural(context.findings.dropped(), "further occurrence") + " in groups not shown\n";
+  if (!context.findings.empty()) text += "virtual GPU: " + plural(context.findings.size(), "finding") + "\n";
+  for (const ReportedFinding& finding : context.findings) text += finding_text(finding);
+  if (context.findings_dropped != 0)
+    text += "  and " + plural(context.findings_dropped, "further occurrence") + " in groups not shown\n";
   if (!context.leaks.empty())
     text += "virtual GPU: " + plural(context.leaks.size(), "allocation") + " never freed\n";
-  for (const Allocation* leak : context.leaks)
-    text += "  " + leak->name + ", " + plural(leak->bytes, "byte") + "\n";
+  for (const ReportedLeak& leak : context.leaks) {
+    text += "  " + leak.allocation->name + ", " + plural(leak.allocation->bytes, "byte");
+    if (!leak.allocated_at.empty()) text += ", allocated at " + place_text(leak.allocated_at);
+    text += "\n";
+  }
   return text;
 }
 

@@ -11,6 +11,7 @@
 #include <exception>
 #include <new>
 
+#include "code_place.h"
 #include "errors.h"
 #include "streams.h"
 
@@ -18,8 +19,10 @@
 
 namespace vgpu {
 
+// `caller` is the return address of the exported function: the line that a finding of this call names.
 template <typename Body>
-cudaError_t recorded(Body&& body) {
+cudaError_t recorded(const void* caller, Body&& body) {
+  api_caller = caller;
   try {
     return record_error(body());
   } catch (const std::bad_alloc&) {
@@ -33,38 +36,38 @@ cudaError_t recorded(Body&& body) {
 }  // namespace vgpu
 
 // VGPU_ENTRY(cudaFree, (void* address), (address)) { return …; }
-#define VGPU_ENTRY(name, params, args)                       \
-  static cudaError_t name##_body params;                     \
-  VGPU_API cudaError_t name params {                         \
-    return vgpu::recorded([&] { return name##_body args; }); \
-  }                                                          \
+#define VGPU_ENTRY(name, params, args)                                                    \
+  static cudaError_t name##_body params;                                                  \
+  VGPU_API cudaError_t name params {                                                      \
+    return vgpu::recorded(__builtin_return_address(0), [&] { return name##_body args; }); \
+  }                                                                                       \
   static cudaError_t name##_body params
 
 // VGPU_TWINS(cudaMemsetAsync, _ptsz, (…, cudaStream_t stream), (…, stream)) { … on(stream) … }
-#define VGPU_TWINS(name, suffix, params, args) \
-  namespace {                                  \
-  struct name##_body : vgpu::StreamChoice {    \
-    cudaError_t operator() params const;       \
-  };                                           \
-  }                                            \
-  VGPU_API cudaError_t name params {           \
-    return vgpu::recorded([&] {                \
-      return name##_body {                     \
-        {                                      \
-          vgpu::NullStream::kLegacy            \
-        }                                      \
-      }                                        \
-      args;                                    \
-    });                                        \
-  }                                            \
-  VGPU_API cudaError_t name##suffix params {   \
-    return vgpu::recorded([&] {                \
-      return name##_body {                     \
-        {                                      \
-          vgpu::NullStream::kPerThread         \
-        }                                      \
-      }                                        \
-      args;                                    \
-    });                                        \
-  }                                            \
+#define VGPU_TWINS(name, suffix, params, args)               \
+  namespace {                                                \
+  struct name##_body : vgpu::StreamChoice {                  \
+    cudaError_t operator() params const;                     \
+  };                                                         \
+  }                                                          \
+  VGPU_API cudaError_t name params {                         \
+    return vgpu::recorded(__builtin_return_address(0), [&] { \
+      return name##_body {                                   \
+        {                                                    \
+          vgpu::NullStream::kLegacy                          \
+        }                                                    \
+      }                                                      \
+      args;                                                  \
+    });                                                      \
+  }                                                          \
+  VGPU_API cudaError_t name##suffix params {                 \
+    return vgpu::recorded(__builtin_return_address(0), [&] { \
+      return name##_body {                                   \
+        {                                                    \
+          vgpu::NullStream::kPerThread                       \
+        }                                                    \
+      }                                                      \
+      args;                                                  \
+    });                                                      \
+  }                                                          \
   inline cudaError_t name##_body::operator() params const

@@ -87,8 +87,7 @@ cudaError_t Connection::greet() {
   wire::ReplyHeader header{};
   Bytes reply;
   std::vector<int> descriptors;
-  const bool answered =
-      exchange(Request::kHello, &hello, sizeof hello, nullptr, 0, &header, &reply, &descriptors);
+  const bool answered = exchange(Request::kHello, {&hello, sizeof hello}, &header, &reply, &descriptors);
   cudaError_t error = cudaSuccess;
   if (!answered) {
     error = fail("the engine ended before it answered; its own message, if it gave one, is above");
@@ -118,15 +117,16 @@ bool Connection::map_memory(const std::vector<int>& descriptors) {
          map_at(hello_.device_base, hello_.device_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1);
 }
 
-bool Connection::exchange(Request request, const void* fixed, size_t fixed_bytes, const void* tail,
-                          size_t tail_bytes, wire::ReplyHeader* header, Bytes* reply,
+bool Connection::exchange(Request request, const Parts& parts, wire::ReplyHeader* header, Bytes* reply,
                           std::vector<int>* descriptors) {
   wire::RequestHeader head{wire::kMagic, static_cast<uint32_t>(request),
-                           static_cast<uint32_t>(fixed_bytes + tail_bytes), ++serial_};
-  iovec parts[3] = {
-      {&head, sizeof head}, {const_cast<void*>(fixed), fixed_bytes}, {const_cast<void*>(tail), tail_bytes}};
+                           static_cast<uint32_t>(parts.fixed_bytes + parts.tail_bytes), ++serial_,
+                           parts.caller};
+  iovec pieces[3] = {{&head, sizeof head},
+                     {const_cast<void*>(parts.fixed), parts.fixed_bytes},
+                     {const_cast<void*>(parts.tail), parts.tail_bytes}};
   sending_ = true;
-  const bool sent = send_all(socket_, parts, 3);
+  const bool sent = send_all(socket_, pieces, 3);
   sending_ = false;
   if (!sent || !receive_all(socket_, header, sizeof *header, descriptors)) return false;
   if (header->magic != wire::kMagic || header->serial != serial_) return false;
@@ -143,10 +143,12 @@ cudaError_t Connection::call(Request request, const void* fixed, size_t fixed_by
   Bytes local;
   Bytes& payload = reply != nullptr ? *reply : local;
   std::unique_lock<std::mutex> lock(mutex_);
+  Parts parts{fixed, fixed_bytes, tail, tail_bytes};
+  parts.caller = known_code_.place(api_caller, [&](const std::string& path) { return register_code(path); });
   for (;;) {
     wire::ReplyHeader header{};
     if (state_ == State::kLost) return cudaErrorDevicesUnavailable;
-    if (!exchange(request, fixed, fixed_bytes, tail, tail_bytes, &header, &payload)) {
+    if (!exchange(request, parts, &header, &payload)) {
       return fail("the engine is gone; every further call answers cudaErrorDevicesUnavailable");
     }
     if (header.flags & wire::kPrintfPending) print_device_output();
@@ -161,6 +163,24 @@ cudaError_t Connection::call(Request request, const void* fixed, size_t fixed_by
     }
     return error;
   }
+}
+
+// A place that has no number is as good as none, so a failure here needs no answer.
+uint32_t Connection::register_code(const std::string& path) {
+  wire::ReplyHeader header{};
+  Bytes reply;
+  wire::Id id{};
+  if (state_ != State::kReady ||
+      !exchange(Request::kCodeModule, {path.data(), path.size()}, &header, &reply) || header.error != 0 ||
+      unpack(reply, &id) != cudaSuccess) {
+    return 0;
+  }
+  return static_cast<uint32_t>(id.id);
+}
+
+void Connection::forget_code() {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  known_code_.forget();
 }
 
 // The socket is free while the program's function runs, since it may wait for another thread's CUDA calls.
@@ -180,7 +200,7 @@ void Connection::run_callback(const Bytes& payload, std::unique_lock<std::mutex>
   wire::ReplyHeader header{};
   Bytes ignored;
   if (state_ == State::kReady) {
-    exchange(Request::kCallbackDone, &callback, sizeof callback, nullptr, 0, &header, &ignored);
+    exchange(Request::kCallbackDone, {&callback, sizeof callback}, &header, &ignored);
   }
   callbacks_running_.erase(callback.token);
   callback_done_.notify_all();
@@ -190,7 +210,7 @@ void Connection::print_device_output() {
   wire::ReplyHeader header{};
   Bytes text;
   do {
-    if (!exchange(Request::kTakePrintf, nullptr, 0, nullptr, 0, &header, &text)) return;
+    if (!exchange(Request::kTakePrintf, {}, &header, &text)) return;
     std::fwrite(text.data(), 1, text.size(), stdout);
   } while ((header.flags & wire::kPrintfPending) && !text.empty());
   std::fflush(stdout);
@@ -200,8 +220,8 @@ void Connection::send_from_signal(Request request, const void* fixed, size_t fix
   constexpr timespec kPause{0, 1'000'000};
   for (int waited = 0; sending_ && waited < 500; ++waited) nanosleep(&kPause, nullptr);
   if (sending_ || socket_ < 0) return;
-  wire::RequestHeader head{wire::kMagic, static_cast<uint32_t>(request), static_cast<uint32_t>(fixed_bytes),
-                           0};
+  wire::RequestHeader head{
+      wire::kMagic, static_cast<uint32_t>(request), static_cast<uint32_t>(fixed_bytes), 0, {}};
   iovec parts[2] = {{&head, sizeof head}, {const_cast<void*>(fixed), fixed_bytes}};
   send_all(socket_, parts, 2);
 }

@@ -12,6 +12,7 @@
 #include <set>
 #include <vector>
 
+#include "code_place.h"
 #include "protocol.h"
 
 namespace vgpu {
@@ -71,6 +72,9 @@ class Connection {
   // sending. Async-signal-safe.
   void send_from_signal(wire::Request request, const void* fixed, size_t fixed_bytes);
 
+  // An object file of the program's is about to be unloaded.
+  void forget_code();
+
   void close_at_exit();
 
  private:
@@ -80,9 +84,16 @@ class Connection {
   cudaError_t connect();
   cudaError_t greet();
   bool map_memory(const std::vector<int>& descriptors);
-  bool exchange(wire::Request request, const void* fixed, size_t fixed_bytes, const void* tail,
-                size_t tail_bytes, wire::ReplyHeader* header, Bytes* reply,
+  struct Parts {  // of a request
+    const void* fixed = nullptr;
+    size_t fixed_bytes = 0;
+    const void* tail = nullptr;
+    size_t tail_bytes = 0;
+    wire::CodePlace caller{};
+  };
+  bool exchange(wire::Request request, const Parts& parts, wire::ReplyHeader* header, Bytes* reply,
                 std::vector<int>* descriptors = nullptr);
+  uint32_t register_code(const std::string& path);
   cudaError_t fail(const char* sentence);
   void run_callback(const Bytes& payload, std::unique_lock<std::mutex>& lock);
   void print_device_output();
@@ -100,6 +111,7 @@ class Connection {
   uint32_t serial_ = 0;
   wire::HelloReply hello_{};
   uint8_t* staging_ = nullptr;
+  KnownCode known_code_;
 };
 
 }  // namespace vgpu

@@ -1,6 +1,5 @@
 #include "host_fault.h"
 
-#include <link.h>
 #include <signal.h>
 #include <ucontext.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@
 #include <cstdio>
 #include <cstring>
 
+#include "code_place.h"
 #include "connection.h"
 
 namespace vgpu {
@@ -39,33 +39,6 @@ Fault describe(void* context) {
 #endif
 }
 
-// The object file that holds an address, and the address as that file counts it.
-struct CodePlace {
-  uint64_t address;
-  const char* file = nullptr;
-  uint64_t offset = 0;
-};
-
-int holds_address(dl_phdr_info* object, size_t, void* data) {
-  auto& place = *static_cast<CodePlace*>(data);
-  for (int i = 0; i < object->dlpi_phnum; ++i) {
-    const auto& segment = object->dlpi_phdr[i];
-    const uint64_t start = object->dlpi_addr + segment.p_vaddr;
-    if (segment.p_type != PT_LOAD || place.address < start || place.address >= start + segment.p_memsz)
-      continue;
-    place.file = object->dlpi_name;
-    place.offset = place.address - object->dlpi_addr;
-    return 1;
-  }
-  return 0;
-}
-
-CodePlace locate(uint64_t address) {
-  CodePlace place{address};
-  dl_iterate_phdr(holds_address, &place);
-  return place;
-}
-
 // Libraries in which a fault is the caller's: memcpy(host, device_pointer, …), std::vector's copies,
 // ourselves.
 bool is_library_code(const char* file) {
@@ -77,32 +50,43 @@ bool is_library_code(const char* file) {
   return false;
 }
 
+struct FaultPlace {
+  LoadedCode code;
+  uint64_t offset = 0;
+};
+
+FaultPlace locate(uint64_t address) {
+  const LoadedCode code = find_code(address);
+  return {code, address - code.load_address};
+}
+
 _Unwind_Reason_Code first_program_frame(_Unwind_Context* frame, void* data) {
-  auto& place = *static_cast<CodePlace*>(data);
+  auto& place = *static_cast<FaultPlace*>(data);
   int before_call = 0;
   const uint64_t pc = _Unwind_GetIPInfo(frame, &before_call);
-  const CodePlace here = locate(before_call ? pc : pc - 1);
-  if (here.file == nullptr || is_library_code(here.file)) return _URC_NO_REASON;
+  const FaultPlace here = locate(before_call ? pc : pc - 1);
+  if (here.code.file == nullptr || is_library_code(here.code.file)) return _URC_NO_REASON;
   place = here;
   return _URC_END_OF_STACK;
 }
 
 // The line to blame: the faulting instruction, or the nearest caller outside the system's libraries.
-CodePlace blame(uint64_t pc) {
-  CodePlace place = locate(pc);
-  if (place.file != nullptr && is_library_code(place.file)) _Unwind_Backtrace(first_program_frame, &place);
+FaultPlace blame(uint64_t pc) {
+  FaultPlace place = locate(pc);
+  if (place.code.file != nullptr && is_library_code(place.code.file))
+    _Unwind_Backtrace(first_program_frame, &place);
   return place;
 }
 
 void report(uint64_t address, const Fault& fault) {
-  const CodePlace place = blame(fault.pc);
+  const FaultPlace place = blame(fault.pc);
   wire::HostFault message{};
   message.address = address;
   message.pc = fault.pc;
   message.module_offset = place.offset;
   message.is_write = fault.is_write;
-  if (place.file != nullptr && place.file[0] != '\0') {
-    std::strncpy(message.module, place.file, sizeof message.module - 1);
+  if (place.code.file != nullptr && place.code.file[0] != '\0') {
+    std::strncpy(message.module, place.code.file, sizeof message.module - 1);
   } else {  // the loader leaves the program's own name out
     const ssize_t length = readlink("/proc/self/exe", message.module, sizeof message.module - 1);
     if (length < 0) message.module[0] = '\0';

@@ -45,8 +45,10 @@ void Registry::remove(Module* module) {
   const auto found =
       std::find_if(modules_.begin(), modules_.end(), [&](const auto& m) { return m.get() == module; });
   if (found == modules_.end()) return;
-  if (module->state == Module::State::kLoaded && !is_in_main_program(module->fatbin)) {
-    Connection::get().ask(Request::kUnloadModule, wire::Id{module->id});
+  if (!is_in_main_program(module->fatbin)) {
+    if (module->state == Module::State::kLoaded)
+      Connection::get().ask(Request::kUnloadModule, wire::Id{module->id});
+    Connection::get().forget_code();
   }
   for (const auto& [host, function] : module->functions) {
     handles_.erase(function.get());

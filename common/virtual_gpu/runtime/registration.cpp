@@ -46,7 +46,9 @@ VGPU_API void __cudaRegisterManagedVar(void** handle, void** host, char*, const 
 
 // Host code touches a managed variable for the first time: it needs its address now.
 VGPU_API char __cudaInitModule(void** handle) {
-  return vgpu::recorded([&] { return vgpu::Registry::get().load(module_of(handle)); }) == cudaSuccess ? 1 : 0;
+  const cudaError_t error = vgpu::recorded(__builtin_return_address(0),
+                                           [&] { return vgpu::Registry::get().load(module_of(handle)); });
+  return error == cudaSuccess ? 1 : 0;
 }
 
 VGPU_API unsigned __cudaPushCallConfiguration(dim3 grid, dim3 block, size_t shared, CUstream_st* stream) {

@@ -1,7 +1,8 @@
-// What one warp's access costs, by the engine's own rules (exec/traffic.h), for lane addresses read from stdin.
+// What one warp's access costs by the engine's own rules (exec/traffic.h), for lane addresses read from
+// stdin.
 //
-// A line in:  RULE BYTES MASK A0 … A31 B0 … B31   A: the lanes' addresses; B: a copy's source addresses, else 0.
-// A line out: TOTAL CONFLICTS                     wavefronts and those due to conflicts, or sectors and 0.
+// A line in is RULE BYTES MASK, the 32 lanes' addresses, and 32 source addresses (of a copy; else zeros).
+// A line out is wavefronts and how many of them are due to conflicts, or sectors and 0.
 #include <iostream>
 #include <map>
 #include <string>
@@ -17,7 +18,9 @@ struct Access {
   uint32_t shared[vgpu::kLanes] = {};  // `at` as an address in shared memory
 };
 
-vgpu::Wavefronts sectors(int count) { return {count, count}; }
+vgpu::Wavefronts sectors(int count) {
+  return {count, count};
+}
 
 template <bool kPairs>
 vgpu::Wavefronts shared(const Access& a) {
@@ -35,6 +38,7 @@ const std::map<std::string, vgpu::Wavefronts (*)(const Access&)> kRules = {
     {"shared_atomic", shared_atomic<vgpu::SharedAtomic::kPlain>},
     {"shared_atomic_count_up", shared_atomic<vgpu::SharedAtomic::kCountUp>},
     {"shared_atomic_swap", shared_atomic<vgpu::SharedAtomic::kSwap>},
+    {"shared_atomic_swap_loop", shared_atomic<vgpu::SharedAtomic::kSwapLoop>},
     {"global_atomic", [](const Access& a) { return sectors(vgpu::atomic_sectors(a.at, a.mask)); }},
     {"cp_async_ca",
      [](const Access& a) {

@@ -12,7 +12,16 @@
 namespace vgpu {
 
 enum class FindingKind : uint8_t {
-  kMemory, kRace, kInit, kSync, kAsync, kHang, kHost, kLeak, kTrap, kUnsupported
+  kMemory,
+  kRace,
+  kInit,
+  kSync,
+  kAsync,
+  kHang,
+  kHost,
+  kLeak,
+  kTrap,
+  kUnsupported
 };
 const char* finding_kind_name(FindingKind kind);
 
@@ -29,10 +38,10 @@ struct Dim3 {
 
 struct Finding {
   FindingKind kind = FindingKind::kMemory;
-  std::string message;              // one sentence: what happened
-  std::string advice;               // one sentence: what to try
-  std::vector<SourcePlace> place;   // innermost first, then the inlined-at chain
-  std::vector<SourcePlace> other;   // the second side of a race; empty otherwise
+  std::string message;             // one sentence: what happened
+  std::string advice;              // one sentence: what to try
+  std::vector<SourcePlace> place;  // innermost first, then the inlined-at chain
+  std::vector<SourcePlace> other;  // the second side of a race; empty otherwise
   std::string kernel;
   Dim3 block{0, 0, 0}, thread{0, 0, 0};
   bool has_thread = false;

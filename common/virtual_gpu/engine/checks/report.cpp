@@ -13,7 +13,8 @@ std::string thread_text(const Launch& launch, uint32_t thread) {
 }
 
 std::string place_text(const Launch& launch, uint32_t op) {
-  const std::vector<SourcePlace> p = launch.module.students_place(launch.kernel.origins[op].loc, launch.kernel);
+  const std::vector<SourcePlace> p =
+      launch.module.students_place(launch.kernel.origins[op].loc, launch.kernel);
   if (p.empty()) return "PTX line " + std::to_string(launch.kernel.origins[op].ptx_line);
   const std::string& file = p.front().file;
   return file.substr(file.rfind('/') + 1) + ":" + std::to_string(p.front().line);
@@ -21,7 +22,8 @@ std::string place_text(const Launch& launch, uint32_t op) {
 
 std::string shared_text(const Block& block, uint32_t address) {
   for (const SharedRegion& r : block.launch->shared_regions)
-    if (address >= r.begin && address < r.end) return r.name + "[+" + std::to_string(address - r.begin) + " bytes]";
+    if (address >= r.begin && address < r.end)
+      return r.name + "[+" + std::to_string(address - r.begin) + " bytes]";
   return "shared memory at " + std::to_string(address);
 }
 
@@ -41,20 +43,24 @@ std::string lanes_text(Mask lanes) {
   return out;
 }
 
-Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op, uint32_t variant) {
+Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op,
+                      uint32_t variant) {
   Block& b = *w.block;
   Launch& launch = *b.launch;
   // Occurrences on one source line are one mistake, however many instructions the line became.
   auto line_key = [&](uint32_t index) -> uint64_t {
-    const std::vector<SourcePlace> p = launch.module.students_place(launch.kernel.origins[index].loc, launch.kernel);
-    return p.empty() ? index + (1ull << 32) : std::hash<std::string>()(p.front().file) * 31 + static_cast<uint64_t>(p.front().line);
+    const std::vector<SourcePlace> p =
+        launch.module.students_place(launch.kernel.origins[index].loc, launch.kernel);
+    return p.empty() ? index + (1ull << 32)
+                     : std::hash<std::string>()(p.front().file) * 31 + static_cast<uint64_t>(p.front().line);
   };
   uint64_t key = std::hash<std::string>()(launch.kernel.info.name);
   for (uint64_t part : {static_cast<uint64_t>(kind), line_key(op.index),
                         other_op == kNoOther ? 0 : line_key(other_op), static_cast<uint64_t>(variant)})
     key = (key ^ part) * 0x9e3779b97f4a7c15ull, key ^= key >> 29;
   const uint32_t thread = lane >= 0 ? b.thread_of(w, lane) : w.id * kLanes;
-  const uint64_t order = (static_cast<uint64_t>(launch.request.index) << 44) | ((b.linear & 0x3ffffffffull) << 10) | thread;
+  const uint64_t order =
+      (static_cast<uint64_t>(launch.request.index) << 44) | ((b.linear & 0x3ffffffffull) << 10) | thread;
   LocalFinding& local = b.worker->findings[key];
   ++local.count;
   if (local.order <= order) return nullptr;
@@ -63,7 +69,8 @@ Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_
   f = Finding{};
   f.kind = kind;
   f.place = launch.module.students_place(launch.kernel.origins[op.index].loc, launch.kernel);
-  if (other_op != kNoOther) f.other = launch.module.students_place(launch.kernel.origins[other_op].loc, launch.kernel);
+  if (other_op != kNoOther)
+    f.other = launch.module.students_place(launch.kernel.origins[other_op].loc, launch.kernel);
   f.kernel = demangle(launch.kernel.info.name);
   f.block = b.index;
   f.has_thread = lane >= 0;

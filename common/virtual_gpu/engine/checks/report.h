@@ -18,7 +18,8 @@ void set_launch_error(Launch& launch, int error);
 // build(Finding&) fills message, advice and allocation; place, thread and kernel are there already.
 // `variant` keeps different mistakes at one place apart.
 template <class Build>
-void report(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op, uint32_t variant, Build build) {
+void report(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op, uint32_t variant,
+            Build build) {
   if (Finding* f = open_finding(w, op, lane, kind, other_op, variant)) build(*f);
 }
 
@@ -26,6 +27,8 @@ std::string thread_text(const Launch& launch, uint32_t thread);  // "(3,0,0)"
 std::string place_text(const Launch& launch, uint32_t op);       // "kernel.cu:33"
 std::string shared_text(const Block& block, uint32_t address);   // "tile[+512]"
 std::string lanes_text(Mask lanes);                              // "lanes 16-31"
-inline int first_lane(Mask m) { return std::countr_zero(m); }
+inline int first_lane(Mask m) {
+  return std::countr_zero(m);
+}
 
 }  // namespace vgpu

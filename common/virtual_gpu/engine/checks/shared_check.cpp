@@ -20,10 +20,14 @@ bool ordered(const Block& b, const Warp& w, int lane, uint32_t tick, uint32_t wh
 
 const char* verb(SharedUse use) {
   switch (use) {
-    case SharedUse::kRead: return "reads";
-    case SharedUse::kWrite: return "writes";
-    case SharedUse::kAtomic: return "updates";
-    case SharedUse::kAsyncIssue: return "starts an asynchronous copy into";
+    case SharedUse::kRead:
+      return "reads";
+    case SharedUse::kWrite:
+      return "writes";
+    case SharedUse::kAtomic:
+      return "updates";
+    case SharedUse::kAsyncIssue:
+      return "starts an asynchronous copy into";
   }
   return "touches";
 }
@@ -40,27 +44,33 @@ struct Access {
     const uint32_t thread = who_thread(who);
     const bool same_warp = thread / kLanes == w.id;
     const bool async = use == SharedUse::kAsyncIssue;
-    report(w, op, lane, async ? FindingKind::kAsync : FindingKind::kRace, who_op(who), other_writes, [&](Finding& f) {
-      const Launch& l = *b.launch;
-      f.message = "thread " + thread_text(l, b.thread_of(w, lane)) + " " + verb(use) + " " + shared_text(b, address) +
-                  (other_writes ? ", which thread " : " while thread ") + thread_text(l, thread) +
-                  (other_writes ? " writes" : " may still read it") + " (" + place_text(l, who_op(who)) + ")" +
-                  (other_writes ? " with nothing in between that orders the two" : "");
-      f.address = address;
-      if (async)
-        f.advice = "A stage may be refilled only when every thread is done reading it: put __syncthreads() between "
+    report(w, op, lane, async ? FindingKind::kAsync : FindingKind::kRace, who_op(who), other_writes,
+           [&](Finding& f) {
+             const Launch& l = *b.launch;
+             f.message = "thread " + thread_text(l, b.thread_of(w, lane)) + " " + verb(use) + " " +
+                         shared_text(b, address) + (other_writes ? ", which thread " : " while thread ") +
+                         thread_text(l, thread) + (other_writes ? " writes" : " may still read it") + " (" +
+                         place_text(l, who_op(who)) + ")" +
+                         (other_writes ? " with nothing in between that orders the two" : "");
+             f.address = address;
+             if (async)
+               f.advice =
+                   "A stage may be refilled only when every thread is done reading it: put __syncthreads() "
+                   "between "
                    "the last read and this copy.";
-      else if (same_warp)
-        f.advice = "Lanes of a warp do not run in step: put __syncwarp() between the two accesses.";
-      else
-        f.advice = "Threads of different warps meet only at a barrier: put __syncthreads() between the two accesses.";
-    });
+             else if (same_warp)
+               f.advice = "Lanes of a warp do not run in step: put __syncwarp() between the two accesses.";
+             else
+               f.advice =
+                   "Threads of different warps meet only at a barrier: put __syncthreads() between the two "
+                   "accesses.";
+           });
   }
 
   void uninitialised(int lane, uint32_t address) {
     report(w, op, lane, FindingKind::kInit, kNoOther, 0, [&](Finding& f) {
-      f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " reads " + shared_text(b, address) +
-                  ", which no thread of the block has written";
+      f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " reads " +
+                  shared_text(b, address) + ", which no thread of the block has written";
       f.advice = "Shared memory starts with arbitrary contents: write every element before it is read.";
       f.address = address;
     });
@@ -76,12 +86,15 @@ struct Access {
     const bool met = own || ordered(b, w, lane, issued, who);
     report(w, op, lane, met ? FindingKind::kAsync : FindingKind::kRace, who_op(who), own, [&](Finding& f) {
       const Launch& l = *b.launch;
-      f.message = "thread " + thread_text(l, b.thread_of(w, lane)) + " " + verb(use) + " " + shared_text(b, address) +
-                  " while " + (own ? std::string("its own cp.async") : "the cp.async of thread " + thread_text(l, thread)) +
-                  " into it (" + place_text(l, who_op(who)) + ") is still in flight";
-      f.advice = met ? "Commit the copy and wait for its group before this line: cp.async.wait_group N leaves the "
-                       "newest N groups in flight, so count the groups committed since."
-                     : "Each thread waits for its own copies, then all meet: wait, __syncthreads(), then use.";
+      f.message =
+          "thread " + thread_text(l, b.thread_of(w, lane)) + " " + verb(use) + " " + shared_text(b, address) +
+          " while " +
+          (own ? std::string("its own cp.async") : "the cp.async of thread " + thread_text(l, thread)) +
+          " into it (" + place_text(l, who_op(who)) + ") is still in flight";
+      f.advice =
+          met ? "Commit the copy and wait for its group before this line: cp.async.wait_group N leaves the "
+                "newest N groups in flight, so count the groups committed since."
+              : "Each thread waits for its own copies, then all meet: wait, __syncthreads(), then use.";
       f.address = address;
     });
   }
@@ -92,14 +105,15 @@ struct Access {
     const uint32_t wt = s.write_tick[where], ww = s.write_who[where];
     const uint32_t at = s.atomic_tick[where], aw = s.atomic_who[where];
     const bool reads = use == SharedUse::kRead || use == SharedUse::kAtomic;
-    if (reads && wt < b.start_tick && at < b.start_tick && b.options->check_init) uninitialised(lane, address);
+    if (reads && wt < b.start_tick && at < b.start_tick && b.options->check_init)
+      uninitialised(lane, address);
     if (wt >= b.full_tick && b.options->check_race && !ordered(b, w, lane, wt, ww)) {
       // Two accesses that both mean to synchronise do not race, unless they are lanes of one warp that
       // pass plain volatile values.
       const bool both_sync = (ww & kWhoAtomic) && (me & kWhoAtomic) &&
                              (use == SharedUse::kAtomic || who_thread(ww) / kLanes != w.id);
-      const bool same_instruction = who_op(ww) == op.index && who_thread(ww) / kLanes == w.id && wt == b.tick &&
-                                    use == SharedUse::kWrite;
+      const bool same_instruction = who_op(ww) == op.index && who_thread(ww) / kLanes == w.id &&
+                                    wt == b.tick && use == SharedUse::kWrite;
       lanes_collide |= same_instruction;
       if (!both_sync && !same_instruction) race(lane, address, ww, true);
     }
@@ -138,40 +152,51 @@ struct Access {
     s.write_who[where] = me;
   }
 
-  // A lane's few words when nothing happened to them since the last barrier but by the same thread: true, and
-  // the stamps are written. No word is split and no atomic is recent.
-  bool quick_words(int lane, uint32_t word, uint32_t n) {
+  // Lanes whose few words nothing happened to since the last barrier but by the same thread: their stamps are
+  // written here. Returns the lanes that need a closer look. No word is split and no atomic is recent.
+  template <uint32_t kWords>
+  Mask quick_lanes(const uint32_t* address, Mask mask) {
     SharedShadow& sh = b.shadow;
-    const uint32_t full = b.full_tick, now = b.tick;
-    const uint32_t me = make_who(b.thread_of(w, lane), op.index, synchronises);
-    const uint32_t* flying = sh.in_flight.data() + word;
-    uint32_t* wt = sh.words.write_tick.data() + word;
-    uint32_t* ww = sh.words.write_who.data() + word;
-    uint32_t* rt = sh.words.read_tick.data() + word;
-    uint32_t* rw = sh.words.read_who.data() + word;
-    uint32_t* r2t = sh.words.read2_tick.data() + word;
-    uint32_t* r2w = sh.words.read2_who.data() + word;
-    uint32_t bad = 0;
-    for (uint32_t i = 0; i < n; ++i) bad |= flying[i] | ((wt[i] >= full) & ((ww[i] ^ me) >> 22 != 0));
-    if (use == SharedUse::kRead) {
-      for (uint32_t i = 0; i < n; ++i) bad |= wt[i] < b.start_tick;
-      if (bad) return false;
-      for (uint32_t i = 0; i < n; ++i) {
-        const bool mine = (rt[i] < full) | ((rw[i] ^ me) >> 22 == 0);
-        (mine ? rt[i] : r2t[i]) = now;
-        (mine ? rw[i] : r2w[i]) = me;
+    const uint32_t full = b.full_tick, begin = b.start_tick, now = b.tick;
+    const uint32_t tag = make_who(b.thread_of(w, 0), op.index, synchronises);
+    const uint32_t* flying = sh.in_flight.data();
+    uint32_t* wt = sh.words.write_tick.data();
+    uint32_t* ww = sh.words.write_who.data();
+    uint32_t* rt = sh.words.read_tick.data();
+    uint32_t* rw = sh.words.read_who.data();
+    uint32_t* r2t = sh.words.read2_tick.data();
+    uint32_t* r2w = sh.words.read2_who.data();
+    const bool reads = use == SharedUse::kRead, writes = use == SharedUse::kWrite;
+    Mask rest = 0;
+    for (Mask m = mask; m != 0; m &= m - 1) {
+      const int lane = first_lane(m);
+      const uint32_t me = tag + (static_cast<uint32_t>(lane) << 22);
+      const uint32_t first = address[lane] / 4;
+      uint32_t bad = address[lane] % 4;
+      for (uint32_t i = first; i < first + kWords; ++i) {
+        bad |= flying[i] | ((wt[i] >= full) & ((ww[i] ^ me) >> 22 != 0));
+        if (reads)
+          bad |= wt[i] < begin;
+        else
+          bad |=
+              ((rt[i] >= full) & ((rw[i] ^ me) >> 22 != 0)) | ((r2t[i] >= full) & ((r2w[i] ^ me) >> 22 != 0));
       }
-      return true;
+      if (bad) {
+        rest |= 1u << lane;
+        continue;
+      }
+      for (uint32_t i = first; i < first + kWords; ++i) {
+        if (reads) {
+          const bool mine = (rt[i] < full) | ((rw[i] ^ me) >> 22 == 0);
+          (mine ? rt : r2t)[i] = now;
+          (mine ? rw : r2w)[i] = me;
+        } else if (writes) {
+          wt[i] = now;
+          ww[i] = me;
+        }
+      }
     }
-    for (uint32_t i = 0; i < n; ++i)
-      bad |= ((rt[i] >= full) & ((rw[i] ^ me) >> 22 != 0)) | ((r2t[i] >= full) & ((r2w[i] ^ me) >> 22 != 0));
-    if (bad) return false;
-    if (use == SharedUse::kAsyncIssue) return true;
-    for (uint32_t i = 0; i < n; ++i) {
-      wt[i] = now;
-      ww[i] = me;
-    }
-    return true;
+    return rest;
   }
 
   void split_word(size_t word) {
@@ -288,7 +313,8 @@ bool check_broadcast_read(Access& a, uint32_t first_word, uint32_t words, Mask m
     if (wt >= b.full_tick || (wt < b.start_tick && sh.words.atomic_tick[word] < b.start_tick)) return false;
   }
   for (uint32_t word = first_word; word < first_word + words; ++word) {
-    if (sh.words.read_tick[word] >= b.full_tick && who_thread(sh.words.read_who[word]) != b.thread_of(a.w, lane)) {
+    if (sh.words.read_tick[word] >= b.full_tick &&
+        who_thread(sh.words.read_who[word]) != b.thread_of(a.w, lane)) {
       sh.words.read2_tick[word] = b.tick;
       sh.words.read2_who[word] = make_who(b.thread_of(a.w, lane), a.op.index, a.synchronises);
       continue;
@@ -305,20 +331,25 @@ bool check_broadcast_read(Access& a, uint32_t first_word, uint32_t words, Mask m
 
 }  // namespace
 
-bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, const Shape& shape,
-                  SharedUse use, bool synchronises) {
+bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
+                  const Shape& shape, SharedUse use, bool synchronises) {
   if (mask == 0) return false;
   Access a{w, op, use, synchronises, *w.block};
   const uint32_t base = address[shape.first];
   const bool words = bytes % 4 == 0 && bytes <= 16 && use != SharedUse::kAtomic;
   if (words && base % 4 == 0 && std::popcount(mask) == shape.count) {
     if (shape.contiguous && check_contiguous(a, base / 4, bytes / 4, shape.first, shape.count)) return false;
-    if (shape.uniform && use == SharedUse::kRead && check_broadcast_read(a, base / 4, bytes / 4, mask)) return false;
+    if (shape.uniform && use == SharedUse::kRead && check_broadcast_read(a, base / 4, bytes / 4, mask))
+      return false;
   }
-  const bool quick = words && !a.b.shadow.any_split && a.b.shadow.last_atomic < a.b.full_tick;
-  for (Mask m = mask; m != 0; m &= m - 1) {
-    const int lane = first_lane(m);
-    if (quick && address[lane] % 4 == 0 && a.quick_words(lane, address[lane] / 4, bytes / 4)) continue;
+  Mask rest = mask;
+  if (words && !a.b.shadow.any_split && a.b.shadow.last_atomic < a.b.full_tick)
+    rest = bytes == 4    ? a.quick_lanes<1>(address, mask)
+           : bytes == 8  ? a.quick_lanes<2>(address, mask)
+           : bytes == 16 ? a.quick_lanes<4>(address, mask)
+                         : mask;
+  for (; rest != 0; rest &= rest - 1) {
+    const int lane = first_lane(rest);
     a.lane_access(lane, address[lane], bytes);
   }
   return a.lanes_collide;

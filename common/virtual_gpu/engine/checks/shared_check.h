@@ -11,8 +11,8 @@ enum class SharedUse : uint8_t { kRead, kWrite, kAtomic, kAsyncIssue };
 // `address` holds a shared address for every lane of `mask`; each lane touches `bytes` bytes there.
 // `synchronises`: a volatile or atomic access, which other warps may race with on purpose.
 // True when two lanes of this very instruction write the same word: then their values must agree.
-bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, const Shape& shape,
-                  SharedUse use, bool synchronises);
+bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
+                  const Shape& shape, SharedUse use, bool synchronises);
 
 // A completed cp.async counts as a write by its thread at the time of the wait.
 void stamp_async_write(Warp& w, uint32_t op, int lane, uint32_t address, uint32_t bytes);

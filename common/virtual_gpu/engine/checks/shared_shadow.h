@@ -1,6 +1,7 @@
 // What the race and initialisation checks remember of shared memory. For every word: who wrote it last, who
-// last updated it by an atomic, and up to two threads that read it since. A stamp is the block's tick at the access and the access
-// itself (thread and op). Ticks never restart, so a stamp from an earlier block is simply old.
+// last updated it by an atomic, and up to two threads that read it since. A stamp is the block's tick at the
+// access and the access itself (thread and op). Ticks never restart, so a stamp from an earlier block is
+// simply old.
 //
 // Words whose bytes belong to different threads (half and byte arrays) are "split": then each byte has
 // stamps of its own. A write of the whole word makes it one again.
@@ -18,8 +19,12 @@ struct Stamp {
 
 constexpr uint32_t kWhoOpBits = 21;
 constexpr uint32_t kWhoAtomic = 1u << kWhoOpBits;
-inline uint32_t who_thread(uint32_t who) { return who >> 22; }
-inline uint32_t who_op(uint32_t who) { return who & (kWhoAtomic - 1); }
+inline uint32_t who_thread(uint32_t who) {
+  return who >> 22;
+}
+inline uint32_t who_op(uint32_t who) {
+  return who & (kWhoAtomic - 1);
+}
 inline uint32_t make_who(uint32_t thread, uint32_t op, bool atomic) {
   return thread << 22 | (atomic ? kWhoAtomic : 0) | (op & (kWhoAtomic - 1));
 }
@@ -27,9 +32,11 @@ inline uint32_t make_who(uint32_t thread, uint32_t op, bool atomic) {
 // Ticks and accesses lie in separate arrays: "has anything happened here since the last barrier" is then
 // a vector comparison over neighbouring words.
 struct StampArrays {
-  std::vector<uint32_t> write_tick, write_who, read_tick, read_who, read2_tick, read2_who, atomic_tick, atomic_who;
+  std::vector<uint32_t> write_tick, write_who, read_tick, read_who, read2_tick, read2_who, atomic_tick,
+      atomic_who;
   void resize(size_t n) {
-    for (auto* v : {&write_tick, &write_who, &read_tick, &read_who, &read2_tick, &read2_who, &atomic_tick, &atomic_who})
+    for (auto* v :
+         {&write_tick, &write_who, &read_tick, &read_who, &read2_tick, &read2_who, &atomic_tick, &atomic_who})
       v->resize(n, 0);
   }
   size_t size() const { return write_tick.size(); }

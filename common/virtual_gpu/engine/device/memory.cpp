@@ -2,8 +2,6 @@
 
 #include <algorithm>
 
-#include "protocol.h"
-
 namespace vgpu {
 namespace {
 

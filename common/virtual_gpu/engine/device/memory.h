@@ -9,6 +9,7 @@
 
 #include "device/arena.h"
 #include "device/written_bits.h"
+#include "protocol.h"
 
 namespace vgpu {
 
@@ -23,6 +24,7 @@ struct Allocation {
   bool all_written = false;  // every byte has been initialised: `written` need not be looked at
   WrittenBits written;       // one bit a byte, empty when the memory began as all_written
   std::string where;         // of a free: what freed it, for use-after-free texts
+  wire::CodePlace allocated_by{};
   uint64_t end() const { return base + bytes; }
 };
 

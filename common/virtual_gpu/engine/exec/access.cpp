@@ -14,15 +14,21 @@ constexpr uint64_t kMappedPage = 2ull << 20;  // hardware maps memory in pages o
 
 const char* verb(Direction d) {
   switch (d) {
-    case Direction::kLoad: return "reads";
-    case Direction::kStore: return "writes";
-    case Direction::kAtomic: return "updates";
-    case Direction::kAsync: return "copies asynchronously from";
+    case Direction::kLoad:
+      return "reads";
+    case Direction::kStore:
+      return "writes";
+    case Direction::kAtomic:
+      return "updates";
+    case Direction::kAsync:
+      return "copies asynchronously from";
   }
   return "touches";
 }
 
-std::string bytes_text(uint64_t n) { return std::to_string(n) + (n == 1 ? " byte" : " bytes"); }
+std::string bytes_text(uint64_t n) {
+  return std::to_string(n) + (n == 1 ? " byte" : " bytes");
+}
 
 std::string hex(uint64_t v) {
   char text[24];
@@ -30,7 +36,8 @@ std::string hex(uint64_t v) {
   return text;
 }
 
-void report_bad_address(Warp& w, const Op& op, int lane, uint64_t address, uint32_t bytes, Direction direction) {
+void report_bad_address(Warp& w, const Op& op, int lane, uint64_t address, uint32_t bytes,
+                        Direction direction) {
   Block& b = *w.block;
   const DeviceMemory& memory = b.launch->env.memory;
   int64_t distance = 0;
@@ -41,30 +48,34 @@ void report_bad_address(Warp& w, const Op& op, int lane, uint64_t address, uint3
   const uint32_t variant = freed ? 1 : address < 4096 ? 2 : wild ? 3 : 4;
   report(w, op, lane, FindingKind::kMemory, kNoOther, variant, [&](Finding& f) {
     f.address = address;
-    const std::string who = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) + " " +
-                            bytes_text(bytes) + " at ";
+    const std::string who = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) +
+                            " " + bytes_text(bytes) + " at ";
     if (freed) {
       f.allocation = freed->name;
-      f.message = who + "offset " + std::to_string(address - freed->base) + " of " + freed->name + ", which has been freed" +
-                  (freed->where.empty() ? "" : " (" + freed->where + ")");
+      f.message = who + "offset " + std::to_string(address - freed->base) + " of " + freed->name +
+                  ", which has been freed" + (freed->where.empty() ? "" : " (" + freed->where + ")");
       f.advice = "Free memory only after the last kernel that uses it has finished.";
     } else if (address < 4096) {
       f.message = who + hex(address) + ": a null pointer";
       f.advice = "Check what the host passed: an allocation that failed, or an argument in the wrong place.";
     } else if (wild && !DeviceMemory::in_device_arena(address)) {
       f.message = who + hex(address) + ", which is no device memory: it looks like a host address";
-      f.advice = "Kernels reach only memory from cudaMalloc and its kin: copy the data to the device first, and pass "
-                 "the device pointer.";
+      f.advice =
+          "Kernels reach only memory from cudaMalloc and its kin: copy the data to the device first, and "
+          "pass "
+          "the device pointer.";
     } else if (near) {
       f.allocation = near->name;
       const uint64_t d = static_cast<uint64_t>(distance < 0 ? -distance : distance);
       if (address >= near->base && address < near->end())
-        f.message = who + "offset " + std::to_string(address - near->base) + " of " + near->name + " and runs past its end (" +
-                    bytes_text(near->bytes) + ")";
+        f.message = who + "offset " + std::to_string(address - near->base) + " of " + near->name +
+                    " and runs past its end (" + bytes_text(near->bytes) + ")";
       else if (distance < 0)
-        f.message = who + bytes_text(d) + " before the start of " + near->name + " (" + bytes_text(near->bytes) + ")";
+        f.message =
+            who + bytes_text(d) + " before the start of " + near->name + " (" + bytes_text(near->bytes) + ")";
       else
-        f.message = who + bytes_text(d) + " past the end of " + near->name + " (" + bytes_text(near->bytes) + ")";
+        f.message =
+            who + bytes_text(d) + " past the end of " + near->name + " (" + bytes_text(near->bytes) + ")";
       f.advice = "Guard the access with the number of elements, and check how the index is computed.";
     } else {
       f.message = who + hex(address) + ", where nothing was ever allocated";
@@ -80,11 +91,12 @@ void report_misaligned(Warp& w, const Op& op, int lane, uint64_t address, uint32
   report(w, op, lane, FindingKind::kMemory, kNoOther, 5, [&](Finding& f) {
     f.address = address;
     f.allocation = name;
-    f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) + " " + bytes_text(bytes) +
-                " at " + hex(address) + (name.empty() ? "" : " in " + name) + ", which is not a multiple of " +
-                std::to_string(bytes);
-    f.advice = "A vector access needs an address that is a multiple of its size: check the offset, or fall back to "
-               "narrower accesses.";
+    f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) + " " +
+                bytes_text(bytes) + " at " + hex(address) + (name.empty() ? "" : " in " + name) +
+                ", which is not a multiple of " + std::to_string(bytes);
+    f.advice =
+        "A vector access needs an address that is a multiple of its size: check the offset, or fall back to "
+        "narrower accesses.";
   });
 }
 
@@ -94,7 +106,9 @@ void report_unwritten(Warp& w, const Op& op, int lane, uint64_t address, const A
     f.allocation = a.name;
     f.message = "thread " + thread_text(*w.block->launch, w.block->thread_of(w, lane)) + " reads offset " +
                 std::to_string(address - a.base) + " of " + a.name + ", which nothing has written";
-    f.advice = "Fresh device memory has arbitrary contents: copy data in, cudaMemset it, or write it before reading.";
+    f.advice =
+        "Fresh device memory has arbitrary contents: copy data in, cudaMemset it, or write it before "
+        "reading.";
   });
 }
 
@@ -112,7 +126,8 @@ bool written(const Allocation& a, uint64_t address, uint64_t bytes) {
   return true;
 }
 
-void check_global_race(Warp& w, const Op& op, int lane, uint64_t address, uint32_t bytes, Direction direction) {
+void check_global_race(Warp& w, const Op& op, int lane, uint64_t address, uint32_t bytes,
+                       Direction direction) {
   Block& b = *w.block;
   const bool writes = direction == Direction::kStore || direction == Direction::kAtomic;
   const bool atomic = direction == Direction::kAtomic || (op.flags & (kPolls | kReleases));
@@ -126,9 +141,10 @@ void check_global_race(Warp& w, const Op& op, int lane, uint64_t address, uint32
         const Allocation* a = b.launch->env.memory.find(address);
         f.address = address;
         f.allocation = a ? a->name : "";
-        f.message = std::string("two blocks touch offset ") + std::to_string(address - (a ? a->base : 0)) + " of " + f.allocation +
-                    " in one launch: this one " + verb(direction) + ", block " +
-                    std::to_string((against_write ? t.writer : t.reader) - 1) + (against_write ? " writes" : " reads") + " (" +
+        f.message = std::string("two blocks touch offset ") + std::to_string(address - (a ? a->base : 0)) +
+                    " of " + f.allocation + " in one launch: this one " + verb(direction) + ", block " +
+                    std::to_string((against_write ? t.writer : t.reader) - 1) +
+                    (against_write ? " writes" : " reads") + " (" +
                     place_text(*b.launch, against_write ? t.writer_op : t.reader_op) + ")";
         f.advice = "Blocks run in no given order: use an atomic, or give each block its own part.";
       });
@@ -146,8 +162,8 @@ void check_global_race(Warp& w, const Op& op, int lane, uint64_t address, uint32
 
 }  // namespace
 
-Mask check_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask, const Shape& shape,
-                  Direction direction) {
+Mask check_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
+                  const Shape& shape, Direction direction) {
   Block& b = *w.block;
   const Options& o = *b.options;
   Worker& worker = *b.worker;
@@ -185,13 +201,14 @@ Mask check_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes
   return good;
 }
 
-void count_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask, const Shape& shape,
-                  Direction direction) {
+void count_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
+                  const Shape& shape, Direction direction) {
   Block& b = *w.block;
   if (!b.options->counters || mask == 0) return;
   OpCounts& c = b.worker->ops[op.index];
   SectorMap* loads = direction == Direction::kStore ? nullptr : b.launch->load_sectors;
-  SectorMap* stores = direction == Direction::kStore || direction == Direction::kAtomic ? b.launch->store_sectors : nullptr;
+  SectorMap* stores =
+      direction == Direction::kStore || direction == Direction::kAtomic ? b.launch->store_sectors : nullptr;
   ++c.global_requests;
   c.global_bytes += static_cast<uint64_t>(std::popcount(mask)) * bytes;
   auto mark = [&](uint64_t at, uint32_t n) {
@@ -199,7 +216,8 @@ void count_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes
     if (loads) loads->mark(at, n);
     if (stores) stores->mark(at, n);
   };
-  if (direction == Direction::kAtomic) c.global_sectors += static_cast<uint64_t>(atomic_sectors(address, mask));
+  if (direction == Direction::kAtomic)
+    c.global_sectors += static_cast<uint64_t>(atomic_sectors(address, mask));
   const bool counted = direction == Direction::kAtomic || direction == Direction::kAsync;
   if (shape.contiguous || shape.uniform) {
     const uint64_t low = address[shape.first];
@@ -227,13 +245,14 @@ void mark_global_written(Warp& w, const Op& op, const uint64_t* address, uint32_
       const uint64_t bits = (here == 64 ? ~0ull : (1ull << here) - 1) << bit;
       // Other CPU threads mark their own bytes of the same word.
       uint64_t* word = &a.written[at / 64];
-      if ((__atomic_load_n(word, __ATOMIC_RELAXED) & bits) != bits) __atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
+      if ((__atomic_load_n(word, __ATOMIC_RELAXED) & bits) != bits)
+        __atomic_fetch_or(word, bits, __ATOMIC_RELAXED);
       at += here;
     }
   };
   if (mask == 0) return;
-  if (recent && recent->all_written && address[shape.first] >= recent->base && address[shape.first] < recent->end() &&
-      (shape.contiguous || shape.uniform))
+  if (recent && recent->all_written && address[shape.first] >= recent->base &&
+      address[shape.first] < recent->end() && (shape.contiguous || shape.uniform))
     return;
   if ((shape.contiguous || shape.uniform) && std::popcount(mask) == shape.count && recent &&
       address[shape.first] >= recent->base && address[shape.first] < recent->end()) {
@@ -251,13 +270,21 @@ Mask check_shared_bounds(Warp& w, const Op& op, const uint32_t* address, uint32_
                          const Shape& shape, Direction direction) {
   Block& b = *w.block;
   const std::vector<SharedRegion>& regions = b.launch->shared_regions;
-  if (shape.contiguous || shape.uniform) {
-    const uint32_t low = address[shape.first];
-    const uint32_t high = low + (shape.uniform ? bytes : static_cast<uint32_t>(shape.count) * bytes);
-    if (low % bytes == 0 && high >= low)
-      for (const SharedRegion& r : regions)
-        if (low >= r.begin && high <= r.end) return mask;
+  uint32_t low = address[shape.first], last = low, bits = low;
+  if (shape.contiguous) {
+    last = low + static_cast<uint32_t>(shape.count - 1) * bytes;
+  } else if (!shape.uniform) {
+    const uint32_t base = low;
+    for (int i = 0; i < kLanes; ++i) {
+      const uint32_t a = mask >> i & 1 ? address[i] : base;
+      low = std::min(low, a);
+      last = std::max(last, a);
+      bits |= a;
+    }
   }
+  if (bits % bytes == 0 && last >= low)
+    for (const SharedRegion& r : regions)
+      if (low >= r.begin && last + bytes <= r.end) return mask;
   Mask good = 0;
   for (Mask m = mask; m != 0; m &= m - 1) {
     const int lane = first_lane(m);
@@ -272,7 +299,8 @@ Mask check_shared_bounds(Warp& w, const Op& op, const uint32_t* address, uint32_
       report_misaligned(w, op, lane, a, bytes, direction, "shared memory");
       continue;
     }
-    const uint64_t window = kSharedBegin + b.launch->request.kernel->static_shared + b.launch->request.dynamic_shared;
+    const uint64_t window =
+        kSharedBegin + b.launch->request.kernel->static_shared + b.launch->request.dynamic_shared;
     if (a > window + (64u << 10)) set_launch_error(*b.launch, kErrorIllegalAddress);
     if (!b.options->check_memory) continue;
     report(w, op, lane, FindingKind::kMemory, kNoOther, 6, [&](Finding& f) {
@@ -283,25 +311,29 @@ Mask check_shared_bounds(Warp& w, const Op& op, const uint32_t* address, uint32_
         const uint64_t d = a < r.begin ? r.begin - a : a + bytes - r.end;
         if (d < best) best = d, near = &r;
       }
-      f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) + " " + bytes_text(bytes) + " ";
+      f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) + " " +
+                  bytes_text(bytes) + " ";
       if (!near) {
         f.message += "of shared memory, but the launch has none";
-        f.advice = "Give the launch its dynamic shared memory: the third argument of <<<grid, block, bytes>>>.";
+        f.advice =
+            "Give the launch its dynamic shared memory: the third argument of <<<grid, block, bytes>>>.";
         return;
       }
       f.allocation = near->name;
-      f.message += a < near->begin ? bytes_text(near->begin - a) + " before the start of " + near->name
+      f.message += a < near->begin  ? bytes_text(near->begin - a) + " before the start of " + near->name
                    : a >= near->end ? bytes_text(a - near->end) + " past the end of " + near->name
                                     : "across the end of " + near->name;
       f.message += " (shared, " + bytes_text(near->end - near->begin) + ")";
-      f.advice = "Check the index against the array's size, and the dynamic shared memory against what the kernel uses.";
+      f.advice =
+          "Check the index against the array's size, and the dynamic shared memory against what the kernel "
+          "uses.";
     });
   }
   return good;
 }
 
-void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, const Shape& shape,
-                  Direction direction) {
+void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
+                  const Shape& shape, Direction direction) {
   if (!w.block->options->counters || mask == 0) return;
   OpCounts& c = w.block->worker->ops[op.index];
   ++c.shared_requests;
@@ -309,14 +341,17 @@ void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes
     ++c.shared_wavefronts;
     return;
   }
+  SharedAtomic kind = static_cast<SharedAtomic>(op.reg_bytes >> 4);
+  if (kind == SharedAtomic::kCountUp && !(op.flags & kResultUnused)) kind = SharedAtomic::kPlain;
   const Wavefronts n = direction == Direction::kAtomic
-                           ? shared_atomic_wavefronts(address, bytes, mask, static_cast<SharedAtomic>(op.reg_bytes >> 4))
+                           ? shared_atomic_wavefronts(address, bytes, mask, kind)
                            : shared_wavefronts(address, bytes, mask, direction == Direction::kLoad);
   c.shared_wavefronts += static_cast<uint64_t>(n.total);
   c.shared_conflicts += static_cast<uint64_t>(n.total - n.ideal);
 }
 
-Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, Direction direction) {
+Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
+                 Direction direction) {
   Block& b = *w.block;
   const Frame& frame = *w.splits[static_cast<size_t>(w.current)].frame;
   const uint32_t limit = frame.local_base + frame.code->local_bytes;
@@ -333,9 +368,9 @@ Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes,
       if (!b.options->check_memory) continue;
       report(w, op, lane, FindingKind::kMemory, kNoOther, 8, [&](Finding& f) {
         f.address = a;
-        f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) + " " + bytes_text(bytes) +
-                    (a < kLocalBegin ? " before the start of" : " past the end of") + " its local memory (" +
-                    bytes_text(limit - kLocalBegin) + " of local arrays)";
+        f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) + " " +
+                    bytes_text(bytes) + (a < kLocalBegin ? " before the start of" : " past the end of") +
+                    " its local memory (" + bytes_text(limit - kLocalBegin) + " of local arrays)";
         f.advice = "A local array was indexed outside its bounds: check the index.";
       });
       continue;
@@ -346,7 +381,8 @@ Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes,
       if (fresh)
         report(w, op, lane, FindingKind::kInit, kNoOther, 2, [&](Finding& f) {
           f.address = a;
-          f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " reads an element of a local array that it "
+          f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) +
+                      " reads an element of a local array that it "
                       "has not written";
           f.advice = "Initialise the array before it is read.";
         });
@@ -360,7 +396,8 @@ Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes,
     uint64_t at[kLanes], sectors[kLanes];
     c.local_requests += std::max(1u, bytes / 4);  // one for each word of a lane
     for (uint32_t word = 0; word < std::max(1u, bytes / 4); ++word) {
-      for (int i = 0; i < kLanes; ++i) at[i] = (static_cast<uint64_t>(address[i]) / 4 + word) * (4 * kLanes) + static_cast<uint64_t>(i) * 4;
+      for (int i = 0; i < kLanes; ++i)
+        at[i] = (static_cast<uint64_t>(address[i]) / 4 + word) * (4 * kLanes) + static_cast<uint64_t>(i) * 4;
       c.local_sectors += static_cast<uint64_t>(distinct_sectors(at, good, sectors));
     }
   }

@@ -31,21 +31,22 @@ inline void lane_addresses32(Warp& w, const Op& op, uint32_t* out) {
 enum class Direction : uint8_t { kLoad, kStore, kAtomic, kAsync };
 
 // Device memory: which lanes may go on. Reports what is wrong with the others.
-Mask check_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask, const Shape& shape,
-                  Direction direction);
-void count_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask, const Shape& shape,
-                  Direction direction);
+Mask check_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
+                  const Shape& shape, Direction direction);
+void count_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
+                  const Shape& shape, Direction direction);
 void mark_global_written(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
                          const Shape& shape);
 
 // Shared memory: bounds and alignment.
 Mask check_shared_bounds(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
                          const Shape& shape, Direction direction);
-void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, const Shape& shape,
-                  Direction direction);
+void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
+                  const Shape& shape, Direction direction);
 
 // Local memory: bounds, initialisation; the host address of a lane's word.
-Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, Direction direction);
+Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
+                 Direction direction);
 inline uint8_t* local_word(Warp& w, int lane, uint32_t address) {
   return w.block->local[w.id] + (address / 4) * (4 * kLanes) + static_cast<uint32_t>(lane) * 4 + address % 4;
 }

@@ -11,14 +11,14 @@
 namespace vgpu {
 
 struct PendingCopy {
-  Mask lanes = 0;                      // still in flight
-  uint32_t op = 0;                     // index of the cp.async
-  uint32_t tick = 0;                   // when it was issued
+  Mask lanes = 0;     // still in flight
+  uint32_t op = 0;    // index of the cp.async
+  uint32_t tick = 0;  // when it was issued
   uint8_t bytes = 0;
   std::array<uint32_t, kLanes> group;  // of each lane: how many groups it had committed before
   std::array<uint32_t, kLanes> dst;    // shared address
   std::array<uint64_t, kLanes> src;
-  std::array<uint8_t, kLanes> take;    // bytes read from src; the rest is zero
+  std::array<uint8_t, kLanes> take;  // bytes read from src; the rest is zero
 };
 
 struct AsyncCopies {

@@ -59,10 +59,12 @@ void async_copy(Warp& w, const Op& op) {
   const uint32_t dst_offset = static_cast<uint32_t>(op.imm);
   const int64_t src_offset = static_cast<int32_t>(op.imm >> 32);
   if (op.flags & kAddress64)
-    for (int i = 0; i < kLanes; ++i) dst[i] = static_cast<uint32_t>(lanes_in<uint64_t>(w, op.src[0])[i]) + dst_offset;
+    for (int i = 0; i < kLanes; ++i)
+      dst[i] = static_cast<uint32_t>(lanes_in<uint64_t>(w, op.src[0])[i]) + dst_offset;
   else
     for (int i = 0; i < kLanes; ++i) dst[i] = lanes_in<uint32_t>(w, op.src[0])[i] + dst_offset;
-  for (int i = 0; i < kLanes; ++i) src[i] = lanes_in<uint64_t>(w, op.src[1])[i] + static_cast<uint64_t>(src_offset);
+  for (int i = 0; i < kLanes; ++i)
+    src[i] = lanes_in<uint64_t>(w, op.src[1])[i] + static_cast<uint64_t>(src_offset);
   for (int i = 0; i < kLanes; ++i) {
     uint32_t n = bytes;
     if (op.vec == 1) n = std::min(bytes, lanes_in<uint32_t>(w, op.src[2])[i]);
@@ -92,14 +94,16 @@ void async_copy(Warp& w, const Op& op) {
           at[lane] = src[lane] + i;
           ok = check_global(w, op, at, 1, bit, Shape{}, Direction::kAsync);
         }
-        if (ok && src[lane] % bytes != 0) ok = check_global(w, op, src, bytes, bit, Shape{}, Direction::kAsync);
+        if (ok && src[lane] % bytes != 0)
+          ok = check_global(w, op, src, bytes, bit, Shape{}, Direction::kAsync);
         readable |= ok;
       }
     }
     count_global(w, op, src, bytes, readable, src_shape, Direction::kAsync);
     if (b.options->counters) {
       uint64_t sectors[kLanes];
-      const int n = op.reg_bytes == kBypassL1 ? bypass_sectors(src, dst, readable) : distinct_sectors(src, readable, sectors);
+      const int n = op.reg_bytes == kBypassL1 ? bypass_sectors(src, dst, readable)
+                                              : distinct_sectors(src, readable, sectors);
       b.worker->ops[op.index].global_sectors += static_cast<uint64_t>(n);
     }
     good &= readable | ~reads;
@@ -131,7 +135,11 @@ void async_commit(Warp& w, const Op&) {
   for (Mask m = w.exec; m != 0; m &= m - 1) ++w.async->committed[static_cast<size_t>(first_lane(m))];
 }
 
-void async_wait_group(Warp& w, const Op& op) { wait_for(w, static_cast<uint32_t>(op.imm), false); }
-void async_wait_all(Warp& w, const Op&) { wait_for(w, 0, true); }
+void async_wait_group(Warp& w, const Op& op) {
+  wait_for(w, static_cast<uint32_t>(op.imm), false);
+}
+void async_wait_all(Warp& w, const Op&) {
+  wait_for(w, 0, true);
+}
 
 }  // namespace vgpu

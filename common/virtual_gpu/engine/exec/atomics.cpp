@@ -15,16 +15,66 @@ using ptx::Space;
 
 namespace {
 
-struct Add { template <class T> T operator()(T old, T v, T) const { return static_cast<T>(old + v); } };
-struct And { template <class T> T operator()(T old, T v, T) const { return old & v; } };
-struct Or { template <class T> T operator()(T old, T v, T) const { return old | v; } };
-struct Xor { template <class T> T operator()(T old, T v, T) const { return old ^ v; } };
-struct Min { template <class T> T operator()(T old, T v, T) const { return v < old ? v : old; } };
-struct Max { template <class T> T operator()(T old, T v, T) const { return v > old ? v : old; } };
-struct Inc { template <class T> T operator()(T old, T v, T) const { return old >= v ? T{0} : static_cast<T>(old + 1); } };
-struct Dec { template <class T> T operator()(T old, T v, T) const { return old == 0 || old > v ? v : static_cast<T>(old - 1); } };
-struct Exchange { template <class T> T operator()(T, T v, T) const { return v; } };
-struct CompareSwap { template <class T> T operator()(T old, T compare, T v) const { return old == compare ? v : old; } };
+struct Add {
+  template <class T>
+  T operator()(T old, T v, T) const {
+    return static_cast<T>(old + v);
+  }
+};
+struct And {
+  template <class T>
+  T operator()(T old, T v, T) const {
+    return old & v;
+  }
+};
+struct Or {
+  template <class T>
+  T operator()(T old, T v, T) const {
+    return old | v;
+  }
+};
+struct Xor {
+  template <class T>
+  T operator()(T old, T v, T) const {
+    return old ^ v;
+  }
+};
+struct Min {
+  template <class T>
+  T operator()(T old, T v, T) const {
+    return v < old ? v : old;
+  }
+};
+struct Max {
+  template <class T>
+  T operator()(T old, T v, T) const {
+    return v > old ? v : old;
+  }
+};
+struct Inc {
+  template <class T>
+  T operator()(T old, T v, T) const {
+    return old >= v ? T{0} : static_cast<T>(old + 1);
+  }
+};
+struct Dec {
+  template <class T>
+  T operator()(T old, T v, T) const {
+    return old == 0 || old > v ? v : static_cast<T>(old - 1);
+  }
+};
+struct Exchange {
+  template <class T>
+  T operator()(T, T v, T) const {
+    return v;
+  }
+};
+struct CompareSwap {
+  template <class T>
+  T operator()(T old, T compare, T v) const {
+    return old == compare ? v : old;
+  }
+};
 
 struct HalfAdd {
   uint16_t operator()(uint16_t old, uint16_t v, uint16_t) const {
@@ -188,10 +238,14 @@ OpFn atomic_fn(Space space, std::string_view operation, std::string_view type) {
   const auto it = rows().find(std::string(operation) + "." + std::string(type));
   if (it == rows().end()) return nullptr;
   switch (space) {
-    case Space::kGlobal: return it->second.global;
-    case Space::kShared: return it->second.shared;
-    case Space::kGeneric: return it->second.generic;
-    default: return nullptr;
+    case Space::kGlobal:
+      return it->second.global;
+    case Space::kShared:
+      return it->second.shared;
+    case Space::kGeneric:
+      return it->second.generic;
+    default:
+      return nullptr;
   }
 }
 

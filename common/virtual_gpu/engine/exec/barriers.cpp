@@ -10,7 +10,9 @@ namespace vgpu {
 
 namespace {
 
-std::string source_line(const Launch& launch, const Op& op) { return place_text(launch, op.index); }
+std::string source_line(const Launch& launch, const Op& op) {
+  return place_text(launch, op.index);
+}
 
 void report_exited(Block& b, const Barrier& bar) {
   Warp& w = b.warps[static_cast<size_t>(std::countr_zero(bar.arrived_warps))];
@@ -20,7 +22,9 @@ void report_exited(Block& b, const Barrier& bar) {
   report(w, *bar.first, lane, FindingKind::kSync, kNoOther, 2, [&](Finding& f) {
     f.message = "a barrier of the whole block, which " + std::to_string(b.exited_threads) + " of " +
                 std::to_string(b.launch->threads) + " threads never reach: they have exited";
-    f.advice = "Let every thread reach __syncthreads(): guard the work with the condition, not the way to the barrier.";
+    f.advice =
+        "Let every thread reach __syncthreads(): guard the work with the condition, not the way to the "
+        "barrier.";
   });
 }
 
@@ -31,11 +35,16 @@ void check_same_place(Block& b, int id) {
     for (const Split& s : w.splits) {
       if (s.state != SplitState::kAtBarrier || s.key != static_cast<uint32_t>(id)) continue;
       if (first == nullptr) first = s.waiting;
-      if (s.waiting == first || source_line(*b.launch, *s.waiting) == source_line(*b.launch, *first)) continue;
+      if (s.waiting == first || source_line(*b.launch, *s.waiting) == source_line(*b.launch, *first))
+        continue;
       report(w, *s.waiting, first_lane(s.mask), FindingKind::kSync, first->index, 3, [&](Finding& f) {
-        f.message = "thread " + thread_text(*b.launch, b.thread_of(w, first_lane(s.mask))) + " waits at this barrier while others "
-                    "of its block wait at another one (" + source_line(*b.launch, *first) + ")";
-        f.advice = "__syncthreads() may stand in a branch only when all threads of the block take it: move it out of the branch.";
+        f.message = "thread " + thread_text(*b.launch, b.thread_of(w, first_lane(s.mask))) +
+                    " waits at this barrier while others "
+                    "of its block wait at another one (" +
+                    source_line(*b.launch, *first) + ")";
+        f.advice =
+            "__syncthreads() may stand in a branch only when all threads of the block take it: move it out "
+            "of the branch.";
       });
       return;
     }
@@ -49,8 +58,10 @@ void complete(Block& b, int id) {
     check_same_place(b, id);
   }
   b.barriers[id] = Barrier{};
-  if (b.options->check_race) meet_in_block(b, bar.arrived_warps, everyone);
-  else ++b.tick, b.full_tick = everyone ? b.tick : b.full_tick;
+  if (b.options->check_race)
+    meet_in_block(b, bar.arrived_warps, everyone);
+  else
+    ++b.tick, b.full_tick = everyone ? b.tick : b.full_tick;
   for (Warp& w : b.warps) {
     bool woke = false;
     for (size_t i = 0; i < w.splits.size(); ++i) {
@@ -63,9 +74,14 @@ void complete(Block& b, int id) {
         case BarrierOp::kCount:
           write_lanes<false, uint32_t>(w, op.dst, [&](int) { return bar.reduction_count; });
           break;
-        case BarrierOp::kAnd: write_predicate(w, op.dst, bar.reduction_and ? kAllLanes : 0); break;
-        case BarrierOp::kOr: write_predicate(w, op.dst, bar.reduction_or ? kAllLanes : 0); break;
-        default: break;
+        case BarrierOp::kAnd:
+          write_predicate(w, op.dst, bar.reduction_and ? kAllLanes : 0);
+          break;
+        case BarrierOp::kOr:
+          write_predicate(w, op.dst, bar.reduction_or ? kAllLanes : 0);
+          break;
+        default:
+          break;
       }
       s.waiting = nullptr;
       set_state(w, static_cast<int>(i), SplitState::kReady);
@@ -102,7 +118,8 @@ void arrive_at_barrier(Warp& w, int split, const Op& op) {
     set_launch_error(launch, 719);
     launch.stop = true;
     report(w, op, lane, FindingKind::kSync, kNoOther, 4, [&](Finding& f) {
-      f.message = "barrier " + std::to_string(id) + " with " + std::to_string(count) + " threads: a block has barriers 0 to 15, "
+      f.message = "barrier " + std::to_string(id) + " with " + std::to_string(count) +
+                  " threads: a block has barriers 0 to 15, "
                   "and a thread count is a multiple of 32";
       f.advice = "Check both operands of the barrier.";
     });

@@ -86,19 +86,27 @@ Block::Outcome Block::run(bool may_yield) {
         // Lanes that wait for others which skipped the call: no other warp can help them.
         bool stuck = false;
         for (const Split& s : w.splits)
-          stuck |= s.state == SplitState::kAtWarpSync && (s.key & w.live() & ~s.mask & ~waiting_at_joins(w)) == 0;
+          stuck |=
+              s.state == SplitState::kAtWarpSync && (s.key & w.live() & ~s.mask & ~waiting_at_joins(w)) == 0;
         if (!stuck || !settle_warp_sync(w, true)) continue;
       }
       ran = true;
       switch (run_warp(w)) {
-        case Ran::kStopped: return Outcome::kStopped;
-        case Ran::kPolls: waits = true; break;
-        case Ran::kSliced: works = true; break;
-        default: break;
+        case Ran::kStopped:
+          return Outcome::kStopped;
+        case Ran::kPolls:
+          waits = true;
+          break;
+        case Ran::kSliced:
+          works = true;
+          break;
+        default:
+          break;
       }
     }
     if (!alive) return Outcome::kDone;
-    if (launch->out_of_time && launch->out_of_time()) {
+    // Reading the clock costs as much as a short round.
+    if (++rounds % 64 == 0 && launch->out_of_time && launch->out_of_time()) {
       if (!launch->stop) report_hang(*this, "the launch has used up its time");
       return Outcome::kStopped;
     }

@@ -56,7 +56,7 @@ struct Launch {
   uint32_t shared_bytes = 0;  // whole window, guards included
   uint32_t threads = 0, warps = 0;
   uint64_t grid_workspace = 0;  // of a cooperative launch
-  bool serial = true;         // one CPU thread runs all blocks in a fixed order
+  bool serial = true;           // one CPU thread runs all blocks in a fixed order
   SectorMap* load_sectors = nullptr;
   SectorMap* store_sectors = nullptr;
   GlobalRaceMap* global_race = nullptr;
@@ -69,8 +69,7 @@ struct Launch {
 
 // What one CPU thread collects.
 struct Worker {
-  explicit Worker(Launch& l)
-      : launch(l), ops(l.kernel.origins.size()), blocks(l.kernel.block_count) {}
+  explicit Worker(Launch& l) : launch(l), ops(l.kernel.origins.size()), blocks(l.kernel.block_count) {}
   Launch& launch;
   std::vector<OpCounts> ops;
   std::vector<BlockCounts> blocks;
@@ -80,8 +79,8 @@ struct Worker {
 };
 
 struct Barrier {
-  uint32_t arrived = 0;       // threads
-  uint32_t expected = 0;      // threads; 0: the whole block
+  uint32_t arrived = 0;        // threads
+  uint32_t expected = 0;       // threads; 0: the whole block
   uint32_t waiting_warps = 0;  // mask of warps with a split that waits here
   uint32_t arrived_warps = 0;  // those, and the ones that only arrived
   uint32_t reduction_and = ~0u, reduction_or = 0, reduction_count = 0;
@@ -99,8 +98,8 @@ struct Block {
   // Prepares for a block of the grid; keeps the memory of the one before.
   void start(uint64_t linear);
   enum class Outcome { kDone, kYielded, kWorking, kStopped };
-  // Runs until all threads have exited, or (when `may_yield`) until its warps poll for something (kYielded) or
-  // have worked for long (kWorking).
+  // Runs until all threads have exited, or (when `may_yield`) until its warps poll for something (kYielded)
+  // or have worked for long (kWorking).
   Outcome run(bool may_yield);
 
   Worker* worker = nullptr;
@@ -120,10 +119,11 @@ struct Block {
   Barrier barriers[kBarriers];
   uint32_t exited_threads = 0;
   uint64_t instructions = 0;
-  uint64_t changes = 0;  // stores and atomics that may let somebody else go on
-  uint32_t pending_async = 0;  // words in flight
-  std::vector<uint8_t*> local;  // per warp: local memory, word-interleaved by lane
-  std::vector<uint32_t> local_size;  // bytes a lane
+  uint64_t rounds = 0;                               // over its warps, for all blocks this one has been
+  uint64_t changes = 0;                              // stores and atomics that may let somebody else go on
+  uint32_t pending_async = 0;                        // words in flight
+  std::vector<uint8_t*> local;                       // per warp: local memory, word-interleaved by lane
+  std::vector<uint32_t> local_size;                  // bytes a lane
   std::vector<std::vector<uint32_t>> local_written;  // per warp, per byte: lanes that wrote it
   std::string printf_text;
 

@@ -59,9 +59,12 @@ std::string format(Warp& w, int lane, const std::string& text, uint64_t argument
     bool wide = false;
     size_t k = i + 1;
     for (; k < text.size() && std::strchr("-+ #0123456789.*hlLjzt", text[k]); ++k) {
-      if (text[k] == '*') spec += std::to_string(static_cast<int32_t>(take(4)));
-      else if (text[k] == 'l' || text[k] == 'j' || text[k] == 'z' || text[k] == 't' || text[k] == 'L') wide = true;
-      else if (text[k] != 'h') spec += text[k];
+      if (text[k] == '*')
+        spec += std::to_string(static_cast<int32_t>(take(4)));
+      else if (text[k] == 'l' || text[k] == 'j' || text[k] == 'z' || text[k] == 't' || text[k] == 'L')
+        wide = true;
+      else if (text[k] != 'h')
+        spec += text[k];
     }
     if (k >= text.size()) {
       out += text.substr(i);
@@ -71,25 +74,49 @@ std::string format(Warp& w, int lane, const std::string& text, uint64_t argument
     const char c = text[k];
     piece[0] = 0;
     switch (c) {
-      case 'd': case 'i':
-        if (wide) std::snprintf(piece, sizeof piece, (spec + PRId64).c_str(), static_cast<int64_t>(take(8)));
-        else std::snprintf(piece, sizeof piece, (spec + "d").c_str(), static_cast<int32_t>(take(4)));
+      case 'd':
+      case 'i':
+        if (wide)
+          std::snprintf(piece, sizeof piece, (spec + PRId64).c_str(), static_cast<int64_t>(take(8)));
+        else
+          std::snprintf(piece, sizeof piece, (spec + "d").c_str(), static_cast<int32_t>(take(4)));
         break;
-      case 'u': case 'x': case 'X': case 'o':
-        if (wide) std::snprintf(piece, sizeof piece, (spec + "l" + c).c_str(), static_cast<unsigned long>(take(8)));
-        else std::snprintf(piece, sizeof piece, (spec + c).c_str(), static_cast<uint32_t>(take(4)));
+      case 'u':
+      case 'x':
+      case 'X':
+      case 'o':
+        if (wide)
+          std::snprintf(piece, sizeof piece, (spec + "l" + c).c_str(), static_cast<unsigned long>(take(8)));
+        else
+          std::snprintf(piece, sizeof piece, (spec + c).c_str(), static_cast<uint32_t>(take(4)));
         break;
-      case 'c': std::snprintf(piece, sizeof piece, (spec + c).c_str(), static_cast<int>(take(4))); break;
-      case 'p': std::snprintf(piece, sizeof piece, (spec + c).c_str(), reinterpret_cast<void*>(take(8))); break;
-      case 'f': case 'F': case 'e': case 'E': case 'g': case 'G': case 'a': case 'A': {
+      case 'c':
+        std::snprintf(piece, sizeof piece, (spec + c).c_str(), static_cast<int>(take(4)));
+        break;
+      case 'p':
+        std::snprintf(piece, sizeof piece, (spec + c).c_str(), reinterpret_cast<void*>(take(8)));
+        break;
+      case 'f':
+      case 'F':
+      case 'e':
+      case 'E':
+      case 'g':
+      case 'G':
+      case 'a':
+      case 'A': {
         const uint64_t bits = take(8);
         double d;
         std::memcpy(&d, &bits, 8);
         std::snprintf(piece, sizeof piece, (spec + c).c_str(), d);
         break;
       }
-      case 's': std::snprintf(piece, sizeof piece, (spec + c).c_str(), read_device_string(*w.block, take(8), 4096).c_str()); break;
-      default: std::snprintf(piece, sizeof piece, "%%%c", c); break;
+      case 's':
+        std::snprintf(piece, sizeof piece, (spec + c).c_str(),
+                      read_device_string(*w.block, take(8), 4096).c_str());
+        break;
+      default:
+        std::snprintf(piece, sizeof piece, "%%%c", c);
+        break;
     }
     out += piece;
     i = k;
@@ -109,7 +136,8 @@ void print(Warp& w, const CallSite& site, Mask lanes) {
       reinterpret_cast<uint32_t*>(w.regs + site.returns[0].offset)[lane] = static_cast<uint32_t>(used);
     // The buffer is finite, as on hardware; a kernel that prints without end must not fill the host's memory.
     if (launch.printf_bytes.fetch_add(line.size()) + line.size() > launch.env.printf_limit) {
-      if (!launch.printf_full.exchange(true)) b.printf_text += "[device printf buffer full: later output is lost]\n";
+      if (!launch.printf_full.exchange(true))
+        b.printf_text += "[device printf buffer full: later output is lost]\n";
       continue;
     }
     b.printf_text += line;
@@ -126,9 +154,10 @@ void fail_assertion(Warp& w, const CallSite& site, Mask lanes, const Op& op) {
   const std::string file = read_device_string(b, argument(w, site, 1, lane), 1024);
   const uint64_t line = argument(w, site, 2, lane);
   const std::string function = read_device_string(b, argument(w, site, 3, lane), 1024);
-  b.printf_text += file + ":" + std::to_string(line) + ": " + function + ": block: [" + std::to_string(b.index.x) + "," +
-                   std::to_string(b.index.y) + "," + std::to_string(b.index.z) + "], thread: " +
-                   thread_text(launch, b.thread_of(w, lane)) + " Assertion `" + what + "` failed.\n";
+  b.printf_text += file + ":" + std::to_string(line) + ": " + function + ": block: [" +
+                   std::to_string(b.index.x) + "," + std::to_string(b.index.y) + "," +
+                   std::to_string(b.index.z) + "], thread: " + thread_text(launch, b.thread_of(w, lane)) +
+                   " Assertion `" + what + "` failed.\n";
   report(w, op, lane, FindingKind::kTrap, kNoOther, 1, [&](Finding& f) {
     f.message = "assertion failed: " + what;
     f.advice = "An assert in device code ends the launch: look at the values that make it false.";
@@ -139,9 +168,14 @@ void fail_assertion(Warp& w, const CallSite& site, Mask lanes, const Op& op) {
 
 bool run_builtin(Warp& w, const CallSite& site, Mask lanes, const Op& op) {
   switch (site.builtin) {
-    case kVprintf: print(w, site, lanes); return true;
-    case kAssertFail: fail_assertion(w, site, lanes, op); return false;
-    default: return true;
+    case kVprintf:
+      print(w, site, lanes);
+      return true;
+    case kAssertFail:
+      fail_assertion(w, site, lanes, op);
+      return false;
+    default:
+      return true;
   }
 }
 

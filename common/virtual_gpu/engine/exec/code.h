@@ -18,9 +18,9 @@ enum class Control : uint8_t {
   kBranchIndex,  // list: target blocks, imm: their number, src[0]: index register
   kReturn,       // of a function; at kernel level the same as exit
   kExit,
-  kCall,         // list[0]: index into Code::calls
-  kBarrier,      // bar.sync, bar.red, bar.arrive
-  kWarpSync,     // shuffles, votes, __syncwarp: may wait for other lanes of the warp
+  kCall,      // list[0]: index into Code::calls
+  kBarrier,   // bar.sync, bar.red, bar.arrive
+  kWarpSync,  // shuffles, votes, __syncwarp: may wait for other lanes of the warp
   kTrap,
 };
 
@@ -35,8 +35,8 @@ enum MemFlags : uint8_t {
 constexpr uint32_t kNoBlock = ~0u;
 
 struct BasicBlock {
-  uint32_t begin = 0, end = 0;      // ops; the last one may be a control op
-  uint32_t reconverge = kNoBlock;   // immediate post-dominator
+  uint32_t begin = 0, end = 0;     // ops; the last one may be a control op
+  uint32_t reconverge = kNoBlock;  // immediate post-dominator
   bool has_control = false;
 };
 
@@ -48,12 +48,38 @@ struct ConstantSlot {
 };
 
 enum class Special : uint8_t {
-  kTidX, kTidY, kTidZ, kNtidX, kNtidY, kNtidZ, kCtaidX, kCtaidY, kCtaidZ, kNctaidX, kNctaidY, kNctaidZ,
-  kLaneId, kWarpId, kNWarpId, kSmId, kNSmId, kGridId, kGridId64,
-  kLaneMaskEq, kLaneMaskLt, kLaneMaskLe, kLaneMaskGt, kLaneMaskGe,
-  kDynamicSmem, kTotalSmem, kAggrSmem, kZero, kOne,
-  kGridWorkspaceLow, kGridWorkspaceHigh,  // where cooperative groups keep the barrier of a cooperative grid
-  kLocalBase,        // address of this frame's local memory, 64 bits; `addend` is added
+  kTidX,
+  kTidY,
+  kTidZ,
+  kNtidX,
+  kNtidY,
+  kNtidZ,
+  kCtaidX,
+  kCtaidY,
+  kCtaidZ,
+  kNctaidX,
+  kNctaidY,
+  kNctaidZ,
+  kLaneId,
+  kWarpId,
+  kNWarpId,
+  kSmId,
+  kNSmId,
+  kGridId,
+  kGridId64,
+  kLaneMaskEq,
+  kLaneMaskLt,
+  kLaneMaskLe,
+  kLaneMaskGt,
+  kLaneMaskGe,
+  kDynamicSmem,
+  kTotalSmem,
+  kAggrSmem,
+  kZero,
+  kOne,
+  kGridWorkspaceLow,
+  kGridWorkspaceHigh,  // where cooperative groups keep the barrier of a cooperative grid
+  kLocalBase,          // address of this frame's local memory, 64 bits; `addend` is added
   kLocalBase32,
 };
 
@@ -72,8 +98,8 @@ struct ParamArea {
 
 struct Code;
 struct CallSite {
-  int callee = -1;            // function index in the module; -1: indirect through src[0]
-  int builtin = 0;            // a Builtin value for vprintf and friends
+  int callee = -1;  // function index in the module; -1: indirect through src[0]
+  int builtin = 0;  // a Builtin value for vprintf and friends
   std::vector<ParamArea> arguments, returns;
 };
 
@@ -93,7 +119,7 @@ struct Code {
   uint32_t const_begin = 0;  // constants lie in [const_begin, const_end)
   uint32_t const_end = 0;
   std::vector<uint8_t> const_image;
-  uint32_t local_bytes = 0;    // exact; frames start at multiples of 16
+  uint32_t local_bytes = 0;  // exact; frames start at multiples of 16
   uint32_t first_index = 0;  // Op::index of ops[0]; indices are unique in the kernel
   uint32_t first_block = 0;  // likewise for basic blocks
   int live_registers = 0;    // most 32-bit values alive at once: the estimate of register use
@@ -103,7 +129,7 @@ struct Code {
 struct CodeTraits {
   bool orders_blocks = false;  // blocks may see each other's atomics or flags: run them in a fixed order
   bool grid_sync = false;
-  bool uses_fences = false;    // atomics and flags then order memory for the race check
+  bool uses_fences = false;  // atomics and flags then order memory for the race check
 };
 
 }  // namespace vgpu

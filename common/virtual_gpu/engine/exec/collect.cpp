@@ -12,18 +12,40 @@ void Counters::add(const Counters& other) {
 }
 
 const std::vector<CounterField>& counter_fields() {
-#define FIELD(name) {#name, &Counters::name}
+#define FIELD(name)        \
+  {                        \
+    #name, &Counters::name \
+  }
   static const std::vector<CounterField> fields = {
-      FIELD(global_load_requests),  FIELD(global_load_sectors),   FIELD(global_load_bytes),
-      FIELD(global_store_requests), FIELD(global_store_sectors),  FIELD(global_store_bytes),
-      FIELD(global_atomic_requests), FIELD(global_atomic_sectors), FIELD(global_atomic_bytes),
-      FIELD(async_requests),        FIELD(async_sectors),         FIELD(async_bytes),
-      FIELD(shared_load_requests),  FIELD(shared_load_wavefronts), FIELD(shared_load_conflicts),
-      FIELD(shared_store_requests), FIELD(shared_store_wavefronts), FIELD(shared_store_conflicts),
-      FIELD(shared_atomic_requests), FIELD(shared_atomic_wavefronts),
-      FIELD(local_load_requests),   FIELD(local_load_sectors),    FIELD(local_store_requests),
-      FIELD(local_store_sectors),   FIELD(matrix_instructions),   FIELD(barriers),
-      FIELD(branches),              FIELD(divergent_branches),    FIELD(warp_instructions),
+      FIELD(global_load_requests),
+      FIELD(global_load_sectors),
+      FIELD(global_load_bytes),
+      FIELD(global_store_requests),
+      FIELD(global_store_sectors),
+      FIELD(global_store_bytes),
+      FIELD(global_atomic_requests),
+      FIELD(global_atomic_sectors),
+      FIELD(global_atomic_bytes),
+      FIELD(async_requests),
+      FIELD(async_sectors),
+      FIELD(async_bytes),
+      FIELD(shared_load_requests),
+      FIELD(shared_load_wavefronts),
+      FIELD(shared_load_conflicts),
+      FIELD(shared_store_requests),
+      FIELD(shared_store_wavefronts),
+      FIELD(shared_store_conflicts),
+      FIELD(shared_atomic_requests),
+      FIELD(shared_atomic_wavefronts),
+      FIELD(local_load_requests),
+      FIELD(local_load_sectors),
+      FIELD(local_store_requests),
+      FIELD(local_store_sectors),
+      FIELD(matrix_instructions),
+      FIELD(barriers),
+      FIELD(branches),
+      FIELD(divergent_branches),
+      FIELD(warp_instructions),
       FIELD(thread_instructions),
   };
 #undef FIELD
@@ -32,19 +54,23 @@ const std::vector<CounterField>& counter_fields() {
 
 const char* instr_class_name(InstrClass cls) {
   static constexpr const char* kNames[] = {
-      "integer", "float32", "float64", "half", "convert", "move", "compare", "special_function", "control", "barrier",
-      "warp", "load_global", "store_global", "load_shared", "store_shared", "load_local", "store_local", "load_const",
-      "load_param", "atomic", "async_copy", "matrix_load", "matrix", "fence", "other"};
+      "integer",    "float32",     "float64",          "half",        "convert",
+      "move",       "compare",     "special_function", "control",     "barrier",
+      "warp",       "load_global", "store_global",     "load_shared", "store_shared",
+      "load_local", "store_local", "load_const",       "load_param",  "atomic",
+      "async_copy", "matrix_load", "matrix",           "fence",       "other"};
   return kNames[static_cast<size_t>(cls)];
 }
 
 namespace {
 
 bool stores(const Op& op) {
-  return op.cls == InstrClass::kStoreGlobal || op.cls == InstrClass::kStoreShared || op.cls == InstrClass::kStoreLocal;
+  return op.cls == InstrClass::kStoreGlobal || op.cls == InstrClass::kStoreShared ||
+         op.cls == InstrClass::kStoreLocal;
 }
 
-void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64_t lanes, bool matrix_stores) {
+void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64_t lanes,
+            bool matrix_stores) {
   c.warp_instructions += warps;
   c.thread_instructions += lanes;
   c.by_class[static_cast<size_t>(op.cls)] += warps;
@@ -85,8 +111,8 @@ void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64
   c.divergent_branches += n.divergent;
 }
 
-void count_lines(const Launch& launch, const std::vector<OpCounts>& ops, const std::vector<BlockCounts>& blocks,
-                 LaunchReport& report) {
+void count_lines(const Launch& launch, const std::vector<OpCounts>& ops,
+                 const std::vector<BlockCounts>& blocks, LaunchReport& report) {
   std::map<std::pair<std::string, int>, Counters> lines;
   std::map<int, std::pair<std::string, int>> line_of;  // by location
   for (const auto& code : launch.kernel.codes) {
@@ -100,9 +126,13 @@ void count_lines(const Launch& launch, const std::vector<OpCounts>& ops, const s
         auto known = line_of.find(origin.loc);
         if (known == line_of.end()) {
           const std::vector<SourcePlace> p = launch.module.students_place(origin.loc, launch.kernel);
-          known = line_of.emplace(origin.loc, p.empty() ? std::pair<std::string, int>{} : std::pair{p[0].file, p[0].line}).first;
+          known = line_of
+                      .emplace(origin.loc,
+                               p.empty() ? std::pair<std::string, int>{} : std::pair{p[0].file, p[0].line})
+                      .first;
         }
-        const bool matrix_stores = origin.opcode.starts_with("stmatrix") || origin.opcode.starts_with("wmma.store");
+        const bool matrix_stores =
+            origin.opcode.starts_with("stmatrix") || origin.opcode.starts_with("wmma.store");
         Counters c;
         add_op(c, op, ops[op.index], n.warps, n.lanes, matrix_stores);
         report.total.add(c);
@@ -128,7 +158,8 @@ void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
   report.error = launch.error;
   report.registers = r.kernel->registers;
   report.registers_estimated = r.kernel->registers_estimated;
-  report.occupancy_blocks = occupancy_blocks(*r.kernel, static_cast<int>(launch.threads), r.dynamic_shared, launch.env.profile);
+  report.occupancy_blocks =
+      occupancy_blocks(*r.kernel, static_cast<int>(launch.threads), r.dynamic_shared, launch.env.profile);
   std::vector<OpCounts> ops = workers[0]->ops;
   std::vector<BlockCounts> blocks = workers[0]->blocks;
   std::vector<PrintfText> texts = std::move(workers[0]->printf_texts);
@@ -158,16 +189,20 @@ void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
       local.finding.count = local.count;
       launch.env.findings.put(key, local.order, std::move(local.finding));
     }
-  std::stable_sort(texts.begin(), texts.end(), [](const PrintfText& a, const PrintfText& b) { return a.block < b.block; });
+  std::stable_sort(texts.begin(), texts.end(),
+                   [](const PrintfText& a, const PrintfText& b) { return a.block < b.block; });
   if (launch.env.printf_output)
     for (const PrintfText& t : texts) *launch.env.printf_output += t.text;
 }
 
 bool Options::set(const std::string& key, const std::string& value, std::string* error) {
-  const struct { const char* name; bool Options::*flag; } flags[] = {
-      {"memory", &Options::check_memory}, {"race", &Options::check_race}, {"init", &Options::check_init},
-      {"sync", &Options::check_sync}, {"async", &Options::check_async}, {"global_race", &Options::check_global_race},
-      {"counters", &Options::counters}};
+  const struct {
+    const char* name;
+    bool Options::* flag;
+  } flags[] = {{"memory", &Options::check_memory}, {"race", &Options::check_race},
+               {"init", &Options::check_init},     {"sync", &Options::check_sync},
+               {"async", &Options::check_async},   {"global_race", &Options::check_global_race},
+               {"counters", &Options::counters}};
   for (const auto& f : flags)
     if (key == f.name) {
       if (value != "on" && value != "off") {
@@ -181,7 +216,8 @@ bool Options::set(const std::string& key, const std::string& value, std::string*
   const double number = std::strtod(value.c_str(), &end);
   const bool valid = !value.empty() && *end == 0 && number >= 0;
   if (key == "threads" && valid && number <= 1024) return threads = static_cast<int>(number), true;
-  if (key == "max_warp_instructions" && valid) return max_warp_instructions = static_cast<uint64_t>(number), true;
+  if (key == "max_warp_instructions" && valid)
+    return max_warp_instructions = static_cast<uint64_t>(number), true;
   if (key == "max_seconds" && valid) return max_seconds = number, true;
   *error = "unknown option or value: " + key + "=" + value;
   return false;

@@ -20,39 +20,69 @@ uint64_t special_value(const Warp& w, const Frame& frame, const SpecialSlot& s, 
   const Dim3 t = thread_index(l, thread);
   const uint32_t bit = 1u << lane;
   switch (s.what) {
-    case Special::kTidX: return t.x;
-    case Special::kTidY: return t.y;
-    case Special::kTidZ: return t.z;
-    case Special::kNtidX: return l.request.block.x;
-    case Special::kNtidY: return l.request.block.y;
-    case Special::kNtidZ: return l.request.block.z;
-    case Special::kCtaidX: return b.index.x;
-    case Special::kCtaidY: return b.index.y;
-    case Special::kCtaidZ: return b.index.z;
-    case Special::kNctaidX: return l.request.grid.x;
-    case Special::kNctaidY: return l.request.grid.y;
-    case Special::kNctaidZ: return l.request.grid.z;
-    case Special::kLaneId: return static_cast<uint64_t>(lane);
-    case Special::kWarpId: return w.id;
-    case Special::kNWarpId: return static_cast<uint64_t>(l.env.profile.max_warps_per_sm);
-    case Special::kSmId: return b.linear % static_cast<uint64_t>(l.env.profile.sms);
-    case Special::kNSmId: return static_cast<uint64_t>(l.env.profile.sms);
+    case Special::kTidX:
+      return t.x;
+    case Special::kTidY:
+      return t.y;
+    case Special::kTidZ:
+      return t.z;
+    case Special::kNtidX:
+      return l.request.block.x;
+    case Special::kNtidY:
+      return l.request.block.y;
+    case Special::kNtidZ:
+      return l.request.block.z;
+    case Special::kCtaidX:
+      return b.index.x;
+    case Special::kCtaidY:
+      return b.index.y;
+    case Special::kCtaidZ:
+      return b.index.z;
+    case Special::kNctaidX:
+      return l.request.grid.x;
+    case Special::kNctaidY:
+      return l.request.grid.y;
+    case Special::kNctaidZ:
+      return l.request.grid.z;
+    case Special::kLaneId:
+      return static_cast<uint64_t>(lane);
+    case Special::kWarpId:
+      return w.id;
+    case Special::kNWarpId:
+      return static_cast<uint64_t>(l.env.profile.max_warps_per_sm);
+    case Special::kSmId:
+      return b.linear % static_cast<uint64_t>(l.env.profile.sms);
+    case Special::kNSmId:
+      return static_cast<uint64_t>(l.env.profile.sms);
     case Special::kGridId:
-    case Special::kGridId64: return static_cast<uint64_t>(l.request.index + 1);
-    case Special::kLaneMaskEq: return bit;
-    case Special::kLaneMaskLt: return bit - 1;
-    case Special::kLaneMaskLe: return bit | (bit - 1);
-    case Special::kLaneMaskGt: return ~(bit | (bit - 1)) & kAllLanes;
-    case Special::kLaneMaskGe: return ~(bit - 1) & kAllLanes;
-    case Special::kDynamicSmem: return l.request.dynamic_shared;
+    case Special::kGridId64:
+      return static_cast<uint64_t>(l.request.index + 1);
+    case Special::kLaneMaskEq:
+      return bit;
+    case Special::kLaneMaskLt:
+      return bit - 1;
+    case Special::kLaneMaskLe:
+      return bit | (bit - 1);
+    case Special::kLaneMaskGt:
+      return ~(bit | (bit - 1)) & kAllLanes;
+    case Special::kLaneMaskGe:
+      return ~(bit - 1) & kAllLanes;
+    case Special::kDynamicSmem:
+      return l.request.dynamic_shared;
     case Special::kTotalSmem:
-    case Special::kAggrSmem: return l.request.dynamic_shared + static_cast<uint32_t>(l.request.kernel->static_shared);
-    case Special::kGridWorkspaceLow: return l.grid_workspace & 0xffffffffu;
-    case Special::kGridWorkspaceHigh: return l.grid_workspace >> 32;
-    case Special::kZero: return 0;
-    case Special::kOne: return 1;
+    case Special::kAggrSmem:
+      return l.request.dynamic_shared + static_cast<uint32_t>(l.request.kernel->static_shared);
+    case Special::kGridWorkspaceLow:
+      return l.grid_workspace & 0xffffffffu;
+    case Special::kGridWorkspaceHigh:
+      return l.grid_workspace >> 32;
+    case Special::kZero:
+      return 0;
+    case Special::kOne:
+      return 1;
     case Special::kLocalBase:
-    case Special::kLocalBase32: return frame.local_base + s.addend;
+    case Special::kLocalBase32:
+      return frame.local_base + s.addend;
   }
   return 0;
 }
@@ -64,7 +94,8 @@ bool changes_with_block(Special s) {
 void grow_local(Block& b, uint32_t warp, uint32_t bytes) {
   if (b.local_size[warp] >= bytes) return;
   // Word-interleaved by lane, so growing keeps what is there.
-  b.local[warp] = static_cast<uint8_t*>(std::realloc(b.local[warp], static_cast<size_t>(bytes + 3) / 4 * 4 * kLanes));
+  b.local[warp] =
+      static_cast<uint8_t*>(std::realloc(b.local[warp], static_cast<size_t>(bytes + 3) / 4 * 4 * kLanes));
   b.local_written[warp].resize(bytes, 0);
   b.local_size[warp] = bytes;
 }
@@ -80,7 +111,8 @@ void fresh_local(Warp& w, const Frame& frame, Mask lanes) {
       std::memset(b.local[w.id] + word * (4 * kLanes) + static_cast<uint32_t>(first_lane(m)) * 4, 0, 4);
 }
 
-void copy_area(const uint8_t* from_regs, const ParamArea& from, uint8_t* to_regs, const ParamArea& to, Mask lanes) {
+void copy_area(const uint8_t* from_regs, const ParamArea& from, uint8_t* to_regs, const ParamArea& to,
+               Mask lanes) {
   const uint32_t words = (std::min(from.bytes, to.bytes) + 3) / 4;
   for (uint32_t word = 0; word < words; ++word) {
     const uint32_t* s = reinterpret_cast<const uint32_t*>(from_regs + from.offset) + word * kLanes;
@@ -114,7 +146,8 @@ Frame* enter_frame(Warp& w, const Code& code, Frame* caller, const CallSite* sit
       frame = f;
       break;
     }
-  const uint32_t local_base = caller ? (caller->local_base + caller->code->local_bytes + 15) / 16 * 16 : kLocalBegin;
+  const uint32_t local_base =
+      caller ? (caller->local_base + caller->code->local_bytes + 15) / 16 * 16 : kLocalBegin;
   const bool fresh = frame == nullptr || frame->local_base != local_base;
   if (frame == nullptr) {
     frame = new Frame;
@@ -134,7 +167,9 @@ Frame* enter_frame(Warp& w, const Code& code, Frame* caller, const CallSite* sit
   return frame;
 }
 
-void leave_frame(Warp&, Frame* frame, Mask lanes) { frame->lanes &= ~lanes; }
+void leave_frame(Warp&, Frame* frame, Mask lanes) {
+  frame->lanes &= ~lanes;
+}
 
 bool call_function(Warp& w, int split, const Op& op) {
   const Split here = w.splits[static_cast<size_t>(split)];
@@ -170,8 +205,10 @@ bool call_function(Warp& w, int split, const Op& op) {
       callee = address >= kFunctionBase ? static_cast<int>((address - kFunctionBase) / 16) : -1;
     }
     const Code* code = callee >= 0 && static_cast<size_t>(callee) < launch.kernel.codes.size()
-                           ? launch.kernel.codes[static_cast<size_t>(callee)].get() : nullptr;
-    if (code == nullptr || code->params.size() != site.arguments.size() || code->returns.size() != site.returns.size()) {
+                           ? launch.kernel.codes[static_cast<size_t>(callee)].get()
+                           : nullptr;
+    if (code == nullptr || code->params.size() != site.arguments.size() ||
+        code->returns.size() != site.returns.size()) {
       set_launch_error(launch, 715);  // cudaErrorIllegalInstruction
       launch.stop = true;
       report(w, op, first_lane(lanes), FindingKind::kMemory, kNoOther, 11, [&](Finding& f) {
@@ -207,7 +244,8 @@ void return_from(Warp& w, int split, Mask lanes) {
   leave_frame(w, frame, lanes);
   // Joins inside the function are behind these lanes; the call's own one gathers them.
   int join = s.join;
-  while (join >= 0 && w.joins[static_cast<size_t>(join)].frame == frame) join = w.joins[static_cast<size_t>(join)].parent;
+  while (join >= 0 && w.joins[static_cast<size_t>(join)].frame == frame)
+    join = w.joins[static_cast<size_t>(join)].parent;
   const int inner = s.join;
   const bool whole = s.mask == lanes;
   const uint32_t next = join >= 0 ? w.joins[static_cast<size_t>(join)].block : 0;

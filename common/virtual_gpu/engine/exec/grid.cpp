@@ -60,8 +60,9 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
     }
     idle = progress || changed ? 0 : idle + 1;
     if (idle < kIdleRounds || running.empty()) continue;
-    report_hang(*running.front(), next < blocks ? "its resident blocks wait for blocks that can start only when these end"
-                                                : "its blocks have been polling with nothing left to change what they poll");
+    report_hang(*running.front(),
+                next < blocks ? "its resident blocks wait for blocks that can start only when these end"
+                              : "its blocks have been polling with nothing left to change what they poll");
   }
   for (auto& b : running) finish(*b);
 }
@@ -88,48 +89,66 @@ int occupancy_blocks(const KernelInfo& kernel, int block_threads, uint64_t dynam
   if (block_threads < 1 || block_threads > std::min(1024, kernel.max_threads)) return 0;
   const int warps = (block_threads + kLanes - 1) / kLanes;
   const int by_warps = std::min(p.max_warps_per_sm, p.max_threads_per_sm / kLanes) / warps;
-  const int regs_a_warp = (kernel.registers * kLanes + p.register_granularity - 1) / p.register_granularity * p.register_granularity;
-  const int by_registers = kernel.registers > 0 ? p.registers_per_sm / (regs_a_warp * warps) : p.max_blocks_per_sm;
-  const uint64_t shared = static_cast<uint64_t>(kernel.static_shared) + dynamic_shared + static_cast<uint64_t>(p.reserved_shared_per_block);
-  const uint64_t granular = (shared + static_cast<uint64_t>(p.shared_granularity) - 1) / static_cast<uint64_t>(p.shared_granularity) * static_cast<uint64_t>(p.shared_granularity);
-  const int by_shared = granular ? static_cast<int>(static_cast<uint64_t>(p.shared_per_sm) / granular) : p.max_blocks_per_sm;
+  const int regs_a_warp = (kernel.registers * kLanes + p.register_granularity - 1) / p.register_granularity *
+                          p.register_granularity;
+  const int by_registers =
+      kernel.registers > 0 ? p.registers_per_sm / (regs_a_warp * warps) : p.max_blocks_per_sm;
+  const uint64_t shared = static_cast<uint64_t>(kernel.static_shared) + dynamic_shared +
+                          static_cast<uint64_t>(p.reserved_shared_per_block);
+  const uint64_t granular = (shared + static_cast<uint64_t>(p.shared_granularity) - 1) /
+                            static_cast<uint64_t>(p.shared_granularity) *
+                            static_cast<uint64_t>(p.shared_granularity);
+  const int by_shared =
+      granular ? static_cast<int>(static_cast<uint64_t>(p.shared_per_sm) / granular) : p.max_blocks_per_sm;
   return std::max(0, std::min({p.max_blocks_per_sm, by_warps, by_registers, by_shared}));
 }
 
 int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* message) {
   // As an H200 with CUDA 13 answers.
-  constexpr int kInvalidValue = 1, kInvalidConfiguration = 9, kCooperativeTooLarge = 720,
-                kNotSupported = 801;
+  constexpr int kInvalidValue = 1, kInvalidConfiguration = 9, kCooperativeTooLarge = 720, kNotSupported = 801;
   auto fail = [&](int error, const std::string& why) {
     *message = "kernel " + demangle(r.kernel->name) + ": " + why;
     return error;
   };
-  auto dims = [](const Dim3& d) { return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")"; };
+  auto dims = [](const Dim3& d) {
+    return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
+  };
   if (r.grid.count() == 0 || r.block.count() == 0)
-    return fail(kInvalidValue, "a grid of " + dims(r.grid) + " and blocks of " + dims(r.block) + ": a dimension is zero");
+    return fail(kInvalidValue,
+                "a grid of " + dims(r.grid) + " and blocks of " + dims(r.block) + ": a dimension is zero");
   if (r.grid.x > 0x7fffffffu || r.grid.y > 65535 || r.grid.z > 65535)
     return fail(kInvalidValue, "a grid of " + dims(r.grid) + " exceeds (2147483647,65535,65535)");
   if (r.block.x > 1024 || r.block.y > 1024 || r.block.z > 64 || r.block.count() > 1024)
-    return fail(kInvalidValue, "blocks of " + dims(r.block) + " have more than 1024 threads or exceed (1024,1024,64)");
+    return fail(kInvalidValue,
+                "blocks of " + dims(r.block) + " have more than 1024 threads or exceed (1024,1024,64)");
   const int threads = static_cast<int>(r.block.count());
   if (threads > r.kernel->max_threads)
-    return fail(kInvalidValue, std::to_string(threads) + " threads, but the kernel is built for at most " + std::to_string(r.kernel->max_threads) + " (__launch_bounds__)");
+    return fail(kInvalidValue, std::to_string(threads) + " threads, but the kernel is built for at most " +
+                                   std::to_string(r.kernel->max_threads) + " (__launch_bounds__)");
   const int* need = r.kernel->required_threads;
-  if (need[0] > 0 && (r.block.x != static_cast<uint32_t>(need[0]) || r.block.y != static_cast<uint32_t>(std::max(1, need[1])) || r.block.z != static_cast<uint32_t>(std::max(1, need[2]))))
-    return fail(kInvalidConfiguration, "blocks of " + dims(r.block) + " where the kernel requires another size");
+  if (need[0] > 0 && (r.block.x != static_cast<uint32_t>(need[0]) ||
+                      r.block.y != static_cast<uint32_t>(std::max(1, need[1])) ||
+                      r.block.z != static_cast<uint32_t>(std::max(1, need[2]))))
+    return fail(kInvalidConfiguration,
+                "blocks of " + dims(r.block) + " where the kernel requires another size");
   if (static_cast<int64_t>(r.dynamic_shared) > r.kernel->max_dynamic_shared)
-    return fail(kInvalidValue, std::to_string(r.dynamic_shared) + " bytes of dynamic shared memory, but " + std::to_string(r.kernel->max_dynamic_shared) +
-                " are allowed: raise cudaFuncAttributeMaxDynamicSharedMemorySize first");
-  if (r.dynamic_shared + static_cast<uint64_t>(r.kernel->static_shared) > static_cast<uint64_t>(env.profile.shared_per_block_optin))
-    return fail(kInvalidValue, "more shared memory than a block of this device may have (" + std::to_string(env.profile.shared_per_block_optin) + " bytes)");
-  if (r.cluster.count() > 1) return fail(kNotSupported, "thread block clusters are not supported on the virtual GPU");
+    return fail(kInvalidValue, std::to_string(r.dynamic_shared) + " bytes of dynamic shared memory, but " +
+                                   std::to_string(r.kernel->max_dynamic_shared) +
+                                   " are allowed: raise cudaFuncAttributeMaxDynamicSharedMemorySize first");
+  if (r.dynamic_shared + static_cast<uint64_t>(r.kernel->static_shared) >
+      static_cast<uint64_t>(env.profile.shared_per_block_optin))
+    return fail(kInvalidValue, "more shared memory than a block of this device may have (" +
+                                   std::to_string(env.profile.shared_per_block_optin) + " bytes)");
+  if (r.cluster.count() > 1)
+    return fail(kNotSupported, "thread block clusters are not supported on the virtual GPU");
   auto* module = static_cast<ModuleImage*>(r.module);
   const KernelCode& code = module->code_of(r.kernel);
   if (!code.unsupported.empty()) {
     const Unsupported& u = code.unsupported.front();
     Finding f;
     f.kind = FindingKind::kUnsupported;
-    f.message = "the virtual GPU does not implement " + u.what + " (PTX line " + std::to_string(u.ptx_line) + ")";
+    f.message =
+        "the virtual GPU does not implement " + u.what + " (PTX line " + std::to_string(u.ptx_line) + ")";
     f.advice = "Write it another way, or run this kernel on a real GPU (--device gpu).";
     f.place = module->students_place(u.loc, code);
     f.kernel = demangle(r.kernel->name);
@@ -138,9 +157,14 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
     return fail(kNotSupported, f.message);
   }
   if (r.cooperative) {
-    const uint64_t fit = static_cast<uint64_t>(occupancy_blocks(*r.kernel, threads, r.dynamic_shared, env.profile)) * static_cast<uint64_t>(env.profile.sms);
+    const uint64_t fit =
+        static_cast<uint64_t>(occupancy_blocks(*r.kernel, threads, r.dynamic_shared, env.profile)) *
+        static_cast<uint64_t>(env.profile.sms);
     if (r.grid.count() > fit)
-      return fail(kCooperativeTooLarge, std::to_string(r.grid.count()) + " blocks of a cooperative launch do not fit on the device at once (" + std::to_string(fit) + " do)");
+      return fail(kCooperativeTooLarge,
+                  std::to_string(r.grid.count()) +
+                      " blocks of a cooperative launch do not fit on the device at once (" +
+                      std::to_string(fit) + " do)");
   }
   return 0;
 }
@@ -155,9 +179,11 @@ LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env) {
   launch.warps = (launch.threads + kLanes - 1) / kLanes;
   launch.shared_regions = kernel.shared;
   if (request.dynamic_shared > 0)
-    launch.shared_regions.push_back({kernel.dynamic_begin, kernel.dynamic_begin + request.dynamic_shared, "dynamic shared memory"});
+    launch.shared_regions.push_back(
+        {kernel.dynamic_begin, kernel.dynamic_begin + request.dynamic_shared, "dynamic shared memory"});
   launch.shared_bytes = kernel.dynamic_begin + request.dynamic_shared + 16;
-  SectorMap loads(wire::kDeviceBase, env.memory.device_extent()), stores(wire::kDeviceBase, env.memory.device_extent());
+  SectorMap loads(wire::kDeviceBase, env.memory.device_extent()),
+      stores(wire::kDeviceBase, env.memory.device_extent());
   GlobalRaceMap global_race;
   if (env.options.counters) launch.load_sectors = &loads, launch.store_sectors = &stores;
   if (env.options.check_global_race) launch.global_race = &global_race;
@@ -183,7 +209,8 @@ LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env) {
     // Looking whether the program is still there costs a system call: now and then is enough.
     const int64_t ms = static_cast<int64_t>(seconds * 1000);
     int64_t last = looked.load();
-    if (ms >= last + 20 && looked.compare_exchange_strong(last, ms) && env.should_stop && env.should_stop()) launch.stop = true;
+    if (ms >= last + 20 && looked.compare_exchange_strong(last, ms) && env.should_stop && env.should_stop())
+      launch.stop = true;
     return launch.stop.load();
   };
   int threads = env.options.threads > 0 ? env.options.threads : thread_pool().size();
@@ -192,13 +219,16 @@ LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env) {
   std::vector<std::unique_ptr<Worker>> workers;
   for (int i = 0; i < threads; ++i) workers.push_back(std::make_unique<Worker>(launch));
   if (launch.serial) {
-    const int fit = std::max(1, occupancy_blocks(*request.kernel, static_cast<int>(launch.threads), request.dynamic_shared, env.profile));
-    run_in_order(launch, *workers[0], blocks, static_cast<uint64_t>(fit) * static_cast<uint64_t>(env.profile.sms));
+    const int fit = std::max(1, occupancy_blocks(*request.kernel, static_cast<int>(launch.threads),
+                                                 request.dynamic_shared, env.profile));
+    run_in_order(launch, *workers[0], blocks,
+                 static_cast<uint64_t>(fit) * static_cast<uint64_t>(env.profile.sms));
   } else {
     run_in_parallel(launch, workers, blocks);
   }
 
-  if (workspace != nullptr) env.memory.release(workspace->base, AllocKind::kInternal, "the end of its launch");
+  if (workspace != nullptr)
+    env.memory.release(workspace->base, AllocKind::kInternal, "the end of its launch");
   LaunchReport report;
   collect_report(launch, workers, report);
   report.distinct_load_sectors = loads.count();

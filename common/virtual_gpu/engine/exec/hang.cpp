@@ -32,7 +32,8 @@ std::string standings(Block& b) {
     for (const Split& s : w.splits) {
       if (s.state == SplitState::kFree) continue;
       const char* how = s.state == SplitState::kAtBarrier    ? "wait at the barrier "
-                        : s.state == SplitState::kAtWarpSync ? "wait for other lanes at " : "run at ";
+                        : s.state == SplitState::kAtWarpSync ? "wait for other lanes at "
+                                                             : "run at ";
       Standing& at = where[how + place_text(*b.launch, op_at(s).index)];
       at.warps |= 1u << w.id;
       at.lanes |= s.mask;
@@ -49,7 +50,8 @@ std::string standings(Block& b) {
   return text;
 }
 
-void stop_hung(Block& b, Warp& w, const Op& op, int lane, const std::string& message, const std::string& advice) {
+void stop_hung(Block& b, Warp& w, const Op& op, int lane, const std::string& message,
+               const std::string& advice) {
   set_launch_error(*b.launch, 702);  // cudaErrorLaunchTimeout
   report(w, op, lane, FindingKind::kHang, kNoOther, 0, [&](Finding& f) {
     f.message = message + ": " + standings(b);
@@ -64,8 +66,9 @@ void report_hang(Block& b, const std::string& why) {
   for (Warp& w : b.warps)
     for (const Split& s : w.splits)
       if (s.state == SplitState::kReady) {
-        stop_hung(b, w, op_at(s), first_lane(s.mask), "block (" + std::to_string(b.index.x) + "," + std::to_string(b.index.y) + "," +
-                  std::to_string(b.index.z) + ") does not end: " + why,
+        stop_hung(b, w, op_at(s), first_lane(s.mask),
+                  "block (" + std::to_string(b.index.x) + "," + std::to_string(b.index.y) + "," +
+                      std::to_string(b.index.z) + ") does not end: " + why,
                   "Look at the loop's exit condition, and at who is to set what it waits for.");
         return;
       }

@@ -17,7 +17,9 @@ inline const T* lanes_in(const Warp& w, uint32_t offset) {
   return reinterpret_cast<const T*>(w.regs + offset);
 }
 
-inline Mask& predicate(Warp& w, uint32_t offset) { return *reinterpret_cast<Mask*>(w.regs + offset); }
+inline Mask& predicate(Warp& w, uint32_t offset) {
+  return *reinterpret_cast<Mask*>(w.regs + offset);
+}
 
 // Writes f(i) to the destination's active lanes.
 template <bool kFull, class D, class F>

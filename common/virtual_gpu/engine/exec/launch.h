@@ -21,7 +21,7 @@ struct Options {
   bool check_memory = true, check_race = true, check_init = true, check_sync = true, check_async = true;
   bool check_global_race = false;  // between blocks; off by default
   bool counters = true;
-  int threads = 0;                         // CPU threads, 0: all
+  int threads = 0;                               // CPU threads, 0: all
   uint64_t max_warp_instructions = 200'000'000;  // per block; then the launch is called hung
   double max_seconds = 120;
   // "race=off", "threads=1", "max_seconds=5", …; false (with the reason) when unknown or malformed.
@@ -49,7 +49,7 @@ struct Counters {
 // Names and members of Counters, for reports: one table, so that JSON and Python cannot drift apart.
 struct CounterField {
   const char* name;
-  uint64_t Counters::*member;
+  uint64_t Counters::* member;
 };
 const std::vector<CounterField>& counter_fields();
 const char* instr_class_name(InstrClass cls);
@@ -120,10 +120,10 @@ struct LaunchEnvironment {
   FindingStore& findings;
   const Options& options;
   const Profile& profile;
-  std::string* printf_output;            // appended
+  std::string* printf_output;  // appended
   uint64_t printf_limit = 1 << 20;
-  uint64_t stack_limit = 1024;           // cudaLimitStackSize: a hint only; frames grow as needed up to a cap
-  std::function<bool()> should_stop;     // polled now and then: the program or the harness has gone
+  uint64_t stack_limit = 1024;        // cudaLimitStackSize: a hint only; frames grow as needed up to a cap
+  std::function<bool()> should_stop;  // polled now and then: the program or the harness has gone
 };
 
 // Errors that hardware reports at the call: too many threads, too much shared memory, a zero dimension,
@@ -135,6 +135,7 @@ int check_launch(const LaunchRequest& request, LaunchEnvironment& env, std::stri
 LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env);
 
 // Resident blocks per SM on the profile for this kernel and block size.
-int occupancy_blocks(const KernelInfo& kernel, int block_threads, uint64_t dynamic_shared, const Profile& profile);
+int occupancy_blocks(const KernelInfo& kernel, int block_threads, uint64_t dynamic_shared,
+                     const Profile& profile);
 
 }  // namespace vgpu

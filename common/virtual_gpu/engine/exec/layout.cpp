@@ -11,7 +11,9 @@ namespace {
 
 constexpr uint32_t kScratchBytes = 256;  // one lane array of the widest kind, at offset 0
 
-uint32_t lane_array_bytes(int bytes) { return bytes == 0 ? 4 : static_cast<uint32_t>(bytes) * kLanes; }
+uint32_t lane_array_bytes(int bytes) {
+  return bytes == 0 ? 4 : static_cast<uint32_t>(bytes) * kLanes;
+}
 
 // Successors of a block, the fall-through one first.
 std::vector<uint32_t> successors(const Code& code, uint32_t b) {
@@ -44,8 +46,12 @@ std::vector<uint32_t> successors(const Code& code, uint32_t b) {
 }
 
 using Bits = std::vector<uint64_t>;
-bool test(const Bits& b, uint32_t i) { return b[i / 64] >> (i % 64) & 1; }
-void set(Bits& b, uint32_t i) { b[i / 64] |= 1ull << (i % 64); }
+bool test(const Bits& b, uint32_t i) {
+  return b[i / 64] >> (i % 64) & 1;
+}
+void set(Bits& b, uint32_t i) {
+  b[i / 64] |= 1ull << (i % 64);
+}
 
 }  // namespace
 
@@ -93,15 +99,21 @@ void FunctionLowering::assign_slots(Code& code) {
       out(blocks, Bits(words));
   auto is_register = [&](uint32_t s) { return slots_[s].kind == VirtualSlot::Kind::kRegister; };
   auto visit_uses = [&](const VirtualOp& v, auto f) {
-    for (uint32_t s : v.uses) if (is_register(s)) f(s);
+    for (uint32_t s : v.uses)
+      if (is_register(s)) f(s);
     if (v.op.guard) f(v.op.guard);
     // A guarded write leaves the old value in other lanes: it reads as well.
-    if (v.op.guard) for (uint32_t s : v.defs) if (is_register(s)) f(s);
+    if (v.op.guard)
+      for (uint32_t s : v.defs)
+        if (is_register(s)) f(s);
   };
   for (size_t b = 0; b < blocks; ++b)
     for (uint32_t i = code.blocks[b].begin; i < code.blocks[b].end; ++i) {
-      visit_uses(ops_[i], [&](uint32_t s) { if (!test(def[b], s)) set(use[b], s); });
-      for (uint32_t s : ops_[i].defs) if (is_register(s)) set(def[b], s);
+      visit_uses(ops_[i], [&](uint32_t s) {
+        if (!test(def[b], s)) set(use[b], s);
+      });
+      for (uint32_t s : ops_[i].defs)
+        if (is_register(s)) set(def[b], s);
     }
   std::vector<std::vector<uint32_t>> next(blocks);
   for (size_t b = 0; b < blocks; ++b) next[b] = successors(code, static_cast<uint32_t>(b));

@@ -45,7 +45,8 @@ struct Exact {
       const uint8_t* p = at(0);
       for (int v = 0; v < V; ++v) {
         T* d = lanes<T>(w, reg(op, v, op.dst));
-        for (int i = 0; i < kLanes; ++i) std::memcpy(&d[i], p + static_cast<size_t>(i * V + v) * sizeof(T), sizeof(T));
+        for (int i = 0; i < kLanes; ++i)
+          std::memcpy(&d[i], p + static_cast<size_t>(i * V + v) * sizeof(T), sizeof(T));
       }
       return;
     }
@@ -65,14 +66,16 @@ struct Exact {
       uint8_t* p = at(0);
       for (int v = 0; v < V; ++v) {
         const T* s = lanes_in<T>(w, reg(op, v, op.src[1]));
-        for (int i = 0; i < kLanes; ++i) std::memcpy(p + static_cast<size_t>(i * V + v) * sizeof(T), &s[i], sizeof(T));
+        for (int i = 0; i < kLanes; ++i)
+          std::memcpy(p + static_cast<size_t>(i * V + v) * sizeof(T), &s[i], sizeof(T));
       }
       return;
     }
     for (Mask m = good; m != 0; m &= m - 1) {
       const int lane = first_lane(m);
       for (int v = 0; v < V; ++v)
-        std::memcpy(at(lane) + static_cast<size_t>(v) * sizeof(T), &lanes_in<T>(w, reg(op, v, op.src[1]))[lane], sizeof(T));
+        std::memcpy(at(lane) + static_cast<size_t>(v) * sizeof(T),
+                    &lanes_in<T>(w, reg(op, v, op.src[1]))[lane], sizeof(T));
     }
   }
 };
@@ -90,9 +93,12 @@ struct AnyWidth {
         std::memcpy(&value, at(shape.first) + v * op.bytes, op.bytes);
         if (op.flags & kSigned) value = static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift);
         const uint32_t to = reg(op, v, op.dst);
-        if (op.reg_bytes == 2) broadcast(w, to, static_cast<uint16_t>(value), wanted);
-        else if (op.reg_bytes == 4) broadcast(w, to, static_cast<uint32_t>(value), wanted);
-        else broadcast(w, to, value, wanted);
+        if (op.reg_bytes == 2)
+          broadcast(w, to, static_cast<uint16_t>(value), wanted);
+        else if (op.reg_bytes == 4)
+          broadcast(w, to, static_cast<uint32_t>(value), wanted);
+        else
+          broadcast(w, to, value, wanted);
       }
       return;
     }
@@ -125,8 +131,7 @@ void load_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
   const Shape shape = shape_of(address, mask, bytes);
   const Mask good = check_global(w, op, address, bytes, mask, shape, Direction::kLoad);
   if (op.cls != InstrClass::kLoadConst) count_global(w, op, address, bytes, good, shape, Direction::kLoad);
-  F::fill(w, op, good, mask, shape,
-                          [&](int lane) { return DeviceMemory::host(address[lane]); });
+  F::fill(w, op, good, mask, shape, [&](int lane) { return DeviceMemory::host(address[lane]); });
   if (op.flags & kPolls) {
     ++w.polls;
     if (w.block->options->check_race)
@@ -142,8 +147,7 @@ void store_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
   count_global(w, op, address, bytes, good, shape, Direction::kStore);
   if (w.block->options->check_init) mark_global_written(w, op, address, bytes, good, shape);
   ++w.block->changes;
-  F::empty(w, op, good, shape.contiguous,
-                           [&](int lane) { return DeviceMemory::host(address[lane]); });
+  F::empty(w, op, good, shape.contiguous, [&](int lane) { return DeviceMemory::host(address[lane]); });
   if ((op.flags & kReleases) && w.block->options->check_race)
     for (Mask m = good; m != 0; m &= m - 1) order_through(w, address[first_lane(m)], false, true, false);
 }
@@ -159,11 +163,11 @@ void load_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   if (polls) {
     ++w.polls;
     if (b.options->check_race)
-      for (Mask m = good; m != 0; m &= m - 1) order_through(w, kSharedWindow + address[first_lane(m)], true, false, false);
+      for (Mask m = good; m != 0; m &= m - 1)
+        order_through(w, kSharedWindow + address[first_lane(m)], true, false, false);
   }
   if (b.watch_shared) check_shared(w, op, address, bytes, good, shape, SharedUse::kRead, polls);
-  F::fill(w, op, good, mask, shape,
-                          [&](int lane) { return b.shared.data() + address[lane]; });
+  F::fill(w, op, good, mask, shape, [&](int lane) { return b.shared.data() + address[lane]; });
 }
 
 template <class F>
@@ -180,7 +184,8 @@ void store_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   auto at = [&](int lane) { return b.shared.data() + address[lane]; };
   F::empty(w, op, good, shape.contiguous, at);
   if (releases && b.options->check_race)
-    for (Mask m = good; m != 0; m &= m - 1) order_through(w, kSharedWindow + address[first_lane(m)], false, true, false);
+    for (Mask m = good; m != 0; m &= m - 1)
+      order_through(w, kSharedWindow + address[first_lane(m)], false, true, false);
   if (!collide || !b.options->check_race) return;
   // Several lanes wrote one place: harmless as long as they wrote the same.
   for (Mask m = good; m != 0; m &= m - 1) {
@@ -298,10 +303,14 @@ BySpace sort_lanes(const uint64_t* address, Mask mask) {
   for (int i = 0; i < kLanes; ++i) {
     const uint32_t bit = mask & 1u << i;
     const uint64_t window = address[i] & ~(kWindowBytes - 1);
-    if (window == kSharedWindow) s.shared |= bit;
-    else if (window == kLocalWindow) s.local |= bit;
-    else if (window == kParamWindow) s.param |= bit;
-    else s.global |= bit;
+    if (window == kSharedWindow)
+      s.shared |= bit;
+    else if (window == kLocalWindow)
+      s.local |= bit;
+    else if (window == kParamWindow)
+      s.param |= bit;
+    else
+      s.global |= bit;
   }
   return s;
 }
@@ -341,20 +350,29 @@ void op_store_generic(Warp& w, const Op& op) {
 template <class F>
 OpFn pick_load(Space space) {
   switch (space) {
-    case Space::kShared: return op_load_shared<F>;
-    case Space::kLocal: return op_load_local<F>;
-    case Space::kParam: return op_load_param<F>;
-    case Space::kGeneric: return op_load_generic<F>;
-    default: return op_load_global<F>;
+    case Space::kShared:
+      return op_load_shared<F>;
+    case Space::kLocal:
+      return op_load_local<F>;
+    case Space::kParam:
+      return op_load_param<F>;
+    case Space::kGeneric:
+      return op_load_generic<F>;
+    default:
+      return op_load_global<F>;
   }
 }
 template <class F>
 OpFn pick_store(Space space) {
   switch (space) {
-    case Space::kShared: return op_store_shared<F>;
-    case Space::kLocal: return op_store_local<F>;
-    case Space::kGeneric: return op_store_generic<F>;
-    default: return op_store_global<F>;
+    case Space::kShared:
+      return op_store_shared<F>;
+    case Space::kLocal:
+      return op_store_local<F>;
+    case Space::kGeneric:
+      return op_store_generic<F>;
+    default:
+      return op_store_global<F>;
   }
 }
 

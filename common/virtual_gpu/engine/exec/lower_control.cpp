@@ -18,31 +18,22 @@ struct WarpSyncName {
 };
 
 constexpr WarpSyncName kWarpSyncNames[] = {
-    {"shfl.sync.up.b32", WarpSync::kShuffleUp},
-    {"shfl.sync.down.b32", WarpSync::kShuffleDown},
-    {"shfl.sync.bfly.b32", WarpSync::kShuffleXor},
-    {"shfl.sync.idx.b32", WarpSync::kShuffleIndex},
-    {"vote.sync.all.pred", WarpSync::kVoteAll},
-    {"vote.sync.any.pred", WarpSync::kVoteAny},
-    {"vote.sync.uni.pred", WarpSync::kVoteUniform},
-    {"vote.sync.ballot.b32", WarpSync::kBallot},
-    {"match.any.sync.b32", WarpSync::kMatchAny32},
-    {"match.any.sync.b64", WarpSync::kMatchAny64},
-    {"match.all.sync.b32", WarpSync::kMatchAll32},
-    {"match.all.sync.b64", WarpSync::kMatchAll64},
-    {"redux.sync.add.u32", WarpSync::kReduceAdd},
-    {"redux.sync.add.s32", WarpSync::kReduceAdd},
-    {"redux.sync.min.u32", WarpSync::kReduceMinU},
-    {"redux.sync.max.u32", WarpSync::kReduceMaxU},
-    {"redux.sync.min.s32", WarpSync::kReduceMinS},
-    {"redux.sync.max.s32", WarpSync::kReduceMaxS},
-    {"redux.sync.and.b32", WarpSync::kReduceAnd},
-    {"redux.sync.or.b32", WarpSync::kReduceOr},
-    {"redux.sync.xor.b32", WarpSync::kReduceXor},
-    {"elect.sync", WarpSync::kElect},
+    {"shfl.sync.up.b32", WarpSync::kShuffleUp},     {"shfl.sync.down.b32", WarpSync::kShuffleDown},
+    {"shfl.sync.bfly.b32", WarpSync::kShuffleXor},  {"shfl.sync.idx.b32", WarpSync::kShuffleIndex},
+    {"vote.sync.all.pred", WarpSync::kVoteAll},     {"vote.sync.any.pred", WarpSync::kVoteAny},
+    {"vote.sync.uni.pred", WarpSync::kVoteUniform}, {"vote.sync.ballot.b32", WarpSync::kBallot},
+    {"match.any.sync.b32", WarpSync::kMatchAny32},  {"match.any.sync.b64", WarpSync::kMatchAny64},
+    {"match.all.sync.b32", WarpSync::kMatchAll32},  {"match.all.sync.b64", WarpSync::kMatchAll64},
+    {"redux.sync.add.u32", WarpSync::kReduceAdd},   {"redux.sync.add.s32", WarpSync::kReduceAdd},
+    {"redux.sync.min.u32", WarpSync::kReduceMinU},  {"redux.sync.max.u32", WarpSync::kReduceMaxU},
+    {"redux.sync.min.s32", WarpSync::kReduceMinS},  {"redux.sync.max.s32", WarpSync::kReduceMaxS},
+    {"redux.sync.and.b32", WarpSync::kReduceAnd},   {"redux.sync.or.b32", WarpSync::kReduceOr},
+    {"redux.sync.xor.b32", WarpSync::kReduceXor},   {"elect.sync", WarpSync::kElect},
 };
 
-bool is_vote(WarpSync w) { return w >= WarpSync::kVoteAll && w <= WarpSync::kBallot; }
+bool is_vote(WarpSync w) {
+  return w >= WarpSync::kVoteAll && w <= WarpSync::kBallot;
+}
 bool has_pair(WarpSync w) {
   return (w >= WarpSync::kShuffleUp && w <= WarpSync::kShuffleIndex) || w == WarpSync::kMatchAll32 ||
          w == WarpSync::kMatchAll64 || w == WarpSync::kElect;
@@ -73,7 +64,8 @@ void FunctionLowering::lower_branch_index(const ptx::Instruction& in) {
   const std::string& name = in.operands.at(1).name;
   const auto targets = std::find_if(fn_.branch_targets.begin(), fn_.branch_targets.end(),
                                     [&](const ptx::BranchTargets& b) { return b.name == name; });
-  if (targets == fn_.branch_targets.end()) throw NotImplemented{"branch targets " + name + " are not declared"};
+  if (targets == fn_.branch_targets.end())
+    throw NotImplemented{"branch targets " + name + " are not declared"};
   VirtualOp& v = emit_control(Control::kBranchIndex, InstrClass::kControl);
   v.op.src[0] = index;
   v.uses.push_back(index);
@@ -129,12 +121,16 @@ void FunctionLowering::lower_call(const ptx::Instruction& in) {
   } else {
     site.callee = module_.function_index(callee.name);
     const auto b = builtins.find(callee.name);
-    const bool defined = site.callee >= 0 &&
-                         !module_.text().functions[static_cast<size_t>(site.callee)].is_declaration;
-    if (!defined && b == builtins.end()) throw NotImplemented{"function " + callee.name + " has no body in this module"};
-    if (defined) callees.push_back(site.callee);
-    else site.builtin = b->second;
-    if (site.builtin == kMalloc || site.builtin == kFree) throw NotImplemented{"malloc and free in device code"};
+    const bool defined =
+        site.callee >= 0 && !module_.text().functions[static_cast<size_t>(site.callee)].is_declaration;
+    if (!defined && b == builtins.end())
+      throw NotImplemented{"function " + callee.name + " has no body in this module"};
+    if (defined)
+      callees.push_back(site.callee);
+    else
+      site.builtin = b->second;
+    if (site.builtin == kMalloc || site.builtin == kFree)
+      throw NotImplemented{"malloc and free in device code"};
   }
   jump_over_when_guarded();
   VirtualOp& v = emit_control(Control::kCall, InstrClass::kControl);
@@ -144,21 +140,34 @@ void FunctionLowering::lower_call(const ptx::Instruction& in) {
   code_->calls.push_back(std::move(site));
 }
 
-void FunctionLowering::lower_return(const ptx::Instruction&) { emit_control(Control::kReturn, InstrClass::kControl); }
-void FunctionLowering::lower_exit(const ptx::Instruction&) { emit_control(Control::kExit, InstrClass::kControl); }
-void FunctionLowering::lower_trap(const ptx::Instruction&) { emit_control(Control::kTrap, InstrClass::kControl); }
+void FunctionLowering::lower_return(const ptx::Instruction&) {
+  emit_control(Control::kReturn, InstrClass::kControl);
+}
+void FunctionLowering::lower_exit(const ptx::Instruction&) {
+  emit_control(Control::kExit, InstrClass::kControl);
+}
+void FunctionLowering::lower_trap(const ptx::Instruction&) {
+  emit_control(Control::kTrap, InstrClass::kControl);
+}
 
 void FunctionLowering::lower_barrier(const ptx::Instruction& in) {
   BarrierOp what = BarrierOp::kSync;
   bool warp = false, aligned = in.opcode.starts_with("bar.");
   for (std::string_view t : split_opcode(in.opcode)) {
-    if (t == "warp") warp = true;
-    else if (t == "arrive") what = BarrierOp::kArrive;
-    else if (t == "popc") what = BarrierOp::kCount;
-    else if (t == "and") what = BarrierOp::kAnd;
-    else if (t == "or") what = BarrierOp::kOr;
-    else if (t == "aligned") aligned = true;
-    else if (t != "bar" && t != "barrier" && t != "cta" && t != "sync" && t != "red" && t != "u32" && t != "pred")
+    if (t == "warp")
+      warp = true;
+    else if (t == "arrive")
+      what = BarrierOp::kArrive;
+    else if (t == "popc")
+      what = BarrierOp::kCount;
+    else if (t == "and")
+      what = BarrierOp::kAnd;
+    else if (t == "or")
+      what = BarrierOp::kOr;
+    else if (t == "aligned")
+      aligned = true;
+    else if (t != "bar" && t != "barrier" && t != "cta" && t != "sync" && t != "red" && t != "u32" &&
+             t != "pred")
       throw NotImplemented{"modifier ." + std::string(t)};
   }
   if (warp) return lower_warp_sync(in);

@@ -27,8 +27,9 @@ struct Modifiers {
 };
 
 bool is_hint(std::string_view t) {
-  static constexpr std::string_view kHints[] = {"weak", "ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "cta",
-                                                "gpu", "sys", "cluster", "unified", "mmio"};
+  static constexpr std::string_view kHints[] = {"weak", "ca",  "cg",      "cs",      "lu",
+                                                "cv",   "wb",  "wt",      "nc",      "cta",
+                                                "gpu",  "sys", "cluster", "unified", "mmio"};
   if (std::find(std::begin(kHints), std::end(kHints), t) != std::end(kHints)) return true;
   return t.starts_with("L1::") || (t.starts_with("L2::") && t != "L2::cache_hint");
 }
@@ -38,41 +39,59 @@ Modifiers sort_modifiers(std::string_view opcode) {
   bool typed = false;
   for (std::string_view t : split_opcode(opcode)) {
     ptx::Type type;
-    if (t == "global") m.space = Space::kGlobal;
-    else if (t == "shared" || t == "shared::cta") m.space = Space::kShared;
-    else if (t == "local") m.space = Space::kLocal;
-    else if (t == "const") m.space = Space::kConst;
-    else if (t == "param" || t == "param::entry" || t == "param::func") m.space = Space::kParam;
-    else if (t == "v2") m.vec = 2;
-    else if (t == "v4") m.vec = 4;
-    else if (t == "volatile" || t == "relaxed" || t == "acquire") m.polls = m.releases = true;
-    else if (t == "release" || t == "acq_rel") m.polls = m.releases = true;
-    else if (t == "L2::cache_hint") m.cache_hint = true;
-    else if (is_hint(t)) continue;
-    else if (parse_type(t, &type) && t != "pred") m.type = type, m.type_name = t, typed = true;
-    else m.rest.push_back(t);
+    if (t == "global")
+      m.space = Space::kGlobal;
+    else if (t == "shared" || t == "shared::cta")
+      m.space = Space::kShared;
+    else if (t == "local")
+      m.space = Space::kLocal;
+    else if (t == "const")
+      m.space = Space::kConst;
+    else if (t == "param" || t == "param::entry" || t == "param::func")
+      m.space = Space::kParam;
+    else if (t == "v2")
+      m.vec = 2;
+    else if (t == "v4")
+      m.vec = 4;
+    else if (t == "volatile" || t == "relaxed" || t == "acquire")
+      m.polls = m.releases = true;
+    else if (t == "release" || t == "acq_rel")
+      m.polls = m.releases = true;
+    else if (t == "L2::cache_hint")
+      m.cache_hint = true;
+    else if (is_hint(t))
+      continue;
+    else if (parse_type(t, &type) && t != "pred")
+      m.type = type, m.type_name = t, typed = true;
+    else
+      m.rest.push_back(t);
   }
   if (!typed) m.type.bits = 0;
   return m;
 }
 
 void refuse_rest(const Modifiers& m, size_t expected) {
-  if (m.rest.size() > expected)
-    throw NotImplemented{"modifier ." + std::string(m.rest[expected])};
+  if (m.rest.size() > expected) throw NotImplemented{"modifier ." + std::string(m.rest[expected])};
 }
 
 InstrClass load_class(Space s) {
   switch (s) {
-    case Space::kShared: return InstrClass::kLoadShared;
-    case Space::kLocal: return InstrClass::kLoadLocal;
-    case Space::kConst: return InstrClass::kLoadConst;
-    case Space::kParam: return InstrClass::kLoadParam;
-    default: return InstrClass::kLoadGlobal;
+    case Space::kShared:
+      return InstrClass::kLoadShared;
+    case Space::kLocal:
+      return InstrClass::kLoadLocal;
+    case Space::kConst:
+      return InstrClass::kLoadConst;
+    case Space::kParam:
+      return InstrClass::kLoadParam;
+    default:
+      return InstrClass::kLoadGlobal;
   }
 }
 InstrClass store_class(Space s) {
-  return s == Space::kShared ? InstrClass::kStoreShared
-         : s == Space::kLocal ? InstrClass::kStoreLocal : InstrClass::kStoreGlobal;
+  return s == Space::kShared  ? InstrClass::kStoreShared
+         : s == Space::kLocal ? InstrClass::kStoreLocal
+                              : InstrClass::kStoreGlobal;
 }
 
 }  // namespace
@@ -109,8 +128,10 @@ void FunctionLowering::lower_load(const ptx::Instruction& in) {
   v.op.reg_bytes = static_cast<uint8_t>(width);
   v.op.space = static_cast<uint8_t>(m.space);
   v.op.flags |= static_cast<uint8_t>((is_signed ? kSigned : 0) | (m.polls ? kPolls : 0));
-  if (m.vec == 1) v.op.dst = slots[0];
-  else v.list = slots;
+  if (m.vec == 1)
+    v.op.dst = slots[0];
+  else
+    v.list = slots;
   v.defs = slots;
 }
 
@@ -143,8 +164,10 @@ void FunctionLowering::lower_store(const ptx::Instruction& in) {
   v.op.reg_bytes = static_cast<uint8_t>(width);
   v.op.space = static_cast<uint8_t>(m.space);
   v.op.flags |= static_cast<uint8_t>(m.releases ? kReleases : 0);
-  if (m.vec == 1) v.op.src[1] = slots[0];
-  else v.list = slots;
+  if (m.vec == 1)
+    v.op.src[1] = slots[0];
+  else
+    v.list = slots;
   v.uses.insert(v.uses.end(), slots.begin(), slots.end());
 }
 
@@ -153,7 +176,8 @@ void FunctionLowering::lower_param_access(const ptx::Instruction& in, bool is_lo
   if (in.operands.size() != 2) throw NotImplemented{"its operands"};
   const Operand& where = in.operands[is_load ? 1 : 0];
   const Operand& what = in.operands[is_load ? 0 : 1];
-  const std::vector<Operand> items = what.kind == OperandKind::kVector ? what.items : std::vector<Operand>{what};
+  const std::vector<Operand> items =
+      what.kind == OperandKind::kVector ? what.items : std::vector<Operand>{what};
   if (static_cast<int>(items.size()) != vec) throw NotImplemented{"a vector of that length"};
   int width = 0;
   for (const Operand& o : items)
@@ -163,11 +187,9 @@ void FunctionLowering::lower_param_access(const ptx::Instruction& in, bool is_lo
   if (of_kernel && (!is_load || !fn_.is_entry))
     throw NotImplemented{"a parameter access through a register in a function"};
   std::vector<uint32_t> slots;
-  for (const Operand& o : items)
-    slots.push_back(is_load ? destination(o, width) : source(o, width, 'b'));
+  for (const Operand& o : items) slots.push_back(is_load ? destination(o, width) : source(o, width, 'b'));
   const bool is_signed = type.cls == ptx::TypeClass::kSigned && type.bytes() < width;
-  OpFn fn = of_kernel ? load_fn(Space::kParam, type.bytes(), vec, width)
-            : is_load ? param_load : param_store;
+  OpFn fn = of_kernel ? load_fn(Space::kParam, type.bytes(), vec, width) : is_load ? param_load : param_store;
   VirtualOp& v = emit(fn, fn, InstrClass::kLoadParam);
   v.op.bytes = static_cast<uint8_t>(type.bytes());
   v.op.vec = static_cast<uint8_t>(vec);
@@ -179,7 +201,8 @@ void FunctionLowering::lower_param_access(const ptx::Instruction& in, bool is_lo
   } else {
     const uint32_t slot = param_slot(where.name);
     const int64_t at = static_cast<int64_t>(where.value);
-    if (at < 0 || static_cast<uint64_t>(at) + static_cast<uint64_t>(type.bytes() * vec) > slots_[slot].area_bytes)
+    if (at < 0 ||
+        static_cast<uint64_t>(at) + static_cast<uint64_t>(type.bytes() * vec) > slots_[slot].area_bytes)
       throw NotImplemented{"an access outside of parameter " + where.name};
     v.op.imm = where.value;
     (is_load ? v.op.src[0] : v.op.dst) = slot;
@@ -197,9 +220,12 @@ void FunctionLowering::lower_atomic(const ptx::Instruction& in) {
   const bool reduces = m.rest[0] == "red";
   std::string_view operation;
   for (std::string_view t : m.rest) {
-    static constexpr std::string_view kKnown[] = {"add", "and", "or", "xor", "min", "max", "inc", "dec", "exch", "cas"};
-    if (std::find(std::begin(kKnown), std::end(kKnown), t) != std::end(kKnown)) operation = t;
-    else if (t != "red" && t != "atom" && t != "noftz") throw NotImplemented{"modifier ." + std::string(t)};
+    static constexpr std::string_view kKnown[] = {"add", "and", "or",  "xor",  "min",
+                                                  "max", "inc", "dec", "exch", "cas"};
+    if (std::find(std::begin(kKnown), std::end(kKnown), t) != std::end(kKnown))
+      operation = t;
+    else if (t != "red" && t != "atom" && t != "noftz")
+      throw NotImplemented{"modifier ." + std::string(t)};
   }
   if (operation.empty() || m.type.bits == 0 || m.vec != 1) throw NotImplemented{"this kind of atomic"};
   OpFn fn = atomic_fn(m.space, operation, m.type_name);
@@ -239,20 +265,23 @@ void FunctionLowering::lower_atomic(const ptx::Instruction& in) {
   v.op.vec = commutes ? 1 : 2;
 }
 
-// cp.async[.ca|.cg].shared.global [dst], [src], size{, src-size}{, policy}; commit_group; wait_group; wait_all.
+// cp.async[.ca|.cg].shared.global [dst], [src], size{, src-size}{, policy}; commit_group; wait_group;
+// wait_all.
 void FunctionLowering::lower_async(const ptx::Instruction& in) {
   const std::vector<std::string_view> parts = split_opcode(in.opcode);
   if (parts.size() < 3 || parts[1] != "async") throw NotImplemented{"this kind of asynchronous copy"};
   if (parts[2] == "commit_group" || parts[2] == "wait_all" || parts[2] == "wait_group") {
-    OpFn fn = parts[2] == "commit_group" ? async_commit : parts[2] == "wait_all" ? async_wait_all : async_wait_group;
+    OpFn fn = parts[2] == "commit_group" ? async_commit
+              : parts[2] == "wait_all"   ? async_wait_all
+                                         : async_wait_group;
     VirtualOp& v = emit(fn, fn, InstrClass::kAsyncCopy);
     if (parts[2] == "wait_group") v.op.imm = immediate(in.operands.at(0));
     return;
   }
   const Modifiers m = sort_modifiers(in.opcode);
   for (size_t i = 3; i < parts.size(); ++i)
-    if (parts[i] != "shared" && parts[i] != "shared::cta" && parts[i] != "global" && parts[i] != "L2::cache_hint" &&
-        !is_hint(parts[i]))
+    if (parts[i] != "shared" && parts[i] != "shared::cta" && parts[i] != "global" &&
+        parts[i] != "L2::cache_hint" && !is_hint(parts[i]))
       throw NotImplemented{"modifier ." + std::string(parts[i])};
   const bool bypass = parts[2] == "cg";
   if (!bypass && parts[2] != "ca") throw NotImplemented{"modifier ." + std::string(parts[2])};
@@ -260,7 +289,8 @@ void FunctionLowering::lower_async(const ptx::Instruction& in) {
   if (count < 3 || count > 4) throw NotImplemented{"its operands"};
   const uint64_t bytes = immediate(in.operands[2]);
   if (bypass ? bytes != 16 : bytes != 4 && bytes != 8 && bytes != 16)
-    throw NotImplemented{"a copy of " + std::to_string(bytes) + " bytes (.cg takes 16; .ca takes 4, 8 or 16)"};
+    throw NotImplemented{"a copy of " + std::to_string(bytes) +
+                         " bytes (.cg takes 16; .ca takes 4, 8 or 16)"};
   uint32_t size = 0;
   bool ignore = false;
   if (count == 4) {
@@ -287,19 +317,25 @@ void FunctionLowering::lower_ldmatrix(const ptx::Instruction& in) {
   int count = 0;
   bool trans = false, type = false;
   for (std::string_view t : split_opcode(in.opcode)) {
-    if (t == "x1") count = 1;
-    else if (t == "x2") count = 2;
-    else if (t == "x4") count = 4;
-    else if (t == "trans") trans = true;
-    else if (t == "b16") type = true;
-    else if (t != "ldmatrix" && t != "stmatrix" && t != "sync" && t != "aligned" && t != "m8n8" && t != "shared" &&
-             t != "shared::cta")
+    if (t == "x1")
+      count = 1;
+    else if (t == "x2")
+      count = 2;
+    else if (t == "x4")
+      count = 4;
+    else if (t == "trans")
+      trans = true;
+    else if (t == "b16")
+      type = true;
+    else if (t != "ldmatrix" && t != "stmatrix" && t != "sync" && t != "aligned" && t != "m8n8" &&
+             t != "shared" && t != "shared::cta")
       throw NotImplemented{"modifier ." + std::string(t)};
   }
   if (count == 0 || !type || in.operands.size() != 2) throw NotImplemented{"its operands"};
   const bool stores = in.opcode.starts_with("stmatrix");
   const Operand& regs = in.operands[stores ? 1 : 0];
-  const std::vector<Operand> items = regs.kind == OperandKind::kVector ? regs.items : std::vector<Operand>{regs};
+  const std::vector<Operand> items =
+      regs.kind == OperandKind::kVector ? regs.items : std::vector<Operand>{regs};
   if (static_cast<int>(items.size()) != count) throw NotImplemented{"a vector of that length"};
   std::vector<uint32_t> slots;
   for (const Operand& o : items) slots.push_back(stores ? source(o, 4) : destination(o, 4));
@@ -311,7 +347,9 @@ void FunctionLowering::lower_ldmatrix(const ptx::Instruction& in) {
   (stores ? v.uses : v.defs).insert((stores ? v.uses : v.defs).end(), slots.begin(), slots.end());
 }
 
-void FunctionLowering::lower_stmatrix(const ptx::Instruction& in) { lower_ldmatrix(in); }
+void FunctionLowering::lower_stmatrix(const ptx::Instruction& in) {
+  lower_ldmatrix(in);
+}
 
 // wmma.mma is in the opcode tables; wmma.load and wmma.store are memory accesses laid out by `wmma_layout`.
 void FunctionLowering::lower_wmma(const ptx::Instruction& in) {
@@ -324,13 +362,16 @@ void FunctionLowering::lower_wmma(const ptx::Instruction& in) {
   if (layout == nullptr) throw NotImplemented{"this shape or type"};
   if (in.operands.size() < 2 || in.operands.size() > 3) throw NotImplemented{"its operands"};
   const Operand& regs = in.operands[stores ? 1 : 0];
-  const std::vector<Operand> items = regs.kind == OperandKind::kVector ? regs.items : std::vector<Operand>{regs};
+  const std::vector<Operand> items =
+      regs.kind == OperandKind::kVector ? regs.items : std::vector<Operand>{regs};
   if (static_cast<int>(items.size()) != layout->registers) throw NotImplemented{"a vector of that length"};
   std::vector<uint32_t> slots;
   for (const Operand& o : items)
     slots.push_back(stores ? source(o, layout->register_bytes) : destination(o, layout->register_bytes));
-  const uint32_t stride = in.operands.size() == 3 ? source(in.operands[2], 4)
-                                                  : constant(static_cast<uint64_t>(layout->row_major ? layout->cols : layout->rows), 4);
+  const uint32_t stride =
+      in.operands.size() == 3
+          ? source(in.operands[2], 4)
+          : constant(static_cast<uint64_t>(layout->row_major ? layout->cols : layout->rows), 4);
   const Modifiers m = sort_modifiers(in.opcode);
   VirtualOp& v = emit(matrix_on_partial_warp, stores ? wmma_store : wmma_load, InstrClass::kMatrixLoad);
   address(in.operands[stores ? 0 : 1], v, m.space);
@@ -355,7 +396,8 @@ void FunctionLowering::lower_cvta(const ptx::Instruction& in) {
   v.op.src[0] = s;
   v.op.imm = m.space == Space::kShared  ? kSharedWindow
              : m.space == Space::kLocal ? kLocalWindow
-             : m.space == Space::kParam ? kParamWindow : 0;
+             : m.space == Space::kParam ? kParamWindow
+                                        : 0;
   v.defs.push_back(d);
   v.uses.push_back(s);
 }
@@ -378,7 +420,9 @@ void FunctionLowering::lower_fence(const ptx::Instruction&) {
 }
 
 // Hints that change no result: prefetches, priorities, profiling marks.
-void FunctionLowering::lower_ignored(const ptx::Instruction&) { emit(nothing, nothing, InstrClass::kOther); }
+void FunctionLowering::lower_ignored(const ptx::Instruction&) {
+  emit(nothing, nothing, InstrClass::kOther);
+}
 
 void FunctionLowering::lower_createpolicy(const ptx::Instruction& in) {
   const uint32_t d = destination(in.operands.at(0), 8);

@@ -18,8 +18,8 @@ namespace {
 const std::unordered_map<std::string_view, std::vector<const OpForm*>>& forms() {
   static const std::unordered_map<std::string_view, std::vector<const OpForm*>> table = [] {
     std::unordered_map<std::string_view, std::vector<const OpForm*>> t;
-    for (auto rows : {integer_forms(), float_forms(), half_forms(), convert_forms(), compare_forms(), bit_forms(),
-                      move_forms(), special_function_forms(), matrix_forms()})
+    for (auto rows : {integer_forms(), float_forms(), half_forms(), convert_forms(), compare_forms(),
+                      bit_forms(), move_forms(), special_function_forms(), matrix_forms()})
       for (const OpForm& f : rows) t[f.name].push_back(&f);
     return t;
   }();
@@ -44,7 +44,9 @@ Width parse_width(std::string_view token) {
   return w;
 }
 
-bool is_width(std::string_view token) { return token[0] >= '0' && token[0] <= '9'; }
+bool is_width(std::string_view token) {
+  return token[0] >= '0' && token[0] <= '9';
+}
 
 }  // namespace
 
@@ -65,7 +67,8 @@ bool FunctionLowering::fits(const ptx::Instruction& in, const OpForm& form) cons
     const Operand& o = in.operands[at++];
     if (!is_width(token)) continue;
     const Width w = parse_width(token);
-    if (w.count > 1 && (o.kind != OperandKind::kVector || static_cast<int>(o.items.size()) != w.count)) return false;
+    if (w.count > 1 && (o.kind != OperandKind::kVector || static_cast<int>(o.items.size()) != w.count))
+      return false;
     if (w.count == 0 && o.kind == OperandKind::kVector) return false;
     if (w.count == 0 && !w.loose && o.kind == OperandKind::kReg && reg_bytes(o) != w.bytes) return false;
   }
@@ -184,8 +187,8 @@ void FunctionLowering::lower_form(const ptx::Instruction& in, const OpForm& form
       const std::vector<Operand> single{o};
       const std::vector<Operand>& items = o.kind == OperandKind::kVector ? o.items : single;
       if (static_cast<int>(items.size()) != count)
-        throw NotImplemented{"a vector of " + std::to_string(items.size()) + " where " + std::to_string(count) +
-                             " are expected"};
+        throw NotImplemented{"a vector of " + std::to_string(items.size()) + " where " +
+                             std::to_string(count) + " are expected"};
       for (const Operand& item : items)
         if (first)
           add_destination(destination(item, bytes));

@@ -19,28 +19,49 @@ struct SpecialName {
 };
 
 constexpr SpecialName kSpecials[] = {
-    {"%tid.x", Special::kTidX},           {"%tid.y", Special::kTidY},
-    {"%tid.z", Special::kTidZ},           {"%ntid.x", Special::kNtidX},
-    {"%ntid.y", Special::kNtidY},         {"%ntid.z", Special::kNtidZ},
-    {"%ctaid.x", Special::kCtaidX},       {"%ctaid.y", Special::kCtaidY},
-    {"%ctaid.z", Special::kCtaidZ},       {"%nctaid.x", Special::kNctaidX},
-    {"%nctaid.y", Special::kNctaidY},     {"%nctaid.z", Special::kNctaidZ},
-    {"%laneid", Special::kLaneId},        {"%warpid", Special::kWarpId},
-    {"%nwarpid", Special::kNWarpId},      {"%smid", Special::kSmId},
-    {"%nsmid", Special::kNSmId},          {"%gridid", Special::kGridId},
-    {"%lanemask_eq", Special::kLaneMaskEq}, {"%lanemask_lt", Special::kLaneMaskLt},
-    {"%lanemask_le", Special::kLaneMaskLe}, {"%lanemask_gt", Special::kLaneMaskGt},
-    {"%lanemask_ge", Special::kLaneMaskGe}, {"%dynamic_smem_size", Special::kDynamicSmem},
-    {"%envreg1", Special::kGridWorkspaceHigh}, {"%envreg2", Special::kGridWorkspaceLow},
-    {"%total_smem_size", Special::kTotalSmem}, {"%aggr_smem_size", Special::kAggrSmem},
+    {"%tid.x", Special::kTidX},
+    {"%tid.y", Special::kTidY},
+    {"%tid.z", Special::kTidZ},
+    {"%ntid.x", Special::kNtidX},
+    {"%ntid.y", Special::kNtidY},
+    {"%ntid.z", Special::kNtidZ},
+    {"%ctaid.x", Special::kCtaidX},
+    {"%ctaid.y", Special::kCtaidY},
+    {"%ctaid.z", Special::kCtaidZ},
+    {"%nctaid.x", Special::kNctaidX},
+    {"%nctaid.y", Special::kNctaidY},
+    {"%nctaid.z", Special::kNctaidZ},
+    {"%laneid", Special::kLaneId},
+    {"%warpid", Special::kWarpId},
+    {"%nwarpid", Special::kNWarpId},
+    {"%smid", Special::kSmId},
+    {"%nsmid", Special::kNSmId},
+    {"%gridid", Special::kGridId},
+    {"%lanemask_eq", Special::kLaneMaskEq},
+    {"%lanemask_lt", Special::kLaneMaskLt},
+    {"%lanemask_le", Special::kLaneMaskLe},
+    {"%lanemask_gt", Special::kLaneMaskGt},
+    {"%lanemask_ge", Special::kLaneMaskGe},
+    {"%dynamic_smem_size", Special::kDynamicSmem},
+    {"%envreg1", Special::kGridWorkspaceHigh},
+    {"%envreg2", Special::kGridWorkspaceLow},
+    {"%total_smem_size", Special::kTotalSmem},
+    {"%aggr_smem_size", Special::kAggrSmem},
     // Without clusters every block is a cluster of its own.
-    {"%cluster_ctaid.x", Special::kZero}, {"%cluster_ctaid.y", Special::kZero},
-    {"%cluster_ctaid.z", Special::kZero}, {"%cluster_ctarank", Special::kZero},
-    {"%cluster_nctaid.x", Special::kOne}, {"%cluster_nctaid.y", Special::kOne},
-    {"%cluster_nctaid.z", Special::kOne}, {"%cluster_nctarank", Special::kOne},
-    {"%clusterid.x", Special::kCtaidX},   {"%clusterid.y", Special::kCtaidY},
-    {"%clusterid.z", Special::kCtaidZ},   {"%nclusterid.x", Special::kNctaidX},
-    {"%nclusterid.y", Special::kNctaidY}, {"%nclusterid.z", Special::kNctaidZ},
+    {"%cluster_ctaid.x", Special::kZero},
+    {"%cluster_ctaid.y", Special::kZero},
+    {"%cluster_ctaid.z", Special::kZero},
+    {"%cluster_ctarank", Special::kZero},
+    {"%cluster_nctaid.x", Special::kOne},
+    {"%cluster_nctaid.y", Special::kOne},
+    {"%cluster_nctaid.z", Special::kOne},
+    {"%cluster_nctarank", Special::kOne},
+    {"%clusterid.x", Special::kCtaidX},
+    {"%clusterid.y", Special::kCtaidY},
+    {"%clusterid.z", Special::kCtaidZ},
+    {"%nclusterid.x", Special::kNctaidX},
+    {"%nclusterid.y", Special::kNctaidY},
+    {"%nclusterid.z", Special::kNctaidZ},
 };
 
 struct ClockName {
@@ -48,23 +69,36 @@ struct ClockName {
   OpFn fn;
 };
 const ClockName kClocks[] = {
-    {"%clock", read_clock32}, {"%clock_lo", read_clock32}, {"%clock_hi", read_clock_high},
-    {"%clock64", read_clock64}, {"%globaltimer", read_timer64}, {"%globaltimer_lo", read_timer32},
+    {"%clock", read_clock32},
+    {"%clock_lo", read_clock32},
+    {"%clock_hi", read_clock_high},
+    {"%clock64", read_clock64},
+    {"%globaltimer", read_timer64},
+    {"%globaltimer_lo", read_timer32},
     {"%globaltimer_hi", read_timer_high},
 };
 
 std::string describe(const Operand& o) {
   switch (o.kind) {
-    case OperandKind::kReg: return "a register";
-    case OperandKind::kInt: return "an integer constant";
+    case OperandKind::kReg:
+      return "a register";
+    case OperandKind::kInt:
+      return "an integer constant";
     case OperandKind::kFloat32:
-    case OperandKind::kFloat64: return "a floating-point constant";
-    case OperandKind::kSpecial: return "special register " + o.name;
-    case OperandKind::kSymbol: return "symbol " + o.name;
-    case OperandKind::kAddress: return "an address";
-    case OperandKind::kVector: return "a vector";
-    case OperandKind::kPair: return "a pair of registers";
-    case OperandKind::kSink: return "_";
+    case OperandKind::kFloat64:
+      return "a floating-point constant";
+    case OperandKind::kSpecial:
+      return "special register " + o.name;
+    case OperandKind::kSymbol:
+      return "symbol " + o.name;
+    case OperandKind::kAddress:
+      return "an address";
+    case OperandKind::kVector:
+      return "a vector";
+    case OperandKind::kPair:
+      return "a pair of registers";
+    case OperandKind::kSink:
+      return "_";
   }
   return "an operand";
 }
@@ -167,24 +201,41 @@ void FunctionLowering::lower_instruction(const ptx::Instruction& in) {
 const std::unordered_map<std::string_view, FunctionLowering::Handler>& FunctionLowering::handlers() {
   using F = FunctionLowering;
   static const std::unordered_map<std::string_view, Handler> table = {
-      {"ld", &F::lower_load},          {"ldu", &F::lower_load},
-      {"st", &F::lower_store},         {"atom", &F::lower_atomic},
-      {"red", &F::lower_atomic},       {"cp", &F::lower_async},
-      {"ldmatrix", &F::lower_ldmatrix}, {"stmatrix", &F::lower_stmatrix},
-      {"wmma", &F::lower_wmma},        {"cvta", &F::lower_cvta},
-      {"isspacep", &F::lower_isspacep}, {"membar", &F::lower_fence},
-      {"fence", &F::lower_fence},      {"prefetch", &F::lower_ignored},
-      {"prefetchu", &F::lower_ignored}, {"applypriority", &F::lower_ignored},
-      {"pmevent", &F::lower_ignored},   {"createpolicy", &F::lower_createpolicy},
+      {"ld", &F::lower_load},
+      {"ldu", &F::lower_load},
+      {"st", &F::lower_store},
+      {"atom", &F::lower_atomic},
+      {"red", &F::lower_atomic},
+      {"cp", &F::lower_async},
+      {"ldmatrix", &F::lower_ldmatrix},
+      {"stmatrix", &F::lower_stmatrix},
+      {"wmma", &F::lower_wmma},
+      {"cvta", &F::lower_cvta},
+      {"isspacep", &F::lower_isspacep},
+      {"membar", &F::lower_fence},
+      {"fence", &F::lower_fence},
+      {"prefetch", &F::lower_ignored},
+      {"prefetchu", &F::lower_ignored},
+      {"applypriority", &F::lower_ignored},
+      {"pmevent", &F::lower_ignored},
+      {"createpolicy", &F::lower_createpolicy},
       {"griddepcontrol", &F::lower_ignored},
-      {"bra", &F::lower_branch},       {"brx", &F::lower_branch_index},
-      {"call", &F::lower_call},        {"ret", &F::lower_return},
-      {"exit", &F::lower_exit},        {"trap", &F::lower_trap},
-      {"brkpt", &F::lower_trap},       {"bar", &F::lower_barrier},
-      {"barrier", &F::lower_barrier},  {"shfl", &F::lower_warp_sync},
-      {"vote", &F::lower_warp_sync},   {"match", &F::lower_warp_sync},
-      {"redux", &F::lower_warp_sync},  {"elect", &F::lower_warp_sync},
-      {"activemask", &F::lower_activemask}, {"nanosleep", &F::lower_nanosleep},
+      {"bra", &F::lower_branch},
+      {"brx", &F::lower_branch_index},
+      {"call", &F::lower_call},
+      {"ret", &F::lower_return},
+      {"exit", &F::lower_exit},
+      {"trap", &F::lower_trap},
+      {"brkpt", &F::lower_trap},
+      {"bar", &F::lower_barrier},
+      {"barrier", &F::lower_barrier},
+      {"shfl", &F::lower_warp_sync},
+      {"vote", &F::lower_warp_sync},
+      {"match", &F::lower_warp_sync},
+      {"redux", &F::lower_warp_sync},
+      {"elect", &F::lower_warp_sync},
+      {"activemask", &F::lower_activemask},
+      {"nanosleep", &F::lower_nanosleep},
   };
   return table;
 }
@@ -399,7 +450,8 @@ void FunctionLowering::address(const Operand& o, VirtualOp& v, Space space) {
   v.op.imm = o.value;
   if (o.reg >= 0) {
     const int bytes = reg_bytes(o);
-    if (bytes != 4 && bytes != 8) throw NotImplemented{"an address in a register of other than 32 or 64 bits"};
+    if (bytes != 4 && bytes != 8)
+      throw NotImplemented{"an address in a register of other than 32 or 64 bits"};
     v.op.src[0] = reg_slot(o.reg);
     if (bytes == 8) v.op.flags |= kAddress64;
     v.uses.push_back(reg_slot(o.reg));
@@ -433,15 +485,15 @@ std::vector<std::string_view> split_opcode(std::string_view opcode) {
 bool parse_type(std::string_view token, ptx::Type* type) {
   if (token.size() < 2) return false;
   static const std::unordered_map<std::string_view, ptx::Type> table = {
-      {"b8", {ptx::TypeClass::kBits, 8}},      {"b16", {ptx::TypeClass::kBits, 16}},
-      {"b32", {ptx::TypeClass::kBits, 32}},    {"b64", {ptx::TypeClass::kBits, 64}},
-      {"u8", {ptx::TypeClass::kUnsigned, 8}},  {"u16", {ptx::TypeClass::kUnsigned, 16}},
+      {"b8", {ptx::TypeClass::kBits, 8}},       {"b16", {ptx::TypeClass::kBits, 16}},
+      {"b32", {ptx::TypeClass::kBits, 32}},     {"b64", {ptx::TypeClass::kBits, 64}},
+      {"u8", {ptx::TypeClass::kUnsigned, 8}},   {"u16", {ptx::TypeClass::kUnsigned, 16}},
       {"u32", {ptx::TypeClass::kUnsigned, 32}}, {"u64", {ptx::TypeClass::kUnsigned, 64}},
-      {"s8", {ptx::TypeClass::kSigned, 8}},    {"s16", {ptx::TypeClass::kSigned, 16}},
-      {"s32", {ptx::TypeClass::kSigned, 32}},  {"s64", {ptx::TypeClass::kSigned, 64}},
-      {"f16", {ptx::TypeClass::kFloat, 16}},   {"bf16", {ptx::TypeClass::kFloat, 16}},
-      {"f32", {ptx::TypeClass::kFloat, 32}},   {"f64", {ptx::TypeClass::kFloat, 64}},
-      {"f16x2", {ptx::TypeClass::kFloat, 32}}, {"bf16x2", {ptx::TypeClass::kFloat, 32}},
+      {"s8", {ptx::TypeClass::kSigned, 8}},     {"s16", {ptx::TypeClass::kSigned, 16}},
+      {"s32", {ptx::TypeClass::kSigned, 32}},   {"s64", {ptx::TypeClass::kSigned, 64}},
+      {"f16", {ptx::TypeClass::kFloat, 16}},    {"bf16", {ptx::TypeClass::kFloat, 16}},
+      {"f32", {ptx::TypeClass::kFloat, 32}},    {"f64", {ptx::TypeClass::kFloat, 64}},
+      {"f16x2", {ptx::TypeClass::kFloat, 32}},  {"bf16x2", {ptx::TypeClass::kFloat, 32}},
       {"pred", {ptx::TypeClass::kPred, 1}},
   };
   const auto it = table.find(token);

@@ -26,7 +26,7 @@ struct VirtualOp {
   bool list_is_slots = true;
   std::vector<uint32_t> defs, uses;
   int loc = 0, ptx_line = 0;
-  int instruction = 0;       // in the parsed body, for labels
+  int instruction = 0;  // in the parsed body, for labels
   std::string_view opcode;
 };
 
@@ -41,7 +41,7 @@ class FunctionLowering {
   std::unique_ptr<Code> run();
   // Numbers the ops in the kernel and keeps where each came from.
   void record_origins(Code& code, KernelCode& kernel) const;
-  std::vector<int> callees;    // functions this one calls or takes the address of
+  std::vector<int> callees;  // functions this one calls or takes the address of
   bool indirect_calls = false;
 
  private:
@@ -115,10 +115,10 @@ class FunctionLowering {
   std::vector<VirtualOp> ops_;
   std::vector<int> first_op_;  // per instruction: its first op
   std::unordered_map<std::string, uint32_t> constants_;
-  std::unordered_map<std::string, uint32_t> areas_;       // .param variable -> slot
+  std::unordered_map<std::string, uint32_t> areas_;         // .param variable -> slot
   std::unordered_map<std::string, uint32_t> local_offset_;  // .local variable -> offset in the frame
-  std::unordered_map<std::string, int> label_;            // label -> instruction
-  std::unordered_map<std::string, uint32_t> entry_param_;  // kernel parameter -> offset
+  std::unordered_map<std::string, int> label_;              // label -> instruction
+  std::unordered_map<std::string, uint32_t> entry_param_;   // kernel parameter -> offset
   int current_ = 0;
   uint32_t guard_ = 0;  // slot of the guard of the instruction at hand
   bool guard_negated_ = false;

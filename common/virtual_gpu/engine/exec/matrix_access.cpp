@@ -13,7 +13,8 @@ namespace {
 
 // One access of `bytes` a lane, at generic or space-typed addresses. Returns the host place of each lane,
 // nullptr where the access is suppressed.
-void open_access(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, bool stores, uint8_t** place) {
+void open_access(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, bool stores,
+                 uint8_t** place) {
   Block& b = *w.block;
   const Direction direction = stores ? Direction::kStore : Direction::kLoad;
   uint32_t low[kLanes];
@@ -30,7 +31,8 @@ void open_access(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes,
     const Shape shape = shape_of(low, shared, bytes);
     const Mask good = check_shared_bounds(w, op, low, bytes, shared, shape, direction);
     count_shared(w, op, low, bytes, good, shape, direction);
-    if (b.watch_shared) check_shared(w, op, low, bytes, good, shape, stores ? SharedUse::kWrite : SharedUse::kRead, false);
+    if (b.watch_shared)
+      check_shared(w, op, low, bytes, good, shape, stores ? SharedUse::kWrite : SharedUse::kRead, false);
     for (Mask m = good; m != 0; m &= m - 1) place[first_lane(m)] = b.shared.data() + low[first_lane(m)];
   }
   if (global) {
@@ -46,12 +48,14 @@ void wmma_access(Warp& w, const Op& op, bool stores) {
   const WmmaLayout& layout = *reinterpret_cast<const WmmaLayout*>(op.imm);
   uint64_t base[kLanes];
   for (int i = 0; i < kLanes; ++i)
-    base[i] = op.flags & kAddress64 ? lanes_in<uint64_t>(w, op.src[0])[i] : lanes_in<uint32_t>(w, op.src[0])[i];
+    base[i] =
+        op.flags & kAddress64 ? lanes_in<uint64_t>(w, op.src[0])[i] : lanes_in<uint32_t>(w, op.src[0])[i];
   const uint32_t* stride = lanes_in<uint32_t>(w, op.src[1]);
   const uint32_t element = static_cast<uint32_t>(layout.element_bytes);
   auto offset = [&](int lane, int r, int k) -> uint64_t {
     const WmmaElement e = wmma_element(layout, lane, r, k);
-    const uint64_t at = layout.row_major ? uint64_t{e.row} * stride[lane] + e.col : uint64_t{e.col} * stride[lane] + e.row;
+    const uint64_t at =
+        layout.row_major ? uint64_t{e.row} * stride[lane] + e.col : uint64_t{e.col} * stride[lane] + e.row;
     return at * element;
   };
   for (int r = 0; r < layout.registers; ++r) {
@@ -73,8 +77,10 @@ void wmma_access(Warp& w, const Op& op, bool stores) {
       for (int lane = 0; lane < kLanes; ++lane) {
         if (!place[lane]) continue;
         uint8_t* value = reg + lane * width + k * static_cast<int>(element);
-        if (stores) std::memcpy(place[lane], value, element * static_cast<uint32_t>(run));
-        else std::memcpy(value, place[lane], element * static_cast<uint32_t>(run));
+        if (stores)
+          std::memcpy(place[lane], value, element * static_cast<uint32_t>(run));
+        else
+          std::memcpy(value, place[lane], element * static_cast<uint32_t>(run));
       }
     }
   }
@@ -94,10 +100,12 @@ Mask row_places(Warp& w, const Op& op, bool stores, uint8_t** place) {
   const int rows = 8 * op.vec;
   const Mask mask = rows == 32 ? kAllLanes : (1u << rows) - 1;
   const Shape shape = shape_of(address, mask, 16);
-  const Mask good = check_shared_bounds(w, op, address, 16, mask, shape, stores ? Direction::kStore : Direction::kLoad);
+  const Mask good =
+      check_shared_bounds(w, op, address, 16, mask, shape, stores ? Direction::kStore : Direction::kLoad);
   // One pass group a matrix, never paired: counted as a store would be.
   count_shared(w, op, address, 16, good, shape, Direction::kStore);
-  if (b.watch_shared) check_shared(w, op, address, 16, good, shape, stores ? SharedUse::kWrite : SharedUse::kRead, false);
+  if (b.watch_shared)
+    check_shared(w, op, address, 16, good, shape, stores ? SharedUse::kWrite : SharedUse::kRead, false);
   for (int i = 0; i < rows; ++i) place[i] = good >> i & 1 ? b.shared.data() + address[i] : nullptr;
   return good;
 }
@@ -109,8 +117,10 @@ void load_matrix(Warp& w, const Op& op) {
   uint8_t rows[kLanes][16];
   row_places(w, op, false, place);
   for (int i = 0; i < 8 * op.vec; ++i)
-    if (place[i]) std::memcpy(rows[i], place[i], 16);
-    else std::memset(rows[i], 0, 16);
+    if (place[i])
+      std::memcpy(rows[i], place[i], 16);
+    else
+      std::memset(rows[i], 0, 16);
   uint32_t out[4][kLanes];
   ldmatrix_distribute(rows, op.vec, op.bytes != 0, out);
   for (int m = 0; m < op.vec; ++m) std::memcpy(w.regs + op.list[m], out[m], sizeof out[m]);
@@ -127,15 +137,21 @@ void store_matrix(Warp& w, const Op& op) {
     if (place[i]) std::memcpy(place[i], rows[i], 16);
 }
 
-void wmma_load(Warp& w, const Op& op) { wmma_access(w, op, false); }
-void wmma_store(Warp& w, const Op& op) { wmma_access(w, op, true); }
+void wmma_load(Warp& w, const Op& op) {
+  wmma_access(w, op, false);
+}
+void wmma_store(Warp& w, const Op& op) {
+  wmma_access(w, op, true);
+}
 
 void matrix_on_partial_warp(Warp& w, const Op& op) {
   if (w.block->options->check_sync)
     report(w, op, first_lane(w.exec), FindingKind::kSync, kNoOther, 1, [&](Finding& f) {
       f.message = "a matrix operation of the whole warp runs with " + lanes_text(w.exec) + " only";
-      f.advice = "mma, wmma and ldmatrix need all 32 lanes: keep them out of branches that part of the warp skips, and "
-                 "launch blocks of whole warps.";
+      f.advice =
+          "mma, wmma and ldmatrix need all 32 lanes: keep them out of branches that part of the warp skips, "
+          "and "
+          "launch blocks of whole warps.";
     });
   // Go on as if all lanes were here: what the absent ones would give is in their registers.
   const Mask exec = w.exec;

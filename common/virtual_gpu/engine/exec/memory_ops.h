@@ -22,9 +22,10 @@ void async_commit(Warp&, const Op&);
 void async_wait_group(Warp&, const Op&);  // imm: groups that may stay in flight
 void async_wait_all(Warp&, const Op&);
 
-void load_matrix(Warp&, const Op&);   // ldmatrix: list = registers, imm = offset, vec = matrices, bytes = trans
+void load_matrix(Warp&,
+                 const Op&);  // ldmatrix: list = registers, imm = offset, vec = matrices, bytes = trans
 void store_matrix(Warp&, const Op&);
-void wmma_load(Warp&, const Op&);     // op.src: [0] address, [1] stride; list = registers; see WmmaAccess
+void wmma_load(Warp&, const Op&);  // op.src: [0] address, [1] stride; list = registers; see WmmaAccess
 void wmma_store(Warp&, const Op&);
 void matrix_on_partial_warp(Warp&, const Op&);  // .aligned with lanes missing: a finding, then the op
 
@@ -45,7 +46,7 @@ void read_timer32(Warp&, const Op&);
 void read_timer_high(Warp&, const Op&);
 
 // Words of a .param area, offset known: src or dst is the area's place in the register file.
-void param_load(Warp&, const Op&);   // imm: byte offset in the area; bytes, vec, reg_bytes as for a load
+void param_load(Warp&, const Op&);  // imm: byte offset in the area; bytes, vec, reg_bytes as for a load
 void param_store(Warp&, const Op&);
 
 }  // namespace vgpu

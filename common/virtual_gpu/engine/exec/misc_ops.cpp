@@ -8,7 +8,9 @@ void nothing(Warp&, const Op&) {}
 
 void memory_fence(Warp&, const Op&) {}  // the race check orders through the atomics and flags around it
 
-void not_predicate(Warp& w, const Op& op) { write_predicate(w, op.dst, ~predicate(w, op.src[0])); }
+void not_predicate(Warp& w, const Op& op) {
+  write_predicate(w, op.dst, ~predicate(w, op.src[0]));
+}
 
 void generic_from(Warp& w, const Op& op) {
   const uint64_t* s = lanes_in<uint64_t>(w, op.src[0]);
@@ -27,13 +29,20 @@ void is_space(Warp& w, const Op& op) {
     const uint64_t window = s[i] & ~(kWindowBytes - 1);
     bool is = false;
     switch (static_cast<ptx::Space>(op.imm)) {
-      case ptx::Space::kShared: is = window == kSharedWindow; break;
-      case ptx::Space::kLocal: is = window == kLocalWindow; break;
-      case ptx::Space::kParam: is = window == kParamWindow; break;
+      case ptx::Space::kShared:
+        is = window == kSharedWindow;
+        break;
+      case ptx::Space::kLocal:
+        is = window == kLocalWindow;
+        break;
+      case ptx::Space::kParam:
+        is = window == kParamWindow;
+        break;
       case ptx::Space::kGlobal:
         is = window != kSharedWindow && window != kLocalWindow && window != kParamWindow;
         break;
-      default: break;
+      default:
+        break;
     }
     m |= static_cast<Mask>(is) << i;
   }
@@ -45,12 +54,16 @@ void active_mask(Warp& w, const Op& op) {
   write_lanes<false, uint32_t>(w, op.dst, [&](int) { return m; });
 }
 
-void sleep_briefly(Warp& w, const Op&) { w.polls += 16; }  // a thread that sleeps waits for something
+void sleep_briefly(Warp& w, const Op&) {
+  w.polls += 16;
+}  // a thread that sleeps waits for something
 
 namespace {
 
 // Time as the program sees it: grows with the work the warp has done, the same on every run.
-uint64_t clock_of(Warp& w) { return 4 * (w.instructions + ++w.clock_reads); }
+uint64_t clock_of(Warp& w) {
+  return 4 * (w.instructions + ++w.clock_reads);
+}
 
 template <class T>
 void write_uniform(Warp& w, const Op& op, T value) {
@@ -59,11 +72,23 @@ void write_uniform(Warp& w, const Op& op, T value) {
 
 }  // namespace
 
-void read_clock32(Warp& w, const Op& op) { write_uniform<uint32_t>(w, op, static_cast<uint32_t>(clock_of(w))); }
-void read_clock64(Warp& w, const Op& op) { write_uniform<uint64_t>(w, op, clock_of(w)); }
-void read_clock_high(Warp& w, const Op& op) { write_uniform<uint32_t>(w, op, static_cast<uint32_t>(clock_of(w) >> 32)); }
-void read_timer64(Warp& w, const Op& op) { write_uniform<uint64_t>(w, op, clock_of(w) / 2); }
-void read_timer32(Warp& w, const Op& op) { write_uniform<uint32_t>(w, op, static_cast<uint32_t>(clock_of(w) / 2)); }
-void read_timer_high(Warp& w, const Op& op) { write_uniform<uint32_t>(w, op, static_cast<uint32_t>(clock_of(w) >> 33)); }
+void read_clock32(Warp& w, const Op& op) {
+  write_uniform<uint32_t>(w, op, static_cast<uint32_t>(clock_of(w)));
+}
+void read_clock64(Warp& w, const Op& op) {
+  write_uniform<uint64_t>(w, op, clock_of(w));
+}
+void read_clock_high(Warp& w, const Op& op) {
+  write_uniform<uint32_t>(w, op, static_cast<uint32_t>(clock_of(w) >> 32));
+}
+void read_timer64(Warp& w, const Op& op) {
+  write_uniform<uint64_t>(w, op, clock_of(w) / 2);
+}
+void read_timer32(Warp& w, const Op& op) {
+  write_uniform<uint32_t>(w, op, static_cast<uint32_t>(clock_of(w) / 2));
+}
+void read_timer_high(Warp& w, const Op& op) {
+  write_uniform<uint32_t>(w, op, static_cast<uint32_t>(clock_of(w) >> 33));
+}
 
 }  // namespace vgpu

@@ -27,7 +27,8 @@ std::string short_name(const std::string& mangled) {
   return at == std::string::npos ? full : full.substr(at + 2);
 }
 
-ModuleImage::ModuleImage(ptx::Module parsed, DeviceMemory& memory) : text_(std::move(parsed)), memory_(memory) {
+ModuleImage::ModuleImage(ptx::Module parsed, DeviceMemory& memory)
+    : text_(std::move(parsed)), memory_(memory) {
   for (size_t i = 0; i < text_.functions.size(); ++i) {
     const ptx::Function& f = text_.functions[i];
     functions_[f.name] = static_cast<int>(i);
@@ -64,7 +65,8 @@ bool ModuleImage::allocate(std::string* message) {
     Allocation* a = memory_.allocate(std::max<uint64_t>(1, v.bytes), kind, short_name(v.name),
                                      std::max<uint64_t>(256, v.align));
     if (a == nullptr) {
-      *message = "variable " + short_name(v.name) + " of " + std::to_string(v.bytes) + " bytes does not fit in memory";
+      *message = "variable " + short_name(v.name) + " of " + std::to_string(v.bytes) +
+                 " bytes does not fit in memory";
       return false;
     }
     a->from_program = false;
@@ -86,11 +88,13 @@ bool ModuleImage::allocate(std::string* message) {
       } else if (const int f = function_index(r.symbol); f >= 0) {
         value = kFunctionBase + 16ull * static_cast<uint64_t>(f);
       } else {
-        *message = "variable " + v.name + " is initialised with the address of " + r.symbol + ", which the module lacks";
+        *message = "variable " + v.name + " is initialised with the address of " + r.symbol +
+                   ", which the module lacks";
         return false;
       }
       value += static_cast<uint64_t>(r.addend);
-      if (r.offset + 8 <= v.bytes) std::memcpy(DeviceMemory::host(home->second.address + r.offset), &value, 8);
+      if (r.offset + 8 <= v.bytes)
+        std::memcpy(DeviceMemory::host(home->second.address + r.offset), &value, 8);
     }
   for (auto& [name, k] : kernels_) k->info.const_bytes = const_bytes;
   return true;
@@ -126,7 +130,8 @@ std::vector<SourcePlace> ModuleImage::place(int loc) const {
   for (int guard = 0; loc > 0 && static_cast<size_t>(loc) < text_.locs.size() && guard < 64; ++guard) {
     const ptx::Loc& l = text_.locs[static_cast<size_t>(loc)];
     SourcePlace p;
-    if (l.file > 0 && static_cast<size_t>(l.file) < text_.files.size()) p.file = text_.files[static_cast<size_t>(l.file)];
+    if (l.file > 0 && static_cast<size_t>(l.file) < text_.files.size())
+      p.file = text_.files[static_cast<size_t>(l.file)];
     p.line = l.line;
     if (!l.function_name.empty()) p.function = demangle(l.function_name);
     out.push_back(std::move(p));
@@ -192,7 +197,8 @@ std::vector<int> reachable_functions(const ModuleImage& module, int entry) {
   bool indirect = false, taken_added = false;
   seen[static_cast<size_t>(entry)] = true;
   auto add = [&](int f) {
-    if (f < 0 || seen[static_cast<size_t>(f)] || text.functions[static_cast<size_t>(f)].is_declaration) return;
+    if (f < 0 || seen[static_cast<size_t>(f)] || text.functions[static_cast<size_t>(f)].is_declaration)
+      return;
     seen[static_cast<size_t>(f)] = true;
     work.push_back(f);
   };
@@ -202,7 +208,8 @@ std::vector<int> reachable_functions(const ModuleImage& module, int entry) {
       work.pop_front();
       out.push_back(f);
       for (const ptx::Instruction& in : text.functions[static_cast<size_t>(f)].body) {
-        if (in.call >= 0 && !in.operands.empty() && in.operands[0].kind == ptx::OperandKind::kReg) indirect = true;
+        if (in.call >= 0 && !in.operands.empty() && in.operands[0].kind == ptx::OperandKind::kReg)
+          indirect = true;
         for (const ptx::Operand& o : in.operands)
           if (o.kind == ptx::OperandKind::kSymbol) add(module.function_index(o.name));
       }

@@ -68,7 +68,7 @@ class ModuleImage : public LoadedModule {
   KernelInfo* kernel(const std::string& name) override;
   bool symbol(const std::string& name, Symbol* out) const override;
 
-  KernelCode& code_of(const KernelInfo* info);  // lowers at first use
+  KernelCode& code_of(const KernelInfo* info);        // lowers at first use
   int function_index(const std::string& name) const;  // -1 when there is none
   const ptx::Module& text() const { return text_; }
   // The source place of a location, innermost first.

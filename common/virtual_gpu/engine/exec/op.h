@@ -48,7 +48,7 @@ enum class InstrClass : uint8_t {
 struct Op {
   OpFn fn[2] = {nullptr, nullptr};  // [0] when some lanes are off, [1] when all 32 are on
   uint32_t dst = 0;
-  uint32_t dst2 = 0;              // second result: %p|%q, carry
+  uint32_t dst2 = 0;  // second result: %p|%q, carry
   uint32_t src[4] = {0, 0, 0, 0};
   const uint32_t* list = nullptr;  // operands of wide forms (mma, vectors), in the order of the signature
   uint64_t imm = 0;                // what a compile-time constant operand says (lut, mode, offset)

@@ -8,10 +8,10 @@ namespace vgpu {
 
 namespace {
 
-constexpr uint64_t kSlice = 200'000;    // warp instructions a split runs before others have a turn
+constexpr uint64_t kSlice = 200'000;     // warp instructions a split runs before others have a turn
 constexpr uint64_t kShortSlice = 2'000;  // … when other splits of its warp could run
-constexpr uint32_t kPollLimit = 64;     // polls before it makes way: it waits for somebody
-constexpr int kPatience = 8;            // times it makes way before lanes at joins are let go for its sake
+constexpr uint32_t kPollLimit = 64;      // polls before it makes way: it waits for somebody
+constexpr int kPatience = 8;             // times it makes way before lanes at joins are let go for its sake
 
 Mask guard_mask(const Warp& w, const Op& op, Mask active) {
   if (op.guard == 0) return active;
@@ -115,23 +115,33 @@ bool run_split(Warp& w, int split) {
       const Op& op = ops[bb.end - 1];
       w.exec = mask;
       switch (static_cast<Control>(op.control)) {
-        case Control::kBranch: branch(w, split, bb, op); break;
-        case Control::kBranchIndex: branch_index(w, split, bb, op); break;
+        case Control::kBranch:
+          branch(w, split, bb, op);
+          break;
+        case Control::kBranchIndex:
+          branch_index(w, split, bb, op);
+          break;
         case Control::kReturn:
         case Control::kExit: {
           const Mask lanes = guard_mask(w, op, mask);
           const bool leaves = code.is_entry || static_cast<Control>(op.control) == Control::kExit;
           if (lanes != mask) w.splits[static_cast<size_t>(split)].block = at + 1;
-          if (lanes && leaves) exit_lanes(w, split, lanes);
-          else if (lanes) return_from(w, split, lanes);
+          if (lanes && leaves)
+            exit_lanes(w, split, lanes);
+          else if (lanes)
+            return_from(w, split, lanes);
           if (lanes != mask) enter_block(w, split, at + 1);
           break;
         }
         case Control::kCall:
           if (!call_function(w, split, op)) return false;
           break;
-        case Control::kBarrier: arrive_at_barrier(w, split, op); break;
-        case Control::kWarpSync: arrive_at_warp_sync(w, split, op); break;
+        case Control::kBarrier:
+          arrive_at_barrier(w, split, op);
+          break;
+        case Control::kWarpSync:
+          arrive_at_warp_sync(w, split, op);
+          break;
         case Control::kTrap: {
           const Mask lanes = guard_mask(w, op, mask);
           if (lanes) {
@@ -141,7 +151,8 @@ bool run_split(Warp& w, int split) {
           enter_block(w, split, at + 1);
           break;
         }
-        case Control::kNone: break;
+        case Control::kNone:
+          break;
       }
     }
     const Split& s = w.splits[static_cast<size_t>(split)];

@@ -16,8 +16,7 @@ class SectorMap {
   static constexpr int kPageShift = 20;  // one page of bits covers 1 MiB of memory
   static constexpr size_t kWords = (1u << (kPageShift - kSectorShift)) / 64;
 
-  SectorMap(uint64_t base, uint64_t bytes)
-      : base_(base), pages_((bytes >> kPageShift) + 1) {}
+  SectorMap(uint64_t base, uint64_t bytes) : base_(base), pages_((bytes >> kPageShift) + 1) {}
   ~SectorMap() {
     for (auto& p : pages_) std::free(p.load());
   }
@@ -35,7 +34,8 @@ class SectorMap {
       const uint32_t here = std::min<uint32_t>(count, 64 - bit);
       const uint64_t bits = (here == 64 ? ~0ull : (1ull << here) - 1) << bit;
       std::atomic<uint64_t>& word = words[(sector >> 6) & (kWords - 1)];
-      if ((word.load(std::memory_order_relaxed) & bits) != bits) word.fetch_or(bits, std::memory_order_relaxed);
+      if ((word.load(std::memory_order_relaxed) & bits) != bits)
+        word.fetch_or(bits, std::memory_order_relaxed);
       sector += here;
       count -= here;
     }

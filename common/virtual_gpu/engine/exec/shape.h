@@ -10,7 +10,7 @@
 namespace vgpu {
 
 struct Shape {
-  bool dense = false;    // active lanes are neighbours
+  bool dense = false;       // active lanes are neighbours
   bool contiguous = false;  // … and so are their addresses
   bool uniform = false;
   int first = 0, count = 0;

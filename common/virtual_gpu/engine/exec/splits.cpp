@@ -27,7 +27,9 @@ void set_state(Warp& w, int split, SplitState state) {
   s.state = state;
 }
 
-void drop_split(Warp& w, int split) { set_state(w, split, SplitState::kFree); }
+void drop_split(Warp& w, int split) {
+  set_state(w, split, SplitState::kFree);
+}
 
 namespace {
 
@@ -158,7 +160,8 @@ void merge_splits(Warp& w) {
     for (size_t b = a + 1; b < w.splits.size(); ++b) {
       Split& first = w.splits[a];
       Split& second = w.splits[b];
-      if (second.state != SplitState::kReady || first.block != second.block || first.frame != second.frame) continue;
+      if (second.state != SplitState::kReady || first.block != second.block || first.frame != second.frame)
+        continue;
       // Both go on under the nearest join they share.
       int shared = first.join;
       auto contains = [&](int from, int join) {
@@ -166,7 +169,8 @@ void merge_splits(Warp& w) {
           if (j == join) return true;
         return join < 0;
       };
-      while (shared >= 0 && !contains(second.join, shared)) shared = w.joins[static_cast<size_t>(shared)].parent;
+      while (shared >= 0 && !contains(second.join, shared))
+        shared = w.joins[static_cast<size_t>(shared)].parent;
       const Mask first_lanes = first.mask, second_lanes = second.mask;
       const int first_join = first.join, second_join = second.join;
       first.mask |= second_lanes;

@@ -117,9 +117,10 @@ inline Wavefronts shared_wavefronts(const uint32_t* address, uint32_t bytes, Mas
   return w;
 }
 
-// Atomics are served lane by lane within a bank, equal words included. Adding the constant 1 without asking for
-// the old value is counted up by word. A compare-and-swap passes twice; so does an add that shared memory cannot
-// do itself (float, 64 bits) and ptxas therefore writes as a loop of compare-and-swaps, one lane a round.
+// Atomics are served lane by lane within a bank, equal words included. Adding the constant 1 without asking
+// for the old value is counted up by word. A compare-and-swap passes twice; so does an add that shared memory
+// cannot do itself (float, 64 bits) and ptxas therefore writes as a loop of compare-and-swaps, one lane a
+// round.
 enum class SharedAtomic : uint8_t { kPlain, kCountUp, kSwap, kSwapLoop };
 
 inline Wavefronts shared_atomic_wavefronts(const uint32_t* address, uint32_t bytes, Mask mask,
@@ -161,8 +162,8 @@ inline int atomic_sectors(const uint64_t* address, Mask mask) {
   return total;
 }
 
-// cp.async.cg goes past L1: a sector is asked for once for each 32-byte piece of shared memory it fills from a
-// 128-byte line, so rows that start off a 32-byte boundary cost one more.
+// cp.async.cg goes past L1: a sector is asked for once for each 32-byte piece of shared memory it fills from
+// a 128-byte line, so rows that start off a 32-byte boundary cost one more.
 inline int bypass_sectors(const uint64_t* source, const uint32_t* destination, Mask mask) {
   uint64_t pairs[kLanes];
   int n = 0;

@@ -52,13 +52,13 @@ struct Warp {
   Block* block = nullptr;
   Mask exists = 0;  // lanes that the block has at all
   Mask exited = 0;
-  uint32_t id = 0;  // in the block
-  uint32_t sync_tick = 0;       // race check: when all its lanes last met
+  uint32_t id = 0;               // in the block
+  uint32_t sync_tick = 0;        // race check: when all its lanes last met
   bool lanes_met_apart = false;  // some __syncwarp named only part of the warp: look at `met`
-  uint32_t met[kLanes] = {};    // per lane: when it last met others …
-  Mask met_with[kLanes] = {};   // … and whom
+  uint32_t met[kLanes] = {};     // per lane: when it last met others …
+  Mask met_with[kLanes] = {};    // … and whom
   uint64_t instructions = 0;
-  uint32_t polls = 0;       // since it last made way for others
+  uint32_t polls = 0;  // since it last made way for others
   uint64_t clock_reads = 0;
   int impatience = 0;  // how often it made way while lanes of it waited at joins
   std::vector<Split> splits;

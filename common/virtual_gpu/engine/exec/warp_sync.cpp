@@ -1,12 +1,13 @@
 // Shuffles, votes, matches, reductions and __syncwarp: lanes that the mask names wait for each other, from
 // wherever in the code they come.
+#include "exec/warp_sync.h"
+
 #include <algorithm>
 
 #include "checks/report.h"
 #include "checks/shared_check.h"
 #include "exec/lanes.h"
 #include "exec/scheduler.h"
-#include "exec/warp_sync.h"
 
 namespace vgpu {
 
@@ -19,9 +20,15 @@ struct Exchange {
   Mask present = 0;
 };
 
-bool is_shuffle(WarpSync k) { return k >= WarpSync::kShuffleUp && k <= WarpSync::kShuffleIndex; }
-bool is_vote(WarpSync k) { return k >= WarpSync::kVoteAll && k <= WarpSync::kBallot; }
-bool is_wide(WarpSync k) { return k == WarpSync::kMatchAny64 || k == WarpSync::kMatchAll64; }
+bool is_shuffle(WarpSync k) {
+  return k >= WarpSync::kShuffleUp && k <= WarpSync::kShuffleIndex;
+}
+bool is_vote(WarpSync k) {
+  return k >= WarpSync::kVoteAll && k <= WarpSync::kBallot;
+}
+bool is_wide(WarpSync k) {
+  return k == WarpSync::kMatchAny64 || k == WarpSync::kMatchAll64;
+}
 
 void gather(Exchange& x, Warp& w, const Op& op, Mask lanes) {
   const WarpSync kind = static_cast<WarpSync>(op.imm);
@@ -33,7 +40,8 @@ void gather(Exchange& x, Warp& w, const Op& op, Mask lanes) {
   }
   for (Mask m = lanes; m != 0; m &= m - 1) {
     const int lane = first_lane(m);
-    x.value[lane] = is_wide(kind) ? lanes_in<uint64_t>(w, op.src[0])[lane] : lanes_in<uint32_t>(w, op.src[0])[lane];
+    x.value[lane] =
+        is_wide(kind) ? lanes_in<uint64_t>(w, op.src[0])[lane] : lanes_in<uint32_t>(w, op.src[0])[lane];
   }
 }
 
@@ -41,10 +49,14 @@ void report_absent_source(Warp& w, const Op& op, int lane, int from) {
   if (!w.block->options->check_sync) return;
   const bool exited = w.exited >> from & 1, missing = !(w.exists >> from & 1);
   report(w, op, lane, FindingKind::kSync, kNoOther, 5, [&](Finding& f) {
-    f.message = "lane " + std::to_string(lane) + " shuffles a value from lane " + std::to_string(from) + ", which " +
-                (missing ? "does not exist: the block is not a whole number of warps"
-                 : exited ? "has exited" : "does not take part");
-    f.advice = "A shuffle reads only lanes that execute it: keep all lanes alive and in step until the exchange is done.";
+    f.message = "lane " + std::to_string(lane) + " shuffles a value from lane " + std::to_string(from) +
+                ", which " +
+                (missing  ? "does not exist: the block is not a whole number of warps"
+                 : exited ? "has exited"
+                          : "does not take part");
+    f.advice =
+        "A shuffle reads only lanes that execute it: keep all lanes alive and in step until the exchange is "
+        "done.";
   });
 }
 
@@ -62,10 +74,22 @@ void shuffle(Warp& w, const Op& op, const Exchange& x, Mask lanes) {
     int from = lane;
     bool ok = false;
     switch (kind) {
-      case WarpSync::kShuffleUp: from = lane - by; ok = from >= last; break;
-      case WarpSync::kShuffleDown: from = lane + by; ok = from <= last; break;
-      case WarpSync::kShuffleXor: from = lane ^ by; ok = from <= last; break;
-      default: from = (lane & segment) | (by & ~segment); ok = from <= last; break;
+      case WarpSync::kShuffleUp:
+        from = lane - by;
+        ok = from >= last;
+        break;
+      case WarpSync::kShuffleDown:
+        from = lane + by;
+        ok = from <= last;
+        break;
+      case WarpSync::kShuffleXor:
+        from = lane ^ by;
+        ok = from <= last;
+        break;
+      default:
+        from = (lane & segment) | (by & ~segment);
+        ok = from <= last;
+        break;
     }
     if (!ok) from = lane;
     if (ok) inside |= 1u << lane;
@@ -90,14 +114,30 @@ uint32_t reduce(WarpSync kind, const Exchange& x, Mask members) {
       continue;
     }
     switch (kind) {
-      case WarpSync::kReduceAdd: r += v; break;
-      case WarpSync::kReduceMinU: r = std::min(r, v); break;
-      case WarpSync::kReduceMaxU: r = std::max(r, v); break;
-      case WarpSync::kReduceMinS: r = static_cast<uint32_t>(std::min(static_cast<int32_t>(r), static_cast<int32_t>(v))); break;
-      case WarpSync::kReduceMaxS: r = static_cast<uint32_t>(std::max(static_cast<int32_t>(r), static_cast<int32_t>(v))); break;
-      case WarpSync::kReduceAnd: r &= v; break;
-      case WarpSync::kReduceOr: r |= v; break;
-      default: r ^= v; break;
+      case WarpSync::kReduceAdd:
+        r += v;
+        break;
+      case WarpSync::kReduceMinU:
+        r = std::min(r, v);
+        break;
+      case WarpSync::kReduceMaxU:
+        r = std::max(r, v);
+        break;
+      case WarpSync::kReduceMinS:
+        r = static_cast<uint32_t>(std::min(static_cast<int32_t>(r), static_cast<int32_t>(v)));
+        break;
+      case WarpSync::kReduceMaxS:
+        r = static_cast<uint32_t>(std::max(static_cast<int32_t>(r), static_cast<int32_t>(v)));
+        break;
+      case WarpSync::kReduceAnd:
+        r &= v;
+        break;
+      case WarpSync::kReduceOr:
+        r |= v;
+        break;
+      default:
+        r ^= v;
+        break;
     }
   }
   return r;
@@ -116,11 +156,16 @@ void apply(Warp& w, const Op& op, const Exchange& x, Mask lanes, Mask members) {
   auto uniform = [&](uint32_t v) { write_lanes<false, uint32_t>(w, op.dst, [&](int) { return v; }); };
   const Mask yes = x.predicate & members;
   switch (kind) {
-    case WarpSync::kMeet: return;
-    case WarpSync::kVoteAll: return write_predicate(w, op.dst, yes == members ? kAllLanes : 0);
-    case WarpSync::kVoteAny: return write_predicate(w, op.dst, yes != 0 ? kAllLanes : 0);
-    case WarpSync::kVoteUniform: return write_predicate(w, op.dst, yes == 0 || yes == members ? kAllLanes : 0);
-    case WarpSync::kBallot: return uniform(yes);
+    case WarpSync::kMeet:
+      return;
+    case WarpSync::kVoteAll:
+      return write_predicate(w, op.dst, yes == members ? kAllLanes : 0);
+    case WarpSync::kVoteAny:
+      return write_predicate(w, op.dst, yes != 0 ? kAllLanes : 0);
+    case WarpSync::kVoteUniform:
+      return write_predicate(w, op.dst, yes == 0 || yes == members ? kAllLanes : 0);
+    case WarpSync::kBallot:
+      return uniform(yes);
     case WarpSync::kElect:
       if (op.dst) uniform(static_cast<uint32_t>(first_lane(members)));
       if (op.vec) write_predicate(w, op.dst2, 1u << first_lane(members));
@@ -136,12 +181,14 @@ void apply(Warp& w, const Op& op, const Exchange& x, Mask lanes, Mask members) {
     case WarpSync::kMatchAll32:
     case WarpSync::kMatchAll64: {
       bool all = true;
-      for (Mask m = members; m != 0; m &= m - 1) all &= x.value[first_lane(m)] == x.value[first_lane(members)];
+      for (Mask m = members; m != 0; m &= m - 1)
+        all &= x.value[first_lane(m)] == x.value[first_lane(members)];
       uniform(all ? members : 0);
       if (op.vec) write_predicate(w, op.dst2, all ? kAllLanes : 0);
       return;
     }
-    default: return uniform(reduce(kind, x, members));
+    default:
+      return uniform(reduce(kind, x, members));
   }
 }
 
@@ -221,7 +268,8 @@ bool settle_warp_sync(Warp& w, bool force) {
       if (!force) continue;
       if (w.block->options->check_sync)
         report(w, op, first_lane(here), FindingKind::kSync, kNoOther, 7, [&](Finding& f) {
-          f.message = lanes_text(here) + " wait here for " + lanes_text(absent) + ", which the mask names but which do not "
+          f.message = lanes_text(here) + " wait here for " + lanes_text(absent) +
+                      ", which the mask names but which do not "
                       "come: they took another branch";
           f.advice = "Name only the lanes that execute the call, or move it to where the whole warp passes.";
         });

@@ -8,10 +8,26 @@ namespace vgpu {
 // Op::imm. Sources: src[0] value (or predicate), src[1] lane operand, src[2] clamp, src[3] membership mask.
 enum class WarpSync : uint8_t {
   kMeet,  // bar.warp.sync
-  kShuffleUp, kShuffleDown, kShuffleXor, kShuffleIndex,
-  kVoteAll, kVoteAny, kVoteUniform, kBallot,
-  kMatchAny32, kMatchAny64, kMatchAll32, kMatchAll64,
-  kReduceAdd, kReduceMinU, kReduceMaxU, kReduceMinS, kReduceMaxS, kReduceAnd, kReduceOr, kReduceXor,
+  kShuffleUp,
+  kShuffleDown,
+  kShuffleXor,
+  kShuffleIndex,
+  kVoteAll,
+  kVoteAny,
+  kVoteUniform,
+  kBallot,
+  kMatchAny32,
+  kMatchAny64,
+  kMatchAll32,
+  kMatchAll64,
+  kReduceAdd,
+  kReduceMinU,
+  kReduceMaxU,
+  kReduceMinS,
+  kReduceMaxS,
+  kReduceAnd,
+  kReduceOr,
+  kReduceXor,
   kElect,
 };
 

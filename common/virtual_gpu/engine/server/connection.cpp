@@ -74,6 +74,7 @@ Connection::Frame Connection::next(Message* message, std::string* why) {
   if (in_.size() - used_ - sizeof header < header.payload) return Frame::kNone;
   message->op = header.op;
   message->serial = header.serial;
+  message->caller = header.caller;
   message->payload = Bytes(in_.data() + used_ + sizeof header, header.payload);
   used_ += sizeof header + header.payload;
   return Frame::kWhole;

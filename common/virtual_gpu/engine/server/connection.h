@@ -14,6 +14,7 @@ using Bytes = std::span<const uint8_t>;
 
 struct Message {
   uint32_t op = 0, serial = 0;
+  wire::CodePlace caller{};
   Bytes payload;  // valid until the connection is read again
 };
 

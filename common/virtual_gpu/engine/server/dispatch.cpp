@@ -40,6 +40,7 @@ Reply serve(Session& session, Role role, const Message& message) {
   static const std::array<const RequestRow*, kRequests> table = make_table();
   const RequestRow* row = message.op < kRequests ? table[message.op] : nullptr;
   Reply reply;
+  session.caller = message.caller;
   if (row == nullptr) {
     reply.error = cuda::kNotSupported;
   } else if (!may(role, row->sender)) {

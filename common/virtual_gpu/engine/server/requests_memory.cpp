@@ -43,7 +43,7 @@ void allocate(Session& session, const wire::Malloc& in, Reply& reply) {
   const AllocKind kind = kind_of(in.kind);
   const std::string name = std::string(call_of(kind)) + (in.stream_ordered ? "Async" : "") + " #" +
                            std::to_string(session.allocations_made[kind] + 1);
-  const Allocation* a = session.memory.allocate(in.bytes, kind, name);
+  Allocation* a = session.memory.allocate(in.bytes, kind, name);
   if (a == nullptr) {
     const DeviceMemory& memory = session.memory;
     return session.refuse(reply, cuda::kMemoryAllocation,
@@ -54,6 +54,7 @@ void allocate(Session& session, const wire::Malloc& in, Reply& reply) {
                               "with --memory-limit BYTES to change it)");
   }
   session.allocations_made[kind] += 1;
+  a->allocated_by = session.caller;
   reply.put(wire::Address{a->base});
 }
 
@@ -82,7 +83,7 @@ void tell_bad_free(Session& session, const wire::Free& in, const char* call, Rep
   }
   const Allocation* named = live != nullptr ? live : freed;
   if (named != nullptr) finding.allocation = named->name;
-  if (session.config.options.check_memory) session.add_finding(finding);
+  if (session.config.options.check_memory) session.add_finding(std::move(finding), session.caller);
   reply.error = cuda::kInvalidValue;
 }
 
@@ -109,7 +110,7 @@ void release_in_order(Session& session, const wire::Free& in, Reply& reply) {
   const Allocation* a = releasable(session, in);
   if (a == nullptr || a->kind != AllocKind::kDevice)
     return tell_bad_free(session, in, "cudaFreeAsync", reply);
-  reply.error = session.streams.submit(in.stream, FreeTask{in.address});
+  reply.error = session.streams.submit(in.stream, FreeTask{in.address, session.caller});
   if (reply.error == 0) session.frees_queued.insert(in.address);
 }
 
@@ -127,7 +128,7 @@ void release(Session& session, const wire::Free& in, Reply& reply) {
   const char* call = in.kind == wire::MemoryKind::kPinned ? "cudaFreeHost" : "cudaFree";
   const Allocation* a = releasable(session, in);
   if (a == nullptr) return tell_bad_free(session, in, call, reply);
-  session.memory.release(in.address, a->kind, call);
+  session.memory.release(in.address, a->kind, call + session.host_code.mention(session.caller));
 }
 
 bool staging_fits(const wire::Copy& in) {
@@ -138,6 +139,7 @@ bool staging_fits(const wire::Copy& in) {
 
 void copy(Session& session, const wire::Copy& in, Reply& reply) {
   CopyTask task;
+  task.caller = session.caller;
   task.plan.dst = {in.dst_side == wire::Side::kStaging, in.dst, in.dst_pitch};
   task.plan.src = {in.src_side == wire::Side::kStaging, in.src, in.src_pitch};
   task.plan.width = in.width;
@@ -150,7 +152,7 @@ void copy(Session& session, const wire::Copy& in, Reply& reply) {
   Finding finding;
   reply.error = check_copy(task.plan, in.kind, session.memory, &finding);
   if (reply.error != 0) {
-    if (session.config.options.check_memory) session.add_finding(finding);
+    if (session.config.options.check_memory) session.add_finding(std::move(finding), session.caller);
     return;
   }
   const bool capturing = session.streams.is_capturing(in.stream);
@@ -183,12 +185,12 @@ void fill(Session& session, const wire::Memset& in, Reply& reply) {
   Finding finding;
   reply.error = check_fill(plan, session.memory, &finding);
   if (reply.error != 0) {
-    if (session.config.options.check_memory) session.add_finding(finding);
+    if (session.config.options.check_memory) session.add_finding(std::move(finding), session.caller);
     return;
   }
   if (in.async == 0 && (reply.error = session.streams.refuse_during_capture()) != 0) return;
   if (!session.make_room(reply)) return;
-  reply.error = session.streams.submit(in.stream, FillTask{plan});
+  reply.error = session.streams.submit(in.stream, FillTask{plan, session.caller});
 }
 
 void pointer(Session& session, const wire::Address& in, Reply& reply) {

@@ -28,12 +28,11 @@ void host_fault(Session& session, const wire::HostFault& in, Reply&) {
   const Allocation* a = session.memory.find(in.address);
   if (a == nullptr) a = session.memory.find_freed(in.address);
   if (a != nullptr) finding.allocation = a->name;
-  finding.host_module.assign(in.module, strnlen(in.module, sizeof in.module));
-  finding.host_offset = in.module_offset;
   finding.message = std::string("Host code ") + (in.is_write ? "wrote through" : "read") +
                     " a device pointer into " + describe_address(session.memory, in.address) + ".";
   finding.advice = "Device memory is not the host's: bring the data over with cudaMemcpy.";
-  session.add_finding(finding);
+  const std::string module(in.module, strnlen(in.module, sizeof in.module));
+  session.add_finding(std::move(finding), {in.module_offset, session.host_code.add_module(module), 0});
 }
 
 void set_limit(Session& session, const wire::Limit& in, Reply& reply) {
@@ -56,6 +55,10 @@ void mem_info(Session& session, Reply& reply) {
   reply.put(wire::MemInfo{session.memory.limit() - session.memory.used(), session.memory.limit()});
 }
 
+void code_module(Session& session, Bytes path, Reply& reply) {
+  reply.put(wire::Id{session.host_code.add_module(std::string(path.begin(), path.end()))});
+}
+
 // Modules are unloaded one by one by the runtime library, which knows how to load them again.
 void device_reset(Session& session, Reply& reply) {
   Progress progress;
@@ -75,6 +78,7 @@ const RequestRow kRows[] = {
     request<&set_limit>(wire::Request::kSetLimit),
     request<&get_limit>(wire::Request::kGetLimit),
     request<&mem_info>(wire::Request::kMemInfo, Sender::kBoth),
+    request<&code_module>(wire::Request::kCodeModule, Sender::kProgram, AfterError::kServed),
 };
 
 }  // namespace

@@ -75,8 +75,14 @@ void Session::tell(const std::string& sentence) {
     std::fprintf(stderr, "virtual GPU: %s\n", sentence.c_str());
 }
 
-void Session::add_finding(const Finding& finding) {
-  if (!finding.message.empty()) findings.add(finding);
+void Session::add_finding(Finding finding, const wire::CodePlace& made_by) {
+  if (finding.message.empty()) return;
+  finding.host_module = host_code.path(made_by.module);
+  finding.host_offset = finding.host_module.empty() ? 0 : made_by.offset;
+  // The same mistake on another line is another finding.
+  const std::string what = std::to_string(static_cast<int>(finding.kind)) + finding.message +
+                           finding.host_module + std::to_string(finding.host_offset);
+  findings.put(std::hash<std::string>()(what), 0, std::move(finding));
 }
 
 void Session::fail(int error) {
@@ -105,19 +111,41 @@ void Session::run_idle() {
   if (progress.state == Progress::State::kFailed) fail(progress.error);
 }
 
-ReportContext Session::context() const {
+// Composing asks for the lines of host code; once they have been looked up, all together, it finds them.
+ReportContext Session::context() {
+  ReportContext composed = compose_context();
+  return host_code.look_up() ? compose_context() : composed;
+}
+
+ReportContext Session::compose_context() {
+  std::map<std::string, const Allocation*> by_name;
+  for (const auto& allocation : memory.all()) by_name[allocation->name] = allocation.get();
+  std::vector<ReportedFinding> told;
+  for (Finding& finding : findings.list()) {
+    const auto named = by_name.find(finding.allocation);
+    ReportedFinding& reported = told.emplace_back();
+    if (named != by_name.end()) reported.allocated_at = host_code.lines(named->second->allocated_by);
+    if (finding.place.empty() && !finding.host_module.empty())
+      finding.place = host_code.lines({finding.host_offset, host_code.add_module(finding.host_module), 0});
+    finding.message = host_code.fill_in(finding.message);
+    reported.finding = std::move(finding);
+  }
+  std::vector<ReportedLeak> leaks;
   // A program that was stopped by an error had no chance to free anything.
-  const bool ran_to_its_end = sticky_error == 0 && !host_faulted;
+  if (sticky_error == 0 && !host_faulted)
+    for (const Allocation* leak : memory.leaks())
+      leaks.push_back({leak, host_code.lines(leak->allocated_by)});
   return {report,
           config.profile,
           config.options,
-          findings,
-          ran_to_its_end ? memory.leaks() : std::vector<const Allocation*>{},
+          std::move(told),
+          findings.dropped(),
+          std::move(leaks),
           program_gone ? "closed" : "running",
           sticky_error};
 }
 
-std::string Session::json() const {
+std::string Session::json() {
   return report_json(context());
 }
 

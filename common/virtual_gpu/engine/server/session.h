@@ -13,6 +13,7 @@
 #include "exec/launch.h"
 #include "report.h"
 #include "server/connection.h"
+#include "server/host_code.h"
 #include "streams/scheduler.h"
 #include "streams/streams.h"
 
@@ -57,6 +58,9 @@ class Session {
   std::map<std::pair<uint64_t, std::string>, uint64_t> function_ids;  // (module, name)
   uint64_t next_id = 1;                                               // of modules and functions
 
+  HostCode host_code;
+  wire::CodePlace caller{};  // of the request being served
+
   std::set<uint64_t> frees_queued;            // addresses given to a cudaFreeAsync that has not run yet
   std::map<AllocKind, int> allocations_made;  // for names: "cudaMalloc #3"
   std::map<uint32_t, uint64_t> limits;        // as set by the program
@@ -77,7 +81,8 @@ class Session {
   void refuse(Reply& reply, int error, const std::string& sentence);
   // A sentence that belongs to no request.
   void tell(const std::string& sentence);
-  void add_finding(const Finding& finding);
+  // Findings without a message are none. `made_by` is the call of the API that the finding is about.
+  void add_finding(Finding finding, const wire::CodePlace& made_by);
 
   // The program has closed its connection: what it left queued is dropped.
   void end_program();
@@ -85,7 +90,7 @@ class Session {
   // would wait forever, so the work is done as a device would have done it by now.
   void run_idle();
   void fail(int error);
-  std::string json() const;
+  std::string json();
   // Writes the report where one is wanted and prints the findings where nobody else will.
   void finish(bool with_text);
 
@@ -97,7 +102,8 @@ class Session {
   int run(const FillTask& task, const Work& work, double* seconds);
   int run(const FreeTask& task, const Work& work, double* seconds);
   int run(const HostTask& task, const Work& work, double* seconds);
-  ReportContext context() const;
+  ReportContext context();
+  ReportContext compose_context();
 
   struct ReadPiece {
     uint64_t end = 0;  // address behind the last copy's source

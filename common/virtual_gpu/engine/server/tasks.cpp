@@ -62,7 +62,8 @@ int Session::run(const CopyTask& task, const Work&, double* seconds) {
   const uint64_t bytes = task.plan.bytes(), source = task.plan.src.address;
   const bool goes_on = task.plan.dst.packed && source == last_read_.end && last_read_.written;
   last_read_ = bytes > kStagingBytes / 2 ? ReadPiece{source + bytes, !unwritten || goes_on} : ReadPiece{};
-  if (unwritten ? config.options.check_init && !goes_on : config.options.check_memory) add_finding(finding);
+  if (unwritten ? config.options.check_init && !goes_on : config.options.check_memory)
+    add_finding(std::move(finding), task.caller);
   report.traffic.copies += 1;
   report.traffic.copied_bytes += bytes;
   *seconds = touches_host(task.plan) ? model_host_copy(bytes, config.profile)
@@ -73,7 +74,7 @@ int Session::run(const CopyTask& task, const Work&, double* seconds) {
 int Session::run(const FillTask& task, const Work&, double* seconds) {
   Finding finding;
   const int error = run_fill(task.plan, memory, &finding);
-  if (config.options.check_memory) add_finding(finding);
+  if (config.options.check_memory) add_finding(std::move(finding), task.caller);
   report.traffic.fills += 1;
   report.traffic.filled_bytes += task.plan.bytes();
   *seconds = model_fill(task.plan.bytes(), config.profile);
@@ -81,7 +82,7 @@ int Session::run(const FillTask& task, const Work&, double* seconds) {
 }
 
 int Session::run(const FreeTask& task, const Work&, double*) {
-  memory.release(task.address, AllocKind::kDevice, "cudaFreeAsync");
+  memory.release(task.address, AllocKind::kDevice, "cudaFreeAsync" + host_code.mention(task.caller));
   frees_queued.erase(task.address);
   return cuda::kSuccess;
 }

@@ -8,6 +8,7 @@
 
 #include "device/transfer.h"
 #include "exec/launch.h"
+#include "protocol.h"
 
 namespace vgpu {
 
@@ -19,12 +20,15 @@ struct CopyTask {
   CopyPlan plan;
   std::vector<uint8_t> packed;  // pageable source data, taken when the copy was queued; empty:
   uint64_t staging_offset = 0;  // the packed side lies in the staging area (copies that run at once)
+  wire::CodePlace caller{};
 };
 struct FillTask {
   FillPlan plan;
+  wire::CodePlace caller{};
 };
 struct FreeTask {  // cudaFreeAsync
   uint64_t address;
+  wire::CodePlace caller{};
 };
 struct HostTask {  // runs in the program
   uint64_t function, user_data;

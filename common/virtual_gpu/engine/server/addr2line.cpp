@@ -1,0 +1,110 @@
+#include "server/addr2line.h"
+
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <spawn.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <sstream>
+
+extern char** environ;
+
+namespace vgpu {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+// Milliseconds as a rule; a file with the debug information of a whole framework is not worth the wait.
+constexpr std::chrono::seconds kPatience{3};
+constexpr size_t kMostOffsets = 4096;  // in one command line
+constexpr size_t kMostOutput = 16u << 20;
+
+pid_t start(const std::vector<std::string>& command, int output) {
+  std::vector<char*> arguments;
+  for (const std::string& word : command) arguments.push_back(const_cast<char*>(word.c_str()));
+  arguments.push_back(nullptr);
+  posix_spawn_file_actions_t actions;
+  posix_spawn_file_actions_init(&actions);
+  posix_spawn_file_actions_addopen(&actions, STDIN_FILENO, "/dev/null", O_RDONLY, 0);
+  posix_spawn_file_actions_adddup2(&actions, output, STDOUT_FILENO);
+  posix_spawn_file_actions_addopen(&actions, STDERR_FILENO, "/dev/null", O_WRONLY, 0);
+  pid_t child = -1;
+  const int failed = posix_spawnp(&child, arguments[0], &actions, nullptr, arguments.data(), environ);
+  posix_spawn_file_actions_destroy(&actions);
+  return failed == 0 ? child : -1;
+}
+
+std::string read_until(int input, Clock::time_point deadline) {
+  std::string text;
+  char piece[4096];
+  while (text.size() < kMostOutput) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    pollfd state{input, POLLIN, 0};
+    if (left.count() <= 0 || poll(&state, 1, static_cast<int>(left.count())) <= 0) break;
+    const ssize_t got = read(input, piece, sizeof piece);
+    if (got <= 0) break;
+    text.append(piece, static_cast<size_t>(got));
+  }
+  return text;
+}
+
+std::string output_of(const std::vector<std::string>& command) {
+  int ends[2];
+  if (pipe2(ends, O_CLOEXEC) != 0) return "";
+  const pid_t child = start(command, ends[1]);
+  close(ends[1]);
+  std::string text;
+  if (child > 0) {
+    text = read_until(ends[0], Clock::now() + kPatience);
+    kill(child, SIGKILL);  // it has ended, or has had its time
+    waitpid(child, nullptr, 0);
+  }
+  close(ends[0]);
+  return text;
+}
+
+// "main.cu:22 (discriminator 1)"; the line is 0 where the tool writes "??".
+SourcePlace parse_place(const std::string& text, const std::string& function) {
+  const size_t end = text.find(" (discriminator"), colon = text.rfind(':', end);
+  if (colon == std::string::npos || text[0] == '?') return {};
+  const std::string file = std::filesystem::path(text.substr(0, colon)).lexically_normal().string();
+  return {file, std::atoi(text.c_str() + colon + 1), function};
+}
+
+}  // namespace
+
+std::map<uint64_t, std::vector<SourcePlace>> addr2line(const std::string& object_file,
+                                                       const std::vector<uint64_t>& offsets) {
+  std::map<uint64_t, std::vector<SourcePlace>> found;
+  struct stat details{};
+  // The path comes from the program: a pipe or a device must not hold up the engine.
+  if (stat(object_file.c_str(), &details) != 0 || !S_ISREG(details.st_mode)) return found;
+  std::vector<std::string> command = {"addr2line",  "--addresses", "--functions",
+                                      "--demangle", "--inlines",   "--exe=" + object_file};
+  for (size_t i = 0; i < offsets.size() && i < kMostOffsets; ++i) {
+    char offset[24];
+    std::snprintf(offset, sizeof offset, "0x%llx", static_cast<unsigned long long>(offsets[i]));
+    command.push_back(offset);
+  }
+  // An address by itself, then pairs of lines: a function, and the place in it.
+  std::istringstream output(output_of(command));
+  uint64_t offset = 0;
+  for (std::string line, place; std::getline(output, line);) {
+    if (line.starts_with("0x")) {
+      offset = std::strtoull(line.c_str(), nullptr, 16);
+    } else if (std::getline(output, place)) {
+      const SourcePlace parsed = parse_place(place, line);
+      if (parsed.line > 0) found[offset].push_back(parsed);
+    }
+  }
+  return found;
+}
+
+}  // namespace vgpu
