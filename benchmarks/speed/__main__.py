@@ -19,7 +19,7 @@ from common.build import Target, build_program
 from common.virtual_gpu.session import run_program
 
 KERNELS = ("kv_store", "divergent_reduction", "matmul_mma", "attention_mma", "attention_scalar", "pure_fma")
-BARE = {name: "off" for name in ("memory", "race", "init", "sync", "async", "counters")}
+BARE = dict.fromkeys(("memory", "race", "init", "sync", "async", "counters"), "off")
 
 
 def measure(program: Path, kernel: str, options: dict[str, str], repeat: int) -> tuple[float, int]:
@@ -60,7 +60,8 @@ def main() -> None:
             }
         )
         print(
-            f"{kernel:22}{instructions / 1e6:>12.1f} M{checked * 1e3:>9.1f} ms{instructions / checked / 1e9:>8.2f}"
+            f"{kernel:22}{instructions / 1e6:>12.1f} M"
+            f"{checked * 1e3:>9.1f} ms{instructions / checked / 1e9:>8.2f}"
             f"{bare * 1e3:>9.1f} ms{instructions / bare / 1e9:>8.2f}",
             flush=True,
         )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Sequence
+from pathlib import Path
 
 from common.virtual_gpu.report import Dim3, Finding, Leak, Place, Report
 
@@ -26,11 +27,11 @@ def render_findings(findings: Sequence[Finding], *, width: int = _DEFAULT_WIDTH)
 
 def render_finding(finding: Finding, *, width: int = _DEFAULT_WIDTH) -> str:
     """Kind, line and what happened; below it who did it, how often, and what to try."""
-    first = f"{finding.kind:<{_KIND_WIDTH}}"
+    first = f"{finding.kind:<{_KIND_WIDTH - 1}} "
     if finding.place:
         first += f"{finding.place[0]}   "
     headline = first + finding.message
-    if finding.other and str(finding.other[0]) not in finding.message:
+    if finding.other and _named(finding.other[0]) not in finding.message:
         headline += f" ({finding.other[0]})"
     below = " ".join(
         part
@@ -82,6 +83,11 @@ def _chain(places: Sequence[Place]) -> str:
 def _allocated(finding: Finding) -> str:
     """Where the program made the memory that the message names."""
     return f"{finding.allocation} was allocated at {finding.allocated_at[0]}." if finding.allocated_at else ""
+
+
+def _named(place: Place) -> str:
+    """A place as the engine's own sentences name it: without folders."""
+    return f"{Path(place.file).name}:{place.line}"
 
 
 def _short(kernel: str) -> str:

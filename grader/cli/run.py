@@ -6,9 +6,10 @@ import argparse
 import json
 import os
 import sys
+import tempfile
 from pathlib import Path
 
-from common.build import Target, build_program
+from common.build import Target, build_program, resources
 from common.devices import Gpu, find_gpus, first_gpu
 from common.errors import CourseError
 from common.virtual_gpu.engine import DEFAULT_PROFILE, PROFILES
@@ -112,8 +113,11 @@ def _run_virtually(options: argparse.Namespace, arguments: list[str]) -> int:
     checks = selected_checks(options.checks, options.no_check)
     if options.json and not os.access(options.json.absolute().parent, os.W_OK):
         raise CourseError(f"cannot write {options.json}: its folder does not exist or is not yours to write")
-    program = _build(options, Target.virtual())
-    run = run_program(program, arguments, profile=options.profile, options=checks)
+    cc = compute_capability(options.profile)
+    program = _build(options, Target.virtual(cc))
+    with tempfile.TemporaryDirectory() as scratch:
+        registers = _registers(options, cc, Path(scratch)) if options.json else None
+        run = run_program(program, arguments, profile=options.profile, options=checks, resources=registers)
     if options.json:
         record = {"status": run.status, "seconds": run.seconds, **run.report.to_dict()}
         options.json.write_text(json.dumps(record, indent=2))
@@ -121,6 +125,22 @@ def _run_virtually(options: argparse.Namespace, arguments: list[str]) -> int:
     if run.status != 0:
         return run.status if run.status > 0 else 128 - run.status
     return FINDINGS_STATUS if run.report.findings else 0
+
+
+def compute_capability(profile: str) -> str:
+    """Of a device profile, as the compiler spells it: "90"."""
+    data = json.loads(PROFILES.read_text())["profiles"][profile]
+    return f"{data['cc_major']}{data['cc_minor']}"
+
+
+def _registers(options: argparse.Namespace, cc: str, folder: Path) -> Path:
+    """What ptxas says of every kernel, for the engine: occupancy depends on it and PTX does not tell."""
+    includes = [Path(include) for include in options.includes]
+    arch = f"sm_{cc}"
+    kernels = resources(options.file, arches=[arch], defines=options.defines, include_dirs=includes)[arch]
+    file = folder / "resources.json"
+    file.write_text(json.dumps({kernel.name: {"registers": kernel.registers} for kernel in kernels}))
+    return file
 
 
 def selected_checks(only: str | None, without: list[str]) -> dict[str, bool]:

@@ -62,6 +62,7 @@ def test_both_binaries_are_built_once_and_work(tree, cache):
     assert "cudaFree@@libvgpu_runtime.so.1" in symbols
     assert "cudaStub@@libvgpu_runtime.so.1" in symbols
     assert "hidden" not in symbols
+    assert built.engine.parent == built.runtime.parent  # where a program looks for its engine
     assert not built.cached
     again = build_engine(tree, cache=cache)
     assert again.cached

@@ -394,6 +394,24 @@ def test_a_host_fault_says_where_the_pointer_points(start: Start) -> None:
     assert (finding["host_module"], finding["host_offset"]) == ("/tmp/a.out", 0x77)
 
 
+def test_a_place_in_host_code_is_taken_for_no_more_than_it_is(start: Start, tmp_path: Path) -> None:
+    engine = start()
+    program = engine.ready()
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    known = program.ask("CodeModule", str(pipe).encode()).number()
+    assert program.ask("CodeModule", str(pipe).encode()).number() == known
+    assert program.ask("CodeModule", b"x" * 5000).number() == 0
+    for module in (known, known + 1, 0xFFFFFFFF):
+        program.caller = (0x40, module)
+        assert program.free(0x1234) == 1
+    findings = engine.harness.report()["findings"]
+    assert [(finding.get("host_module"), finding["count"]) for finding in findings] == [
+        (str(pipe), 1),
+        (None, 2),
+    ]
+
+
 @pytest.mark.parametrize(
     ("arguments", "words"),
     [

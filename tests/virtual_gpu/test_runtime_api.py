@@ -2,12 +2,8 @@
 
 from __future__ import annotations
 
-import os
 import re
-import signal
 import subprocess
-import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -17,7 +13,8 @@ from common.toolchain import find_nvcc
 from common.virtual_gpu import wire
 from common.virtual_gpu.report import Counters
 from common.virtual_gpu.runtime import gen_stubs
-from common.virtual_gpu.session import RunReport, run_program
+from common.virtual_gpu.session import run_program
+from tests.virtual_gpu.small_programs import build_text, run
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = Path(__file__).parent / "api"
@@ -32,44 +29,6 @@ WITH_LEAKS = {"sticky_error"}
 def build(name: str, *flags: str, target: Target | None = None) -> Path:
     source = SOURCES / f"{name}.cu"
     return build_program([source], target or Target.virtual(), extra_flags=(*LAMBDAS, *flags)).path
-
-
-def build_text(folder: Path, text: str, *flags: str) -> Path:
-    source = folder / "program.cu"
-    source.write_text("#include <cuda_runtime.h>\n#include <cstdio>\n#include <unistd.h>\n" + text)
-    return build_program([source], Target.virtual(), extra_flags=flags).path
-
-
-def run(program: Path) -> RunReport:
-    return run_program(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
-
-
-def engines() -> set[int]:
-    """Living engine processes."""
-    found = set()
-    for folder in Path("/proc").iterdir():
-        try:
-            if folder.name.isdigit() and (folder / "exe").readlink().name.startswith("vgpu-engine"):
-                found.add(int(folder.name))
-        except OSError:
-            continue
-    return found
-
-
-def children_of(pid: int) -> set[int]:
-    try:
-        return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
-    except OSError:
-        return set()
-
-
-def wait_until(holds, seconds: float = 20.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if holds():
-            return True
-        time.sleep(0.01)
-    return bool(holds())
 
 
 @pytest.mark.parametrize("flags", [(), PER_THREAD], ids=["legacy", "per_thread"])
@@ -166,97 +125,6 @@ def test_a_program_without_usable_ptx_is_told_how_to_rebuild(tmp_path, flags, se
     assert result.stderr.count(sentence) == 1
 
 
-def test_a_host_dereference_of_a_device_pointer_is_found_at_its_line(tmp_path):
-    program = build_text(
-        tmp_path,
-        """
-        int read(const int* pointer) { return *pointer; }
-        int main() {
-          int* device = nullptr;
-          cudaMalloc(&device, 64);
-          return read(device + 3);
-        }
-        """,
-        "-Xcompiler",
-        "-fno-inline",
-    )
-    result = run(program)
-    assert result.status == -signal.SIGSEGV
-    assert result.ending == "SIGSEGV"
-    assert "host code dereferenced device pointer" in result.stderr
-    (finding,) = result.report.findings
-    assert finding.kind == "host"
-    assert Path(finding.file).name == "program.cu"
-    assert finding.line == 5
-    assert finding.allocation.startswith("cudaMalloc #1")
-
-
-def test_a_library_function_given_a_device_pointer_is_blamed_on_its_caller(tmp_path):
-    program = build_text(
-        tmp_path,
-        """
-        #include <cstring>
-        int main(int count, char**) {
-          char* device = nullptr;
-          char host[4096];
-          cudaMalloc(&device, 4096);
-          std::memcpy(host, device, 4095 + count);
-          return host[7];
-        }
-        """,
-    )
-    result = run(program)
-    (finding,) = result.report.findings
-    assert (finding.kind, Path(finding.file).name, finding.line) == ("host", "program.cu", 10)
-
-
-def test_other_faults_stay_the_programs_own(tmp_path):
-    program = build_text(
-        tmp_path,
-        """
-        #include <csignal>
-        void mine(int) { write(1, "mine\\n", 5); _exit(7); }
-        int main() {
-          std::signal(SIGSEGV, mine);
-          cudaFree(nullptr);
-          cudaDeviceSynchronize();
-          *reinterpret_cast<volatile int*>(8) = 1;
-        }
-        """,
-    )
-    result = run(program)
-    assert (result.status, result.stdout, result.report.findings) == (7, "mine\n", ())
-
-
-def test_a_program_alone_starts_its_own_engine_and_leaves_none(tmp_path):
-    before = engines()
-    report = tmp_path / "report.json"
-    paths = build_engine()
-    environment = {
-        **os.environ,
-        "VGPU_ENGINE": str(paths.engine),
-        "VGPU_REPORT": str(report),
-        "VGPU_PROFILES": str(ROOT / "common" / "virtual_gpu" / "profiles.json"),
-        "VGPU_PROFILE": "h100",
-        "VGPU_OPTIONS": "race=off max_seconds=20",
-    }
-    done = subprocess.run(
-        [str(build("last_error"))], env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert (done.returncode, done.stdout) == (0, "ok\n"), done.stderr
-    assert '"profile":"h100"' in report.read_text().replace(" ", "")
-    assert engines() <= before
-
-
-def test_without_an_engine_calls_fail_with_a_sentence():
-    environment = {**os.environ, "VGPU_ENGINE": "/nowhere/vgpu-engine"}
-    done = subprocess.run(
-        [str(build("last_error"))], env=environment, capture_output=True, text=True, timeout=120, check=False
-    )
-    assert done.returncode == 1
-    assert done.stderr.count("the engine is not at /nowhere/vgpu-engine") == 1
-
-
 def test_what_a_program_starts_inherits_neither_the_socket_nor_its_name(tmp_path):
     program = build_text(
         tmp_path,
@@ -270,99 +138,6 @@ def test_what_a_program_starts_inherits_neither_the_socket_nor_its_name(tmp_path
     )
     result = run(program)
     assert result.stdout == "0\n"
-
-
-def test_when_the_engine_is_killed_the_program_ends_with_an_error(tmp_path):
-    program = build_text(
-        tmp_path,
-        """
-        __global__ void nothing() {}
-        int main() {
-          cudaFree(nullptr);
-          std::puts("started");
-          std::fflush(stdout);
-          for (int i = 0; i < 10000; ++i) {
-            nothing<<<1, 1>>>();
-            const cudaError_t error = cudaDeviceSynchronize();
-            if (error != cudaSuccess) return error == cudaErrorDevicesUnavailable ? 5 : 6;
-            usleep(1000);
-          }
-          return 0;
-        }
-        """,
-    )
-    before = engines()
-    script = (
-        "import subprocess, sys\n"
-        "from common.virtual_gpu.session import run_program\n"
-        "from common.virtual_gpu.wire import EngineDied\n"
-        "try:\n"
-        "    run_program(sys.argv[1], timeout=60)\n"
-        "except EngineDied as problem:\n"
-        "    print(problem)\n"
-    )
-    with subprocess.Popen(
-        [sys.executable, "-c", script, str(program)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    ) as parent:
-        assert parent.stdout is not None
-        assert parent.stdout.readline() == "started\n"
-        (engine,) = [pid for pid in engines() - before if pid in children_of(parent.pid)]
-        os.kill(engine, signal.SIGKILL)
-        output, errors = parent.communicate(timeout=60)
-    assert "SIGKILL" in output
-    assert errors.count("the engine is gone") == 1
-
-
-@pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
-def test_when_the_parent_goes_program_and_engine_go_too(tmp_path, how):
-    program = build_text(
-        tmp_path,
-        """
-        int main() {
-          cudaFree(nullptr);
-          std::printf("%d\\n", getpid());
-          std::fflush(stdout);
-          for (;;) pause();
-        }
-        """,
-    )
-    before = engines()
-    script = "import sys; from common.virtual_gpu.session import run_program; run_program(sys.argv[1])"
-    with subprocess.Popen(
-        [sys.executable, "-c", script, str(program)],
-        cwd=ROOT,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-    ) as parent:
-        assert parent.stdout is not None
-        pid = int(parent.stdout.readline())
-        parent.send_signal(how)
-        parent.wait(30)
-    assert wait_until(lambda: not Path(f"/proc/{pid}/exe").exists())
-    assert wait_until(lambda: engines() <= before)
-
-
-def test_a_program_out_of_time_is_killed_with_all_it_started(tmp_path):
-    program = build_text(
-        tmp_path,
-        """
-        int main() {
-          cudaFree(nullptr);
-          const pid_t child = fork();
-          if (child != 0) { std::printf("%d\\n", child); std::fflush(stdout); }
-          for (;;) pause();
-        }
-        """,
-    )
-    result = run_program(program, timeout=2, stdout=subprocess.PIPE)
-    assert result.timed_out
-    assert result.ending == "timed out"
-    assert wait_until(lambda: not Path(f"/proc/{int(result.stdout)}/exe").exists())
 
 
 def test_launches_findings_and_counters_come_back_as_data(tmp_path):

@@ -43,8 +43,8 @@ std::string lanes_text(Mask lanes) {
   return out;
 }
 
-Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op,
-                      uint32_t variant) {
+Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op, uint32_t variant,
+                      uint64_t rank) {
   Block& b = *w.block;
   Launch& launch = *b.launch;
   // Occurrences on one source line are one mistake, however many instructions the line became.
@@ -59,8 +59,8 @@ Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_
                         other_op == kNoOther ? 0 : line_key(other_op), static_cast<uint64_t>(variant)})
     key = (key ^ part) * 0x9e3779b97f4a7c15ull, key ^= key >> 29;
   const uint32_t thread = lane >= 0 ? b.thread_of(w, lane) : w.id * kLanes;
-  const uint64_t order =
-      (static_cast<uint64_t>(launch.request.index) << 44) | ((b.linear & 0x3ffffffffull) << 10) | thread;
+  const uint64_t order = rank << 63 | (static_cast<uint64_t>(launch.request.index) << 44) |
+                         ((b.linear & 0x3ffffffffull) << 10) | thread;
   LocalFinding& local = b.worker->findings[key];
   ++local.count;
   if (local.order <= order) return nullptr;

@@ -12,15 +12,16 @@ namespace vgpu {
 constexpr uint32_t kNoOther = ~0u;
 
 // The group's entry when this occurrence should be written out, else nullptr.
-Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op, uint32_t variant);
+Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op, uint32_t variant,
+                      uint64_t rank);
 void set_launch_error(Launch& launch, int error);
 
 // build(Finding&) fills message, advice and allocation; place, thread and kernel are there already.
-// `variant` keeps different mistakes at one place apart.
+// `variant` keeps different mistakes at one place apart; of a group, an occurrence of lower `rank` is shown.
 template <class Build>
 void report(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op, uint32_t variant,
-            Build build) {
-  if (Finding* f = open_finding(w, op, lane, kind, other_op, variant)) build(*f);
+            Build build, uint64_t rank = 0) {
+  if (Finding* f = open_finding(w, op, lane, kind, other_op, variant, rank)) build(*f);
 }
 
 std::string thread_text(const Launch& launch, uint32_t thread);  // "(3,0,0)"

@@ -44,27 +44,29 @@ struct Access {
     const uint32_t thread = who_thread(who);
     const bool same_warp = thread / kLanes == w.id;
     const bool async = use == SharedUse::kAsyncIssue;
-    report(w, op, lane, async ? FindingKind::kAsync : FindingKind::kRace, who_op(who), other_writes,
-           [&](Finding& f) {
-             const Launch& l = *b.launch;
-             f.message = "thread " + thread_text(l, b.thread_of(w, lane)) + " " + verb(use) + " " +
-                         shared_text(b, address) + (other_writes ? ", which thread " : " while thread ") +
-                         thread_text(l, thread) + (other_writes ? " writes" : " may still read it") + " (" +
-                         place_text(l, who_op(who)) + ")" +
-                         (other_writes ? " with nothing in between that orders the two" : "");
-             f.address = address;
-             if (async)
-               f.advice =
-                   "A stage may be refilled only when every thread is done reading it: put __syncthreads() "
-                   "between "
-                   "the last read and this copy.";
-             else if (same_warp)
-               f.advice = "Lanes of a warp do not run in step: put __syncwarp() between the two accesses.";
-             else
-               f.advice =
-                   "Threads of different warps meet only at a barrier: put __syncthreads() between the two "
-                   "accesses.";
-           });
+    report(
+        w, op, lane, async ? FindingKind::kAsync : FindingKind::kRace, who_op(who), other_writes,
+        [&](Finding& f) {
+          const Launch& l = *b.launch;
+          f.message = "thread " + thread_text(l, b.thread_of(w, lane)) + " " + verb(use) + " " +
+                      shared_text(b, address) + (other_writes ? ", which thread " : " while thread ") +
+                      thread_text(l, thread) + (other_writes ? " writes" : " may still read it") + " (" +
+                      place_text(l, who_op(who)) + ")" +
+                      (other_writes ? " with nothing in between that orders the two" : "");
+          f.address = address;
+          if (async)
+            f.advice =
+                "A stage may be refilled only when every thread is done reading it: put __syncthreads() "
+                "between "
+                "the last read and this copy.";
+          else if (same_warp)
+            f.advice = "Lanes of a warp do not run in step: put __syncwarp() between the two accesses.";
+          else
+            f.advice =
+                "Threads of different warps meet only at a barrier: put __syncthreads() between the two "
+                "accesses.";
+        },
+        same_warp);  // a race between warps says more than one inside a warp
   }
 
   void uninitialised(int lane, uint32_t address) {

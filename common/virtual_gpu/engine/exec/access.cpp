@@ -74,8 +74,8 @@ void report_bad_address(Warp& w, const Op& op, int lane, uint64_t address, uint3
         f.message =
             who + bytes_text(d) + " before the start of " + near->name + " (" + bytes_text(near->bytes) + ")";
       else
-        f.message =
-            who + bytes_text(d) + " past the end of " + near->name + " (" + bytes_text(near->bytes) + ")";
+        f.message = who + (d == 0 ? "the first byte" : bytes_text(d)) + " past the end of " + near->name +
+                    " (" + bytes_text(near->bytes) + ")";
       f.advice = "Guard the access with the number of elements, and check how the index is computed.";
     } else {
       f.message = who + hex(address) + ", where nothing was ever allocated";

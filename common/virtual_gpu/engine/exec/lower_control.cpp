@@ -13,7 +13,7 @@ using ptx::OperandKind;
 namespace {
 
 struct WarpSyncName {
-  const char* prefix;
+  const char* name;
   WarpSync what;
 };
 
@@ -201,8 +201,9 @@ void FunctionLowering::lower_barrier(const ptx::Instruction& in) {
 void FunctionLowering::lower_warp_sync(const ptx::Instruction& in) {
   WarpSync what = WarpSync::kMeet;
   if (in.opcode != "bar.warp.sync") {
+    const std::string spelled = canonical_opcode(in.opcode);
     const auto row = std::find_if(std::begin(kWarpSyncNames), std::end(kWarpSyncNames),
-                                  [&](const WarpSyncName& n) { return in.opcode == n.prefix; });
+                                  [&](const WarpSyncName& n) { return spelled == canonical_opcode(n.name); });
     if (row == std::end(kWarpSyncNames)) throw NotImplemented{"this form"};
     what = row->what;
   }

@@ -26,6 +26,18 @@ const std::unordered_map<std::string_view, std::vector<const OpForm*>>& forms() 
   return table;
 }
 
+// Rows by canonical spelling; tensor-core names, whose modifiers are positional, stay out.
+const std::unordered_map<std::string, std::string_view>& respelled() {
+  static const std::unordered_map<std::string, std::string_view> table = [] {
+    std::unordered_map<std::string, std::string_view> t;
+    for (const auto& [name, rows] : forms())
+      if (rows.front()->cls != InstrClass::kMatrix && name.find('#') == std::string_view::npos)
+        t.emplace(canonical_opcode(name), name);
+    return t;
+  }();
+  return table;
+}
+
 struct Width {
   int bytes = 0;  // of the register that holds a value: 8-bit ones sit in 16 bits
   int count = 0;  // of a vector, 0 for a scalar
@@ -76,7 +88,10 @@ bool FunctionLowering::fits(const ptx::Instruction& in, const OpForm& form) cons
 }
 
 bool FunctionLowering::try_table(const ptx::Instruction& in) {
-  const auto rows = forms().find(in.opcode);
+  auto rows = forms().find(in.opcode);
+  if (rows == forms().end())
+    if (const auto other = respelled().find(canonical_opcode(in.opcode)); other != respelled().end())
+      rows = forms().find(other->second);
   if (rows != forms().end())
     for (const OpForm* form : rows->second)
       if (fits(in, *form)) {

@@ -1,5 +1,6 @@
 #include "exec/lowering.h"
 
+#include <algorithm>
 #include <cstring>
 
 #include "exec/lanes.h"
@@ -500,6 +501,19 @@ bool parse_type(std::string_view token, ptx::Type* type) {
   if (it == table.end()) return false;
   *type = it->second;
   return true;
+}
+
+std::string canonical_opcode(std::string_view opcode) {
+  std::vector<std::string_view> parts = split_opcode(opcode), modifiers, types;
+  for (size_t i = 1; i < parts.size(); ++i) {
+    ptx::Type type;
+    (parse_type(parts[i], &type) ? types : modifiers).push_back(parts[i]);
+  }
+  std::sort(modifiers.begin(), modifiers.end());
+  std::string out(parts[0]);
+  for (const auto* group : {&modifiers, &types})
+    for (std::string_view part : *group) out.append(".").append(part);
+  return out;
 }
 
 }  // namespace vgpu

@@ -128,5 +128,7 @@ class FunctionLowering {
 const OpForm* find_form(std::string_view name);
 std::vector<std::string_view> split_opcode(std::string_view opcode);
 bool parse_type(std::string_view token, ptx::Type* type);
+// The opcode with its modifiers in one order, types as they stand: ptxas takes modifiers in any.
+std::string canonical_opcode(std::string_view opcode);
 
 }  // namespace vgpu

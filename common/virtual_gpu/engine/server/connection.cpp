@@ -5,6 +5,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 
@@ -33,21 +34,21 @@ void Connection::close() {
 
 bool Connection::receive() {
   if (used_ > 0) {
-    in_.erase(in_.begin(), in_.begin() + static_cast<ptrdiff_t>(used_));
+    std::memmove(in_.data(), in_.data() + used_, filled_ - used_);
+    filled_ -= used_;
     used_ = 0;
-    if (in_.empty() && in_.capacity() > kKeptBytes) in_.shrink_to_fit();
+    if (filled_ == 0 && in_.size() > kKeptBytes) in_ = {};
   }
   // The buffer grows with what arrives, not with what a header promises.
-  const size_t had = in_.size();
-  in_.resize(had + kReadBytes);
-  const ssize_t got = recv(fd_, in_.data() + had, kReadBytes, 0);
-  in_.resize(had + (got > 0 ? static_cast<size_t>(got) : 0));
+  if (in_.size() < filled_ + kReadBytes) in_.resize(std::max(filled_ + kReadBytes, 2 * filled_));
+  const ssize_t got = recv(fd_, in_.data() + filled_, in_.size() - filled_, 0);
+  if (got > 0) filled_ += static_cast<size_t>(got);
   if (got > 0) return true;
   return got < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
 bool Connection::peek(wire::RequestHeader* header) const {
-  if (in_.size() - used_ < sizeof *header) return false;
+  if (filled_ - used_ < sizeof *header) return false;
   std::memcpy(header, in_.data() + used_, sizeof *header);
   return true;
 }
@@ -56,7 +57,7 @@ bool Connection::has_input() const {
   wire::RequestHeader header;
   if (!peek(&header)) return false;
   return header.magic != wire::kMagic || header.payload > wire::kMaxPayload ||
-         in_.size() - used_ - sizeof header >= header.payload;
+         filled_ - used_ - sizeof header >= header.payload;
 }
 
 Connection::Frame Connection::next(Message* message, std::string* why) {
@@ -71,7 +72,7 @@ Connection::Frame Connection::next(Message* message, std::string* why) {
            std::to_string(wire::kMaxPayload) + " are allowed";
     return Frame::kBroken;
   }
-  if (in_.size() - used_ - sizeof header < header.payload) return Frame::kNone;
+  if (filled_ - used_ - sizeof header < header.payload) return Frame::kNone;
   message->op = header.op;
   message->serial = header.serial;
   message->caller = header.caller;

@@ -63,8 +63,9 @@ class Connection {
   bool peek(wire::RequestHeader* header) const;
 
   int fd_ = -1;
-  std::vector<uint8_t> in_;
-  size_t used_ = 0;  // bytes of `in_` that belong to requests already served
+  std::vector<uint8_t> in_;  // its first `filled_` bytes have arrived
+  size_t filled_ = 0;
+  size_t used_ = 0;  // bytes that belong to requests already served
   std::vector<uint8_t> out_;
   size_t sent_ = 0;
   std::vector<int> descriptors_;  // travel with the next byte sent

@@ -70,19 +70,24 @@ void Server::run() {
 
 void Server::wait_for_requests() {
   pollfd polled[2];
+  Peer* peers[2];
   nfds_t count = 0;
+  bool request_waits = false;  // one that has been received already: then this only looks
   for (Peer* peer : {harness_.get(), program_.get()}) {
     if (peer == nullptr || !peer->connection.open()) continue;
-    if (!peer->connection.has_output() && peer->connection.has_input()) return;
+    request_waits |= !peer->connection.has_output() && peer->connection.has_input();
     const short events = peer->connection.has_output() ? POLLOUT : POLLIN;
+    peers[count] = peer;
     polled[count++] = {peer->connection.fd(), events, 0};
   }
   // Only the program's silence counts: a harness may ask for reports all the while.
   const bool work_waits = session_.scheduler.pending() != 0;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(last_call_ + kIdle - Clock::now());
-  poll(polled, count, work_waits ? std::max(0, static_cast<int>(left.count())) : -1);
+  const int patience = work_waits ? std::max(0, static_cast<int>(left.count())) : -1;
+  poll(polled, count, request_waits ? 0 : patience);
+  for (nfds_t i = 0; i < count; ++i) peers[i]->readable = polled[i].revents != 0;
   const bool program_calls = polled[count - 1].revents != 0;  // work waits only while there is a program
-  if (work_waits && !program_calls && Clock::now() - last_call_ >= kIdle) {
+  if (work_waits && !request_waits && !program_calls && Clock::now() - last_call_ >= kIdle) {
     session_.run_idle();
     last_call_ = Clock::now();
   }
@@ -97,7 +102,8 @@ bool Server::serve_next(Peer& peer) {
   std::string why;
   bool present = true;
   Connection::Frame frame = connection.next(&message, &why);
-  if (frame == Connection::Frame::kNone) {
+  if (frame == Connection::Frame::kNone && peer.readable) {
+    peer.readable = false;
     present = connection.receive();
     frame = connection.next(&message, &why);
   }

@@ -26,6 +26,7 @@ class Server {
     Connection connection;
     Role role;
     bool greeted = false;
+    bool readable = true;  // the socket may hold something to receive
   };
   bool should_stop() const;
   void wait_for_requests();

@@ -82,7 +82,7 @@ void Session::add_finding(Finding finding, const wire::CodePlace& made_by) {
   // The same mistake on another line is another finding.
   const std::string what = std::to_string(static_cast<int>(finding.kind)) + finding.message +
                            finding.host_module + std::to_string(finding.host_offset);
-  findings.put(std::hash<std::string>()(what), 0, std::move(finding));
+  findings.put(std::hash<std::string>()(what), api_findings_++, std::move(finding));
 }
 
 void Session::fail(int error) {

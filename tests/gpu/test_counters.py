@@ -1,0 +1,58 @@
+"""What ncu counts on this GPU is what is committed, so that the virtual GPU is held to real figures."""
+
+from __future__ import annotations
+
+import json
+import shutil
+
+import pytest
+
+from common.build import Target, build_program
+from common.cache import REPOSITORY
+from common.devices import find_gpus, first_gpu
+from tests.gpu.record_counters import launches_of
+from tests.virtual_gpu.counters.comparison import (
+    AGGREGATED,
+    FIGURES,
+    FOLDER,
+    RECORDED,
+    Figure,
+    difference,
+    short_name,
+)
+
+MEASURED_ON = json.loads((REPOSITORY / "benchmarks" / "counters_h200.json").read_text())["gpu"]
+
+pytestmark = [
+    pytest.mark.skipif(shutil.which("ncu") is None, reason="needs ncu"),
+    pytest.mark.skipif(
+        all(gpu.name != MEASURED_ON for gpu in find_gpus()[:1]), reason=f"needs an {MEASURED_ON}"
+    ),
+]
+
+
+def is_reproducible(program: str, launch: int, figure: Figure) -> bool:
+    known = difference(program, launch, figure)
+    return known is None or known.reason != AGGREGATED
+
+
+@pytest.mark.parametrize("program", sorted(RECORDED))
+def test_ncu_counts_what_is_committed(program: str):
+    built = build_program([FOLDER / f"{program}.cu"], Target.gpu(first_gpu().cc))
+    metrics = sorted({metric for figure in FIGURES for metric in figure.metrics})
+    try:
+        launches = launches_of(built.path, metrics)
+    except RuntimeError as problem:
+        if "ERR_NVGPUCTRPERM" in str(problem):
+            pytest.skip("the driver lets only administrators read hardware counters")
+        raise
+    assert len(launches) == len(RECORDED[program])
+    changed = [
+        f"{short_name(recorded['kernel'])}: {figure.name} {figure.measured(launch['metrics'])}, "
+        f"committed {figure.measured(recorded['metrics'])}"
+        for index, (launch, recorded) in enumerate(zip(launches, RECORDED[program], strict=True))
+        for figure in FIGURES
+        if is_reproducible(program, index, figure)
+        and figure.measured(launch["metrics"]) != figure.measured(recorded["metrics"])
+    ]
+    assert changed == []

@@ -1,0 +1,64 @@
+"""Small CUDA programs written inside tests: build one, run it, see what is left of it."""
+
+from __future__ import annotations
+
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+from common.build import Target, build_program
+from common.virtual_gpu.session import RunReport, run_program
+
+# What stands above the text of every program; its own first line is line 4.
+PREAMBLE = "#include <cuda_runtime.h>\n#include <cstdio>\n#include <unistd.h>\n"
+# A kernel that computes for many seconds without ever repeating itself, which would be called a hang.
+LONG_KERNEL = """
+__global__ void toil(unsigned* out) {
+  unsigned x = threadIdx.x;
+  for (unsigned i = 0; i < 4000000000u; ++i) x = x * 1664525u + i;
+  out[threadIdx.x] = x;
+}
+"""
+
+
+def build_text(folder: Path, text: str, *flags: str) -> Path:
+    source = folder / "program.cu"
+    source.write_text(PREAMBLE + text)
+    return build_program([source], Target.virtual(), extra_flags=flags).path
+
+
+def run(program: Path) -> RunReport:
+    return run_program(program, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=120)
+
+
+def engines() -> set[int]:
+    """Living engine processes."""
+    found = set()
+    for folder in Path("/proc").iterdir():
+        try:
+            if folder.name.isdigit() and (folder / "exe").readlink().name.startswith("vgpu-engine"):
+                found.add(int(folder.name))
+        except OSError:
+            continue
+    return found
+
+
+def children_of(pid: int) -> set[int]:
+    try:
+        return {int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()}
+    except OSError:
+        return set()
+
+
+def is_running(pid: int) -> bool:
+    return Path(f"/proc/{pid}/exe").exists()
+
+
+def wait_until(holds: Callable[[], object], seconds: float = 20.0) -> bool:
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        if holds():
+            return True
+        time.sleep(0.01)
+    return bool(holds())
