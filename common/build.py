@@ -38,7 +38,8 @@ __all__ = [
 
 Kind = Literal["exe", "shared"]
 _OUTPUT: dict[Kind, str] = {"exe": "program", "shared": "library.so"}
-_COMMON_FLAGS = ("-std=c++17", "-O3", "-lineinfo", "-Xcompiler", "-g1")
+# Host lines must be those of the calls: a tail call would leave its caller's line behind.
+_COMMON_FLAGS = ("-std=c++17", "-O3", "-lineinfo", "-Xcompiler", "-g1,-fno-optimize-sibling-calls")
 _KIND_FLAGS: dict[Kind, tuple[str, ...]] = {"exe": (), "shared": ("-Xcompiler", "-fPIC")}
 
 
