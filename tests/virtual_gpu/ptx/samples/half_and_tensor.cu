@@ -9,7 +9,8 @@ __global__ void half_math(const __half2* a, const __half2* b, __half2* c, float 
   c[i] = h2exp(x) + __hmax2(x, a[i]);
 }
 
-__global__ void bfloat_math(const __nv_bfloat162* a, const __nv_bfloat162* b, __nv_bfloat162* c, float scale) {
+__global__ void bfloat_math(const __nv_bfloat162* a, const __nv_bfloat162* b, __nv_bfloat162* c,
+                            float scale) {
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   c[i] = __hfma2(a[i], b[i], __float2bfloat162_rn(scale)) + a[i];
 }
@@ -47,7 +48,8 @@ __global__ void mma_tile(const unsigned* a, float* c) {
                : "r"(address));
   float d[4] = {0, 0, 0, 0};
   asm volatile(
-      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+      "mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, "
+      "{%0,%1,%2,%3};"
       : "+f"(d[0]), "+f"(d[1]), "+f"(d[2]), "+f"(d[3])
       : "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3]), "r"(a[0]), "r"(a[1]));
   wait_for(barrier_address, 0);

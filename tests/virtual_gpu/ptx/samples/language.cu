@@ -1,4 +1,5 @@
-// What C++ itself needs from PTX: initialised data of every kind, calls, tables, recursion, printf, assert, switch.
+// What C++ itself needs from PTX: initialised data of every kind, calls, tables, recursion, printf, assert,
+// switch.
 #include <cassert>
 #include <cstdio>
 
@@ -25,11 +26,17 @@ __managed__ int managed = 7;
 __device__ Record record = {1, 2, 3.0, numbers + 1, {1, 2, 3}};
 __constant__ Record records[2] = {{1, 2, 3.0, numbers + 1, {1, 2, 3}}, {4, 5, 6, nullptr, {}}};
 
-__device__ float twice(float x) { return x * 2; }
-__device__ __noinline__ float grown(float x) { return sinf(x) + expf(x); }
+__device__ float twice(float x) {
+  return x * 2;
+}
+__device__ __noinline__ float grown(float x) {
+  return sinf(x) + expf(x);
+}
 __device__ float (*table[2])(float) = {twice, grown};
 
-__device__ __noinline__ int fibonacci(int n) { return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2); }
+__device__ __noinline__ int fibonacci(int n) {
+  return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
+}
 __device__ __noinline__ Big changed(Big big, double value, char at) {
   big.words[at] = static_cast<int>(value);
   return big;
@@ -47,7 +54,8 @@ struct Dot : Shape {
 };
 
 __global__ void data(int* p, int i) {
-  p[0] = *into_numbers + managed + record.count + records[i].count + matrix[i][1] + *pointers[i] + text[i] + small;
+  p[0] = *into_numbers + managed + record.count + records[i].count + matrix[i][1] + *pointers[i] + text[i] +
+         small;
   p[1] = static_cast<int>(floats[i] + doubles[i & 1]);
 }
 
@@ -71,18 +79,34 @@ __global__ void messages(int i) {
 
 __global__ void __launch_bounds__(256, 2) choices(int* p, int which) {
   switch (which) {
-    case 0: p[0] = 1; break;
-    case 1: p[1] += 5; break;
-    case 2: p[2] *= 3; break;
-    case 3: p[0] ^= p[1]; break;
-    case 4: p[5] = __ldg(p); break;
-    case 5: p[5] = atomicAdd(p, 1); break;
-    case 6: __threadfence(); break;
-    default: p[0] = static_cast<int>(clock64());
+    case 0:
+      p[0] = 1;
+      break;
+    case 1:
+      p[1] += 5;
+      break;
+    case 2:
+      p[2] *= 3;
+      break;
+    case 3:
+      p[0] ^= p[1];
+      break;
+    case 4:
+      p[5] = __ldg(p);
+      break;
+    case 5:
+      p[5] = atomicAdd(p, 1);
+      break;
+    case 6:
+      __threadfence();
+      break;
+    default:
+      p[0] = static_cast<int>(clock64());
   }
 }
 
-__global__ void __maxnreg__(64) shared_and_params(const Big in, Big* out, const __grid_constant__ Big constant) {
+__global__ void __maxnreg__(64)
+    shared_and_params(const Big in, Big* out, const __grid_constant__ Big constant) {
   extern __shared__ double dynamic[];
   __shared__ int fixed[4][5];
   out[0] = in;
@@ -94,8 +118,10 @@ __global__ void __maxnreg__(64) shared_and_params(const Big in, Big* out, const 
 
 __global__ void warp(unsigned* p) {
   int all;
-  p[0] = __shfl_xor_sync(~0u, p[0], 1) + __ballot_sync(~0u, p[1] > 0) + __match_all_sync(~0u, p[2], &all) + all;
+  p[0] =
+      __shfl_xor_sync(~0u, p[0], 1) + __ballot_sync(~0u, p[1] > 0) + __match_all_sync(~0u, p[2], &all) + all;
   asm volatile(
-      "{ .reg .b32 a<4>; .reg .f32 f, g; mov.u32 a1, 0b1011; mov.u32 a2, 017; mov.f32 f, 1.5; mov.f32 g, 1.5e3;"
+      "{ .reg .b32 a<4>; .reg .f32 f, g; mov.u32 a1, 0b1011; mov.u32 a2, 017; mov.f32 f, 1.5; mov.f32 g, "
+      "1.5e3;"
       " add.u32 a0, a1, a2; st.global.u32 [%0+-4], a0; }" ::"l"(p));
 }
