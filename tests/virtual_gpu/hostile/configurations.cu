@@ -21,8 +21,7 @@ __global__ void with_dynamic_shared(int* out) {
   if (out != nullptr) *out = dynamic[threadIdx.x];
 }
 
-__global__ void __launch_bounds__(64) bounded() {
-}
+__global__ void __launch_bounds__(64) bounded() {}
 
 __global__ void huge_local(int* out, int at) {
   int local[100 * 1024];
@@ -69,13 +68,16 @@ void shapes() {
 void shared() {
   with_dynamic_shared<<<1, 32, 48 * 1024 + 4>>>(nullptr);
   say_launch("48 KB + 4");
-  say("opt in 227 KB", cudaFuncSetAttribute(with_dynamic_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 * 1024));
+  say("opt in 227 KB",
+      cudaFuncSetAttribute(with_dynamic_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, 227 * 1024));
   with_dynamic_shared<<<1, 32, 227 * 1024>>>(nullptr);
   say_launch("227 KB");
   with_dynamic_shared<<<1, 32, 227 * 1024 + 4>>>(nullptr);
   say_launch("227 KB + 4");
-  say("opt in 228 KB", cudaFuncSetAttribute(with_dynamic_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, 228 * 1024));
-  say("opt in -1", cudaFuncSetAttribute(with_dynamic_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, -1));
+  say("opt in 228 KB",
+      cudaFuncSetAttribute(with_dynamic_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, 228 * 1024));
+  say("opt in -1",
+      cudaFuncSetAttribute(with_dynamic_shared, cudaFuncAttributeMaxDynamicSharedMemorySize, -1));
   with_dynamic_shared<<<1, 32, SIZE_MAX>>>(nullptr);
   say_launch("SIZE_MAX");
   with_dynamic_shared<<<1, 32, (1ull << 32) + 128>>>(nullptr);

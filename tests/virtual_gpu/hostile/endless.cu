@@ -77,7 +77,8 @@ __global__ void assertion() {
 }
 
 template <typename... Parameters, typename... Arguments>
-void launch(const char* name, void (*kernel)(Parameters...), int blocks, int threads, Arguments... arguments) {
+void launch(const char* name, void (*kernel)(Parameters...), int blocks, int threads,
+            Arguments... arguments) {
   kernel<<<blocks, threads>>>(arguments...);
   say_launch(name);
 }

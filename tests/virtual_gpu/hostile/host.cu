@@ -35,7 +35,8 @@ int find_socket() {
   for (int descriptor = 3; descriptor < 1024; ++descriptor) {
     int type = 0;
     socklen_t length = sizeof type;
-    if (getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM) return descriptor;
+    if (getsockopt(descriptor, SOL_SOCKET, SO_TYPE, &type, &length) == 0 && type == SOCK_STREAM)
+      return descriptor;
   }
   return -1;
 }
@@ -45,7 +46,8 @@ void scribble(int count) {
   std::printf("socket %s\n", socket >= 0 ? "found" : "not found");
   uint32_t state = 12345;
   std::vector<unsigned char> noise(static_cast<size_t>(count));
-  for (unsigned char& byte : noise) byte = static_cast<unsigned char>((state = state * 1664525u + 1013904223u) >> 24);
+  for (unsigned char& byte : noise)
+    byte = static_cast<unsigned char>((state = state * 1664525u + 1013904223u) >> 24);
   signal(SIGPIPE, SIG_IGN);
   const ssize_t sent = write(socket, noise.data(), noise.size());
   std::printf("sent %s\n", sent > 0 ? "some" : "nothing");
@@ -129,20 +131,43 @@ void wild_copies() {
 }
 
 const Case kCases[] = {
-    {"exit", [] { queue_work(); std::exit(5); }},
-    {"_exit", [] { queue_work(); _exit(6); }},
-    {"abort", [] { queue_work(); std::abort(); }},
-    {"segfault", [] { queue_work(); *reinterpret_cast<volatile int*>(uintptr_t{16}) = 1; }},
+    {"exit",
+     [] {
+       queue_work();
+       std::exit(5);
+     }},
+    {"_exit",
+     [] {
+       queue_work();
+       _exit(6);
+     }},
+    {"abort",
+     [] {
+       queue_work();
+       std::abort();
+     }},
+    {"segfault",
+     [] {
+       queue_work();
+       *reinterpret_cast<volatile int*>(uintptr_t{16}) = 1;
+     }},
     {"dereference", [] { std::printf("%d\n", *reinterpret_cast<volatile int*>(queue_work())); }},
     {"close_all", close_all},
     {"fork", fork_then_call},
     {"threads", threads},
     {"noise", [] { scribble(100'000); }},
     {"little_noise", [] { scribble(7); }},
-    {"noise_later", [] { queue_work(); scribble(1000); }},
+    {"noise_later",
+     [] {
+       queue_work();
+       scribble(1000);
+     }},
     {"map_over", map_over_device_memory},
     {"wild_copies", wild_copies},
-    {"print_forever", [] { while (true) std::printf("host output without end, line after line after line\n"); }},
+    {"print_forever",
+     [] {
+       while (true) std::printf("host output without end, line after line after line\n");
+     }},
 };
 
 int main(int count, char** arguments) {

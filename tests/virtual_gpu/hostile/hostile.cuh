@@ -1,5 +1,5 @@
-// What the programs of this folder share: cases chosen by name on the command line, and calls whose errors are
-// printed instead of ending the program.
+// What the programs of this folder share: cases chosen by name on the command line, and calls whose errors
+// are printed instead of ending the program.
 #pragma once
 
 #include <cuda_runtime.h>

@@ -1,4 +1,5 @@
-// Divergence, locks, named barriers and flags, each used correctly: the answers are right and nothing is found.
+// Divergence, locks, named barriers and flags, each used correctly: the answers are right and nothing is
+// found.
 #include <cooperative_groups.h>
 
 #include <functional>
@@ -148,12 +149,18 @@ __host__ __device__ __noinline__ int collatz(int n, int depth) {
 
 __host__ __device__ __noinline__ int chosen(int kind, int x) {
   switch (kind % 6) {
-    case 0: return x + 1;
-    case 1: return x * x;
-    case 2: x += 3;  // falls through
-    case 3: return x - 2;
-    case 4: return collatz(x + 1, 0);
-    default: return -x;
+    case 0:
+      return x + 1;
+    case 1:
+      return x * x;
+    case 2:
+      x += 3;  // falls through
+    case 3:
+      return x - 2;
+    case 4:
+      return collatz(x + 1, 0);
+    default:
+      return -x;
   }
 }
 
@@ -264,8 +271,10 @@ __global__ void odd_block_sizes(int* out) {
   const int lane = threadIdx.x % 32;
   int sum = threadIdx.x;
   for (int step = 16; step > 0; step /= 2) {
-    const int other = __shfl_down_sync(here, sum, step);
-    if (lane + step < __popc(here)) sum += other;
+    // A lane beyond the last one has nothing to give: ask oneself instead.
+    const bool exists = lane + step < __popc(here);
+    const int other = __shfl_sync(here, sum, exists ? lane + step : lane);
+    if (exists) sum += other;
   }
   if (lane == 0) atomicAdd(out, sum);
 }
@@ -328,7 +337,8 @@ int main() {
   int* data_pointer = data.get();
   int* out_pointer = out.get();
   void* arguments[] = {&data_pointer, &out_pointer};
-  CUDA_OK(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(grid_sync), dim3(8), dim3(32), arguments, 0, nullptr));
+  CUDA_OK(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(grid_sync), dim3(8), dim3(32), arguments, 0,
+                                      nullptr));
   check("grid_sync", 256, [](int i) { return (255 - i + 3 * 37) % 256 + 3; });
 
   for (const int threads : {1, 31, 33, 49, 57, 63}) {

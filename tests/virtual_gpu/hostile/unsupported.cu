@@ -1,19 +1,20 @@
 // Instructions and operand forms that the virtual GPU refuses: by name and line, never with a wrong answer.
 #include "hostile.cuh"
 
-#define REFUSED_KERNEL(name, ...)                           \
-  __global__ void name(unsigned long long* out) {           \
-    __shared__ alignas(128) unsigned long long box[64];     \
-    const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(box)); \
-    unsigned long long wide = 0;                            \
-    unsigned word = at;                                     \
-    float real = 1.0f;                                      \
+#define REFUSED_KERNEL(name, ...)                                                                       \
+  __global__ void name(unsigned long long* out) {                                                       \
+    __shared__ alignas(128) unsigned long long box[64];                                                 \
+    const unsigned at = static_cast<unsigned>(__cvta_generic_to_shared(box));                           \
+    unsigned long long wide = 0;                                                                        \
+    unsigned word = at;                                                                                 \
+    float real = 1.0f;                                                                                  \
     asm volatile(__VA_ARGS__ : "+l"(wide), "+r"(word), "+f"(real) : "l"(out) : "memory"); /* refused */ \
-    out[threadIdx.x] = wide + word;                         \
+    out[threadIdx.x] = wide + word;                                                                     \
   }
 
 REFUSED_KERNEL(mbarrier_init, "mbarrier.init.shared::cta.b64 [%1], 32;")
-REFUSED_KERNEL(bulk_copy, "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%1], [%3], 128, [%1];")
+REFUSED_KERNEL(bulk_copy,
+               "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%1], [%3], 128, [%1];")
 REFUSED_KERNEL(cluster_barrier, "barrier.cluster.arrive.aligned;")
 REFUSED_KERNEL(dependent_launch, "griddepcontrol.wait;")
 REFUSED_KERNEL(texture, "{.reg .b64 t; mov.b64 t, %0; tex.1d.v4.f32.s32 {%2, %2, %2, %2}, [t, {%1}];}")
@@ -41,8 +42,8 @@ void launch_fine() {
 
 #define CASE(name) {#name, launch<name>}
 const Case kCases[] = {
-    CASE(mbarrier_init), CASE(bulk_copy), CASE(cluster_barrier), CASE(dependent_launch), CASE(texture),
-    {"fine", launch_fine},
+    CASE(mbarrier_init),    CASE(bulk_copy), CASE(cluster_barrier),
+    CASE(dependent_launch), CASE(texture),   {"fine", launch_fine},
 };
 
 int main(int count, char** arguments) {

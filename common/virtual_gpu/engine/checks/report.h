@@ -14,7 +14,10 @@ constexpr uint32_t kNoOther = ~0u;
 // The group's entry when this occurrence should be written out, else nullptr.
 Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op, uint32_t variant,
                       uint64_t rank);
-void set_launch_error(Launch& launch, int error);
+// The launch answers with the error of its first failing block, and goes on.
+void set_launch_error(Block& block, int error);
+// The same, and ends the launch here.
+void stop_launch(Block& block, int error);
 
 // build(Finding&) fills message, advice and allocation; place, thread and kernel are there already.
 // `variant` keeps different mistakes at one place apart; of a group, an occurrence of lower `rank` is shown.

@@ -44,7 +44,7 @@ void report_bad_address(Warp& w, const Op& op, int lane, uint64_t address, uint3
   const Allocation* freed = memory.find_freed(address);
   const Allocation* near = memory.nearest(address, &distance);
   const bool wild = !freed && (!near || static_cast<uint64_t>(std::abs(distance)) > kMappedPage);
-  if (wild) set_launch_error(*b.launch, kErrorIllegalAddress);
+  if (wild) set_launch_error(b, kErrorIllegalAddress);
   const uint32_t variant = freed ? 1 : address < 4096 ? 2 : wild ? 3 : 4;
   report(w, op, lane, FindingKind::kMemory, kNoOther, variant, [&](Finding& f) {
     f.address = address;
@@ -87,7 +87,7 @@ void report_bad_address(Warp& w, const Op& op, int lane, uint64_t address, uint3
 void report_misaligned(Warp& w, const Op& op, int lane, uint64_t address, uint32_t bytes, Direction direction,
                        const std::string& name) {
   Block& b = *w.block;
-  set_launch_error(*b.launch, kErrorMisaligned);
+  set_launch_error(b, kErrorMisaligned);
   report(w, op, lane, FindingKind::kMemory, kNoOther, 5, [&](Finding& f) {
     f.address = address;
     f.allocation = name;
@@ -301,7 +301,7 @@ Mask check_shared_bounds(Warp& w, const Op& op, const uint32_t* address, uint32_
     }
     const uint64_t window =
         kSharedBegin + b.launch->request.kernel->static_shared + b.launch->request.dynamic_shared;
-    if (a > window + (64u << 10)) set_launch_error(*b.launch, kErrorIllegalAddress);
+    if (a > window + (64u << 10)) set_launch_error(b, kErrorIllegalAddress);
     if (!b.options->check_memory) continue;
     report(w, op, lane, FindingKind::kMemory, kNoOther, 6, [&](Finding& f) {
       f.address = a;

@@ -113,10 +113,8 @@ void arrive_at_barrier(Warp& w, int split, const Op& op) {
   const int lane = first_lane(s.mask);
   const uint32_t id = lanes_in<uint32_t>(w, op.src[0])[lane];
   const uint32_t count = op.vec ? lanes_in<uint32_t>(w, op.src[1])[lane] : 0;
-  Launch& launch = *b.launch;
   if (id >= kBarriers || (op.vec && (count == 0 || count % kLanes != 0 || count > 1024 + kLanes))) {
-    set_launch_error(launch, 719);
-    launch.stop = true;
+    stop_launch(b, 719);
     report(w, op, lane, FindingKind::kSync, kNoOther, 4, [&](Finding& f) {
       f.message = "barrier " + std::to_string(id) + " with " + std::to_string(count) +
                   " threads: a block has barriers 0 to 15, "

@@ -49,6 +49,7 @@ void Block::start(uint64_t number) {
   instructions = 0;
   changes = 0;
   printf_text.clear();
+  printf_cut = false;
   // What a fresh block finds in shared memory is arbitrary, but the same on every run.
   std::fill(shared.begin(), shared.end(), uint8_t{0xcd});
   if (pending_async != 0) std::fill(shadow.in_flight.begin(), shadow.in_flight.end(), 0u);
@@ -72,6 +73,13 @@ void Block::start(uint64_t number) {
     for (Frame* f : w.frames) f->lanes = 0;
     add_split(w, w.exists, 0, enter_frame(w, *launch->entry, nullptr, nullptr, w.exists), -1);
   }
+}
+
+void Block::hand_over_text() {
+  if (!printf_text.empty() || printf_cut)
+    launch->printed.add(linear, std::move(printf_text), printf_cut, launch->env.printf_limit);
+  printf_text.clear();
+  printf_cut = false;
 }
 
 Block::Outcome Block::run(bool may_yield) {
@@ -107,7 +115,7 @@ Block::Outcome Block::run(bool may_yield) {
     if (!alive) return Outcome::kDone;
     // Reading the clock costs as much as a short round.
     if (++rounds % 64 == 0 && launch->out_of_time && launch->out_of_time()) {
-      if (!launch->stop) report_hang(*this, "the launch has used up its time");
+      if (!must_stop()) report_hang(*this, "the launch has used up its time");
       return Outcome::kStopped;
     }
     if (ran) {

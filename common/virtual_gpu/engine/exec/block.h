@@ -7,6 +7,7 @@
 #include <memory>
 #include <string>
 #include <unordered_map>
+#include <utility>
 #include <vector>
 
 #include "checks/global_race.h"
@@ -15,6 +16,7 @@
 #include "exec/code.h"
 #include "exec/launch.h"
 #include "exec/module.h"
+#include "exec/printf_log.h"
 #include "exec/sectors.h"
 #include "exec/warp.h"
 
@@ -34,12 +36,8 @@ struct BlockCounts {
 
 struct LocalFinding {
   uint64_t order = ~0ull, count = 0;
+  std::vector<std::pair<uint64_t, uint64_t>> by_block;  // block and its share of `count`; unless serial
   Finding finding;
-};
-
-struct PrintfText {
-  uint64_t block;
-  std::string text;
 };
 
 // Everything about a launch that its CPU threads read, and the few things they agree on.
@@ -60,10 +58,12 @@ struct Launch {
   SectorMap* load_sectors = nullptr;
   SectorMap* store_sectors = nullptr;
   GlobalRaceMap* global_race = nullptr;
-  std::atomic<int> error{0};
-  std::atomic<bool> stop{false};
-  std::atomic<uint64_t> printf_bytes{0};
-  std::atomic<bool> printf_full{false};
+  // The first failing block in block order decides: it stops the blocks behind it, and those before it run to
+  // their end, however many CPU threads there are.
+  std::atomic<uint64_t> first_error{~0ull};  // block and cudaError_t in one, see set_launch_error
+  std::atomic<uint64_t> stop_block{~0ull};
+  std::atomic<bool> stop{false};  // everything, at once
+  PrintfLog printed;
   std::function<bool()> out_of_time;
 };
 
@@ -74,7 +74,6 @@ struct Worker {
   std::vector<OpCounts> ops;
   std::vector<BlockCounts> blocks;
   std::unordered_map<uint64_t, LocalFinding> findings;
-  std::vector<PrintfText> printf_texts;
   Allocation* recent[64] = {};  // allocation an op touched last, by op index
 };
 
@@ -126,11 +125,18 @@ struct Block {
   std::vector<uint32_t> local_size;                  // bytes a lane
   std::vector<std::vector<uint32_t>> local_written;  // per warp, per byte: lanes that wrote it
   std::string printf_text;
+  bool printf_cut = false;  // it printed more than that
 
+  bool must_stop() const {
+    return launch->stop.load(std::memory_order_relaxed) ||
+           launch->stop_block.load(std::memory_order_relaxed) <= linear;
+  }
+  void hand_over_text();
   uint32_t thread_of(const Warp& w, int lane) const { return w.id * kLanes + static_cast<uint32_t>(lane); }
 };
 
 Dim3 thread_index(const Launch& launch, uint32_t thread);
+int launch_error(const Launch& launch);  // 0: none
 void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& workers, LaunchReport& report);
 
 }  // namespace vgpu

@@ -155,14 +155,13 @@ void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
   report.dynamic_shared = r.dynamic_shared;
   report.static_shared = static_cast<uint32_t>(r.kernel->static_shared);
   report.stream = r.stream;
-  report.error = launch.error;
+  report.error = launch_error(launch);
   report.registers = r.kernel->registers;
   report.registers_estimated = r.kernel->registers_estimated;
   report.occupancy_blocks =
       occupancy_blocks(*r.kernel, static_cast<int>(launch.threads), r.dynamic_shared, launch.env.profile);
   std::vector<OpCounts> ops = workers[0]->ops;
   std::vector<BlockCounts> blocks = workers[0]->blocks;
-  std::vector<PrintfText> texts = std::move(workers[0]->printf_texts);
   for (size_t i = 1; i < workers.size(); ++i) {
     for (size_t k = 0; k < ops.size(); ++k) {
       OpCounts& a = ops[k];
@@ -181,18 +180,23 @@ void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
       blocks[k].warps += workers[i]->blocks[k].warps;
       blocks[k].lanes += workers[i]->blocks[k].lanes;
     }
-    std::move(workers[i]->printf_texts.begin(), workers[i]->printf_texts.end(), std::back_inserter(texts));
   }
-  count_lines(launch, ops, blocks, report);
+  // Of a stopped launch, how far the blocks behind came is chance: it has no figures, and findings only of
+  // the blocks up to the one that stopped it.
+  const uint64_t last = launch.stop_block;
+  if (last == ~0ull) count_lines(launch, ops, blocks, report);
   for (auto& w : workers)
     for (auto& [key, local] : w->findings) {
+      if (last != ~0ull) {
+        local.count = 0;
+        for (const auto& [block, count] : local.by_block) local.count += block <= last ? count : 0;
+        if (local.count == 0) continue;
+      }
       local.finding.count = local.count;
       launch.env.findings.put(key, local.order, std::move(local.finding));
     }
-  std::stable_sort(texts.begin(), texts.end(),
-                   [](const PrintfText& a, const PrintfText& b) { return a.block < b.block; });
   if (launch.env.printf_output)
-    for (const PrintfText& t : texts) *launch.env.printf_output += t.text;
+    *launch.env.printf_output += launch.printed.take(last, launch.env.printf_limit);
 }
 
 bool Options::set(const std::string& key, const std::string& value, std::string* error) {

@@ -181,8 +181,7 @@ bool call_function(Warp& w, int split, const Op& op) {
     return true;
   }
   if (here.frame->depth >= kDeepest) {
-    set_launch_error(launch, 719);
-    launch.stop = true;
+    stop_launch(*w.block, 719);  // cudaErrorLaunchFailure
     report(w, op, first_lane(here.mask), FindingKind::kMemory, kNoOther, 10, [&](Finding& f) {
       f.message = "the stack overflows: calls are nested " + std::to_string(kDeepest) + " deep";
       f.advice = "Check that the recursion ends; deep recursion is better written as a loop.";
@@ -209,8 +208,7 @@ bool call_function(Warp& w, int split, const Op& op) {
                            : nullptr;
     if (code == nullptr || code->params.size() != site.arguments.size() ||
         code->returns.size() != site.returns.size()) {
-      set_launch_error(launch, 715);  // cudaErrorIllegalInstruction
-      launch.stop = true;
+      stop_launch(*w.block, 715);  // cudaErrorIllegalInstruction
       report(w, op, first_lane(lanes), FindingKind::kMemory, kNoOther, 11, [&](Finding& f) {
         f.message = "a call through a function pointer that points to no function of this signature";
         f.advice = "Take the pointer's value from device code: a host function's address means nothing here.";

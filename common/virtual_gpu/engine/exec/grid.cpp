@@ -22,10 +22,6 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
   std::vector<std::unique_ptr<Block>> spare;
   uint64_t next = 0;
   int idle = 0;
-  auto finish = [&](Block& b) {
-    if (!b.printf_text.empty()) worker.printf_texts.push_back({b.linear, std::move(b.printf_text)});
-    b.printf_text.clear();
-  };
   while (next < blocks || !running.empty()) {
     bool progress = false, changed = false;
     const size_t n = running.size();
@@ -39,7 +35,7 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
         running.push_back(std::move(b));
         continue;
       }
-      finish(*b);
+      b->hand_over_text();
       spare.push_back(std::move(b));
       progress = true;
     }
@@ -64,7 +60,7 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
                 next < blocks ? "its resident blocks wait for blocks that can start only when these end"
                               : "its blocks have been polling with nothing left to change what they poll");
   }
-  for (auto& b : running) finish(*b);
+  for (auto& b : running) b->hand_over_text();
 }
 
 void run_in_parallel(Launch& launch, std::vector<std::unique_ptr<Worker>>& workers, uint64_t blocks) {
@@ -74,11 +70,11 @@ void run_in_parallel(Launch& launch, std::vector<std::unique_ptr<Worker>>& worke
     std::unique_ptr<Block> block;
     while (!launch.stop) {
       const uint64_t number = next.fetch_add(1);
-      if (number >= blocks) break;
+      if (number >= blocks || number > launch.stop_block) break;
       if (!block) block = std::make_unique<Block>(worker);
       block->start(number);
       block->run(false);
-      if (!block->printf_text.empty()) worker.printf_texts.push_back({number, std::move(block->printf_text)});
+      block->hand_over_text();
     }
   });
 }
@@ -113,7 +109,8 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
   auto dims = [](const Dim3& d) {
     return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
   };
-  if (r.grid.count() == 0 || r.block.count() == 0)
+  auto empty = [](const Dim3& d) { return d.x == 0 || d.y == 0 || d.z == 0; };
+  if (empty(r.grid) || empty(r.block))
     return fail(kInvalidValue,
                 "a grid of " + dims(r.grid) + " and blocks of " + dims(r.block) + ": a dimension is zero");
   if (r.grid.x > 0x7fffffffu || r.grid.y > 65535 || r.grid.z > 65535)
@@ -231,8 +228,10 @@ LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env) {
     env.memory.release(workspace->base, AllocKind::kInternal, "the end of its launch");
   LaunchReport report;
   collect_report(launch, workers, report);
-  report.distinct_load_sectors = loads.count();
-  report.distinct_store_sectors = stores.count();
+  if (launch.stop_block == ~0ull) {
+    report.distinct_load_sectors = loads.count();
+    report.distinct_store_sectors = stores.count();
+  }
   report.wall_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
   return report;
 }

@@ -52,12 +52,11 @@ std::string standings(Block& b) {
 
 void stop_hung(Block& b, Warp& w, const Op& op, int lane, const std::string& message,
                const std::string& advice) {
-  set_launch_error(*b.launch, 702);  // cudaErrorLaunchTimeout
+  stop_launch(b, 702);  // cudaErrorLaunchTimeout
   report(w, op, lane, FindingKind::kHang, kNoOther, 0, [&](Finding& f) {
     f.message = message + ": " + standings(b);
     f.advice = advice;
   });
-  b.launch->stop = true;
 }
 
 }  // namespace

@@ -78,9 +78,7 @@ void branch_index(Warp& w, int split, const BasicBlock& bb, const Op& op) {
 }
 
 void trap(Warp& w, const Op& op, Mask lanes) {
-  Launch& launch = *w.block->launch;
-  set_launch_error(launch, 719);  // cudaErrorLaunchFailure
-  launch.stop = true;
+  stop_launch(*w.block, 719);  // cudaErrorLaunchFailure
   report(w, op, first_lane(lanes), FindingKind::kTrap, kNoOther, 0, [&](Finding& f) {
     f.message = "the kernel trapped";
     f.advice = "__trap() or an unreachable path was executed: look at the condition that leads here.";
@@ -90,7 +88,6 @@ void trap(Warp& w, const Op& op, Mask lanes) {
 // Runs one split until it is no longer ready or its turn is over. False: stop the block.
 bool run_split(Warp& w, int split) {
   Block& b = *w.block;
-  Launch& launch = *b.launch;
   uint64_t slice = 0;
   while (true) {
     // Copies: the vector of splits may grow below.
@@ -158,7 +155,7 @@ bool run_split(Warp& w, int split) {
     const Split& s = w.splits[static_cast<size_t>(split)];
     if (s.state != SplitState::kReady) return true;
     if (slice >= (w.ready > 1 ? kShortSlice : kSlice) || w.polls >= kPollLimit) return true;
-    if (launch.stop.load(std::memory_order_relaxed)) return false;
+    if (b.must_stop()) return false;
   }
 }
 
@@ -176,7 +173,7 @@ Ran run_warp(Warp& w) {
     while (w.splits[static_cast<size_t>(next)].state != SplitState::kReady);
     w.current = next;
     if (!run_split(w, next)) return Ran::kStopped;
-    if (b.launch->stop.load(std::memory_order_relaxed)) return Ran::kStopped;
+    if (b.must_stop()) return Ran::kStopped;
     if (b.instructions > b.options->max_warp_instructions) {
       report_hang(b, "it has run " + std::to_string(b.options->max_warp_instructions) + " warp instructions");
       return Ran::kStopped;

@@ -47,6 +47,13 @@ bool Connection::receive() {
   return got < 0 && (errno == EAGAIN || errno == EINTR);
 }
 
+bool Connection::starts_wrong() const {
+  uint32_t magic = 0;
+  if (filled_ - used_ < sizeof magic) return false;
+  std::memcpy(&magic, in_.data() + used_, sizeof magic);
+  return magic != wire::kMagic;
+}
+
 bool Connection::peek(wire::RequestHeader* header) const {
   if (filled_ - used_ < sizeof *header) return false;
   std::memcpy(header, in_.data() + used_, sizeof *header);
@@ -54,19 +61,19 @@ bool Connection::peek(wire::RequestHeader* header) const {
 }
 
 bool Connection::has_input() const {
+  if (starts_wrong()) return true;
   wire::RequestHeader header;
   if (!peek(&header)) return false;
-  return header.magic != wire::kMagic || header.payload > wire::kMaxPayload ||
-         filled_ - used_ - sizeof header >= header.payload;
+  return header.payload > wire::kMaxPayload || filled_ - used_ - sizeof header >= header.payload;
 }
 
 Connection::Frame Connection::next(Message* message, std::string* why) {
-  wire::RequestHeader header;
-  if (!peek(&header)) return Frame::kNone;
-  if (header.magic != wire::kMagic) {
+  if (starts_wrong()) {
     *why = "a request does not begin with the protocol's magic number";
     return Frame::kBroken;
   }
+  wire::RequestHeader header;
+  if (!peek(&header)) return Frame::kNone;
   if (header.payload > wire::kMaxPayload) {
     *why = "a request announces " + std::to_string(header.payload) + " bytes; at most " +
            std::to_string(wire::kMaxPayload) + " are allowed";
