@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import time
 from collections.abc import Callable
@@ -22,6 +23,9 @@ __global__ void toil(unsigned* out) {
 """
 
 
+_WORKER = b"PYTEST_XDIST_WORKER="
+
+
 def build_text(folder: Path, text: str, *flags: str) -> Path:
     source = folder / "program.cu"
     source.write_text(PREAMBLE + text)
@@ -33,12 +37,14 @@ def run(program: Path) -> RunReport:
 
 
 def engines() -> set[int]:
-    """Living engine processes."""
+    """Living engine processes, but for those that tests running beside this one have started."""
     found = set()
     for folder in Path("/proc").iterdir():
         try:
             if folder.name.isdigit() and (folder / "exe").readlink().name.startswith("vgpu-engine"):
-                found.add(int(folder.name))
+                workers = [v for v in (folder / "environ").read_bytes().split(b"\0") if v.startswith(_WORKER)]
+                if not workers or workers == [_WORKER + os.environ.get("PYTEST_XDIST_WORKER", "").encode()]:
+                    found.add(int(folder.name))
         except OSError:
             continue
     return found

@@ -72,8 +72,8 @@ ld.global.u64 %r1, [%d2];
 st.shared.u64 [box], %r1;
 st.shared.v2.u32 [box], %r1;
 st.const.u32 [a], %r1;
-mma.sync.aligned.m7n7k7.row.col.f32.f16.f16.f32 {%f1,%f2,%f3,%f4}, {%r1,%r2,%r3,%r4}, {%r1,%r2}, {%f1,%f2,%f3,%f4};
-mma.sync.aligned.m16n8k16.row.col.f32.f16.f16.f32 {%f1,%f2,%f3}, {%r1,%r2,%r3,%r4}, {%r1,%r2}, {%f1,%f2,%f3,%f4};
+mma.sync.aligned.m7n7k7.row.col.f32.f16.f16.f32 {%f1,%f2}, {%r1,%r2}, {%r1}, {%f1,%f2};
+mma.sync.aligned.m16n8k8.row.col.f32.f16.f16.f32 {%f1,%f2,%f3}, {%r1,%r2}, {%r1}, {%f1,%f2,%f3,%f4};
 ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%r1,%r2}, [box];
 shfl.sync.sideways.b32 %r1, %r1, 1, 31, -1;
 bar.sync 1, 2, 3, 4;
@@ -152,7 +152,11 @@ def test_bytes_that_are_no_text_are_refused(engine):
 def test_a_missing_compiler_is_a_sentence(tmp_path):
     program = tmp_path / "empty.cu"
     program.write_text("int main() {}\n")
-    environment = {**os.environ, "COURSE_NVCC": str(tmp_path / "nowhere"), "COURSE_CACHE": str(tmp_path / "cache")}
+    environment = {
+        **os.environ,
+        "COURSE_NVCC": str(tmp_path / "nowhere"),
+        "COURSE_CACHE": str(tmp_path / "cache"),
+    }
     ran = subprocess.run(
         [sys.executable, "-m", "grader", "run", "--device", "virtual", str(program)],
         cwd=ROOT,
@@ -212,7 +216,9 @@ ENDLESS = [
 ]
 
 
-@pytest.mark.parametrize(("case", "kind", "line", "message", "error"), ENDLESS, ids=[row[0] for row in ENDLESS])
+@pytest.mark.parametrize(
+    ("case", "kind", "line", "message", "error"), ENDLESS, ids=[row[0] for row in ENDLESS]
+)
 def test_a_kernel_that_does_not_end_well_says_where(case, kind, line, message, error):
     ran = run("endless", case)
     assert not ran.timed_out
