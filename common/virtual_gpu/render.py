@@ -10,6 +10,7 @@ from common.virtual_gpu.report import Dim3, Finding, Leak, Place, Report
 
 _KIND_WIDTH = 8
 _DEFAULT_WIDTH = 110
+_MOST_LEAKS = 10
 
 
 def render_report(report: Report, *, width: int = _DEFAULT_WIDTH) -> str:
@@ -48,7 +49,12 @@ def render_finding(finding: Finding, *, width: int = _DEFAULT_WIDTH) -> str:
 
 
 def render_leaks(leaks: Sequence[Leak], *, width: int = _DEFAULT_WIDTH) -> str:
-    return "".join(render_leak(leak, width=width) for leak in leaks)
+    """The first few; a loop that never frees is told as well by ten of its allocations as by all."""
+    text = "".join(render_leak(leak, width=width) for leak in leaks[:_MOST_LEAKS])
+    rest = leaks[_MOST_LEAKS:]
+    if rest:
+        text += f"and {len(rest)} more leaks of {sum(leak.bytes for leak in rest):,} bytes together\n"
+    return text
 
 
 def render_leak(leak: Leak, *, width: int = _DEFAULT_WIDTH) -> str:

@@ -203,7 +203,7 @@ def test_an_unsupported_kernel_names_its_line_and_leaves_the_others_alone(case):
 # Case, finding, where (the text of the source line), what the message says, error.
 ENDLESS = [
     ("loop", "hang", "while (true) turns", "does not end", "LaunchTimeout"),
-    ("loop_in_one_lane", "hang", "while (threadIdx.x == 5)", "wait at the barrier", "LaunchTimeout"),
+    ("loop_in_one_lane", "hang", "while (threadIdx.x == 5)", "waiting at the barrier", "LaunchTimeout"),
     ("recurse", "memory", "return deeper", "the stack overflows", "LaunchFailure"),
     ("print", "hang", "never stops talking", "does not end", "LaunchTimeout"),
     ("spin_global", "hang", "while (flag == 0)", "polling with nothing left", "LaunchTimeout"),

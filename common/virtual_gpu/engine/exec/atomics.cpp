@@ -119,7 +119,10 @@ Bits update(Warp& w, uint8_t* at, Bits value, Bits value2) {
 // What an atomic says about memory order: it always carries what was fenced before it.
 void order(Warp& w, const Op& op, uint64_t address, bool check) {
   const bool tells_old = !(op.flags & kResultUnused);
-  if (tells_old) ++w.polls;
+  if (tells_old) {
+    ++w.polls;
+    w.block->instructions += 4;  // for each lane: a spin on atomics reaches the block's budget in seconds
+  }
   if (!check) return;
   // Plain counters (histograms, sums) synchronise nothing unless the kernel fences or swaps.
   if (!w.block->launch->kernel.traits.uses_fences && op.vec == 1) return;

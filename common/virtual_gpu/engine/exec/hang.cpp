@@ -31,14 +31,14 @@ std::string standings(Block& b) {
   for (const Warp& w : b.warps) {
     for (const Split& s : w.splits) {
       if (s.state == SplitState::kFree) continue;
-      const char* how = s.state == SplitState::kAtBarrier    ? "wait at the barrier "
-                        : s.state == SplitState::kAtWarpSync ? "wait for other lanes at "
-                                                             : "run at ";
+      const char* how = s.state == SplitState::kAtBarrier    ? "waiting at the barrier "
+                        : s.state == SplitState::kAtWarpSync ? "waiting for other lanes at "
+                                                             : "running at ";
       Standing& at = where[how + place_text(*b.launch, op_at(s).index)];
       at.warps |= 1u << w.id;
       at.lanes |= s.mask;
     }
-    if (w.live() == 0) where["have exited"].warps |= 1u << w.id;
+    if (w.live() == 0) where["exited"].warps |= 1u << w.id;
   }
   std::string text;
   for (const auto& [how, at] : where) {
