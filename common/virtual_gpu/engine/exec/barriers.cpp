@@ -144,7 +144,6 @@ void arrive_at_barrier(Warp& w, int split, const Op& op) {
     s.waiting = &op;
     s.key = id;
     s.block += 1;
-    bar.waiting_warps |= 1u << w.id;
     set_state(w, split, SplitState::kAtBarrier);
   }
   if (is_complete(b, bar)) complete(b, static_cast<int>(id));

@@ -80,7 +80,6 @@ struct Worker {
 struct Barrier {
   uint32_t arrived = 0;        // threads
   uint32_t expected = 0;       // threads; 0: the whole block
-  uint32_t waiting_warps = 0;  // mask of warps with a split that waits here
   uint32_t arrived_warps = 0;  // those, and the ones that only arrived
   uint32_t reduction_and = ~0u, reduction_or = 0, reduction_count = 0;
   const Op* first = nullptr;

@@ -66,7 +66,6 @@ enum class Special : uint8_t {
   kSmId,
   kNSmId,
   kGridId,
-  kGridId64,
   kLaneMaskEq,
   kLaneMaskLt,
   kLaneMaskLe,
@@ -128,8 +127,7 @@ struct Code {
 // What a launch must know about the code reachable from a kernel before it runs it.
 struct CodeTraits {
   bool orders_blocks = false;  // blocks may see each other's atomics or flags: run them in a fixed order
-  bool grid_sync = false;
-  bool uses_fences = false;  // atomics and flags then order memory for the race check
+  bool uses_fences = false;    // atomics and flags then order memory for the race check
 };
 
 }  // namespace vgpu

@@ -55,7 +55,6 @@ uint64_t special_value(const Warp& w, const Frame& frame, const SpecialSlot& s, 
     case Special::kNSmId:
       return static_cast<uint64_t>(l.env.profile.sms);
     case Special::kGridId:
-    case Special::kGridId64:
       return static_cast<uint64_t>(l.request.index + 1);
     case Special::kLaneMaskEq:
       return bit;

@@ -122,7 +122,6 @@ struct LaunchEnvironment {
   const Profile& profile;
   std::string* printf_output;  // appended
   uint64_t printf_limit = 1 << 20;
-  uint64_t stack_limit = 1024;        // cudaLimitStackSize: a hint only; frames grow as needed up to a cap
   std::function<bool()> should_stop;  // polled now and then: the program or the harness has gone
 };
 

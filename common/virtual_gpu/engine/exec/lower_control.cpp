@@ -117,7 +117,6 @@ void FunctionLowering::lower_call(const ptx::Instruction& in) {
   uint32_t target = 0;
   if (callee.kind == OperandKind::kReg) {
     target = source(callee, 8);
-    indirect_calls = true;
   } else {
     site.callee = module_.function_index(callee.name);
     const auto b = builtins.find(callee.name);
@@ -125,10 +124,7 @@ void FunctionLowering::lower_call(const ptx::Instruction& in) {
         site.callee >= 0 && !module_.text().functions[static_cast<size_t>(site.callee)].is_declaration;
     if (!defined && b == builtins.end())
       throw NotImplemented{"function " + callee.name + " has no body in this module"};
-    if (defined)
-      callees.push_back(site.callee);
-    else
-      site.builtin = b->second;
+    if (!defined) site.builtin = b->second;
     if (site.builtin == kMalloc || site.builtin == kFree)
       throw NotImplemented{"malloc and free in device code"};
   }

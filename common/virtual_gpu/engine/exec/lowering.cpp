@@ -366,8 +366,6 @@ uint32_t FunctionLowering::source(const Operand& o, int bytes, char type_class) 
       bool local;
       const uint64_t a = symbol_address(o.name, &space, &local) + o.value;
       if (local) return special(bytes == 8 ? Special::kLocalBase : Special::kLocalBase32, bytes, a);
-      if (a >= kFunctionBase && a < kFunctionBase + kWindowBytes && space == Space::kGeneric)
-        callees.push_back(static_cast<int>((a - kFunctionBase) / 16));
       return constant(a, bytes);
     }
     default:

@@ -41,8 +41,6 @@ class FunctionLowering {
   std::unique_ptr<Code> run();
   // Numbers the ops in the kernel and keeps where each came from.
   void record_origins(Code& code, KernelCode& kernel) const;
-  std::vector<int> callees;  // functions this one calls or takes the address of
-  bool indirect_calls = false;
 
  private:
   friend struct Handlers;

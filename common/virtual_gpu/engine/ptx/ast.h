@@ -73,7 +73,6 @@ struct Instruction {
   int ptx_line = 0;
   int loc = 0;    // index into Module::locs
   int call = -1;  // index into Function::calls, for call instructions (operand 0 is the callee)
-  bool is_call_uni() const { return opcode == "call.uni"; }
 };
 
 // A variable of any space: module scope, function scope, or a parameter.

@@ -27,14 +27,8 @@ Session::~Session() {
 }
 
 LaunchEnvironment Session::environment() {
-  constexpr uint32_t kStackSize = 0, kPrintfFifoSize = 1;  // cudaLimit
-  return {memory,
-          findings,
-          config.options,
-          config.profile,
-          &printf_output,
-          limit(kPrintfFifoSize),
-          limit(kStackSize),
+  constexpr uint32_t kPrintfFifoSize = 1;  // cudaLimit
+  return {memory,      findings, config.options, config.profile, &printf_output, limit(kPrintfFifoSize),
           should_stop_};
 }
 
