@@ -12,6 +12,8 @@ from tests.virtual_gpu.hostile.runner import run
 RUNS = [1, 2, 4, 1, 2, 4]  # CPU threads
 CASES = {
     "defined": "float atomics, tickets, last block, look-back, shuffles, printf",
+    "racy": "blocks that race for the same words with plain loads and stores",
+    "undefined": "registers that nobody set, atomics of two kinds on one word",
     "found": "findings of many blocks",
     "print_too_much": "more text than the buffer holds",
     "traps": "several blocks trap",

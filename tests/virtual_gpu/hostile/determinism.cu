@@ -107,6 +107,22 @@ __global__ void racy_increments(unsigned* out) {
   out[threadIdx.x % 8] += mix(blockIdx.x) % 100;
 }
 
+// A register that nobody set, and two kinds of atomics that meet in one word.
+__global__ void unset_registers(unsigned* out) {
+  unsigned x, y = mix(blockIdx.x);
+  asm volatile("" : "=r"(x));
+  if (y % 3 == 0) asm volatile("" : "=r"(y));
+  out[blockIdx.x * blockDim.x + threadIdx.x] = x ^ y;
+}
+
+__global__ void mixed_atomics(unsigned* out) {
+  const unsigned i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (mix(i) % 2 == 0)
+    atomicAdd(&out[i % 8], mix(i) % 100);
+  else
+    atomicMax(&out[i % 8], mix(i) % 1000);
+}
+
 __global__ void traps() {
   if (blockIdx.x % 10 == 7 && threadIdx.x == mix(blockIdx.x) % kThreads) __trap();
 }
@@ -165,6 +181,18 @@ void racy() {
   cudaFree(out);
 }
 
+void undefined() {
+  unsigned* out = zeroed<unsigned>(kAll);
+  divergence_and_shuffles<<<kBlocks, kThreads>>>(out);
+  unset_registers<<<kBlocks, kThreads>>>(out);
+  print_digest("unset", out, kAll * 4);
+  unsigned* words = zeroed<unsigned>(8);
+  mixed_atomics<<<kBlocks, kThreads>>>(words);
+  print_digest("mixed", words, 32);
+  cudaFree(out);
+  cudaFree(words);
+}
+
 void found() {
   int* out = zeroed<int>(100);
   faulty<<<kBlocks, kThreads>>>(out, 100);
@@ -174,6 +202,7 @@ void found() {
 const Case kCases[] = {
     {"defined", defined},
     {"racy", racy},
+    {"undefined", undefined},
     {"found", found},
     {"print_too_much",
      [] {

@@ -63,11 +63,6 @@ Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_
                          ((b.linear & 0x3ffffffffull) << 10) | thread;
   LocalFinding& local = b.worker->findings[key];
   ++local.count;
-  if (!launch.serial) {
-    if (local.by_block.empty() || local.by_block.back().first != b.linear)
-      local.by_block.push_back({b.linear, 0});
-    ++local.by_block.back().second;
-  }
   if (local.order <= order) return nullptr;
   local.order = order;
   Finding& f = local.finding;
@@ -84,37 +79,14 @@ Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_
   return &f;
 }
 
-namespace {
-
-constexpr int kErrorBits = 16;
-
-void lower_to(std::atomic<uint64_t>& least, uint64_t value) {
-  uint64_t known = least;
-  while (value < known && !least.compare_exchange_weak(known, value)) {
-  }
-}
-
-}  // namespace
-
 void set_launch_error(Block& block, int error) {
-  // Among the errors of one block the first in time counts: it has the same number in front.
-  Launch& launch = *block.launch;
-  if (launch.serial ? launch.first_error != ~0ull : launch.first_error >> kErrorBits == block.linear) return;
-  lower_to(launch.first_error, block.linear << kErrorBits | static_cast<uint64_t>(error));
-}
-
-int launch_error(const Launch& launch) {
-  const uint64_t first = launch.first_error;
-  return first == ~0ull ? 0 : static_cast<int>(first & ((1u << kErrorBits) - 1));
+  int none = 0;
+  block.launch->error.compare_exchange_strong(none, error);
 }
 
 void stop_launch(Block& block, int error) {
   set_launch_error(block, error);
-  // One CPU thread for all blocks comes to the same point every time.
-  if (block.launch->serial)
-    block.launch->stop = true;
-  else
-    lower_to(block.launch->stop_block, block.linear);
+  block.launch->stop = true;
 }
 
 }  // namespace vgpu

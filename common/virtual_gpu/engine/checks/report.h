@@ -14,7 +14,7 @@ constexpr uint32_t kNoOther = ~0u;
 // The group's entry when this occurrence should be written out, else nullptr.
 Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op, uint32_t variant,
                       uint64_t rank);
-// The launch answers with the error of its first failing block, and goes on.
+// The launch answers with its first error, and goes on.
 void set_launch_error(Block& block, int error);
 // The same, and ends the launch here.
 void stop_launch(Block& block, int error);

@@ -117,6 +117,15 @@ Allocation* DeviceMemory::find(uint64_t address) const {
   return contains(*a, address) ? a : nullptr;
 }
 
+std::vector<Allocation*> DeviceMemory::overlapping(uint64_t address, uint64_t bytes) const {
+  std::vector<Allocation*> found;
+  auto at = std::upper_bound(live_bases_.begin(), live_bases_.end(), address) - live_bases_.begin();
+  if (at > 0 && contains(*live_[at - 1], address)) --at;
+  for (; at < static_cast<ptrdiff_t>(live_.size()) && live_[at]->base < address + bytes; ++at)
+    found.push_back(live_[at]);
+  return found;
+}
+
 const Allocation* DeviceMemory::find_freed(uint64_t address) const {
   const auto found = std::find_if(freed_.rbegin(), freed_.rend(),
                                   [&](const Allocation* a) { return contains(*a, address); });

@@ -41,6 +41,7 @@ class DeviceMemory {
   int pinned_fd() const { return pinned_.file().fd(); }
   // Every device allocation, live or freed, lies in this many bytes from wire::kDeviceBase.
   uint64_t device_extent() const { return device_.extent(); }
+  uint64_t pinned_extent() const { return pinned_.extent(); }
   uint64_t device_bytes() const { return device_.file().bytes(); }
   uint64_t pinned_bytes() const { return pinned_.file().bytes(); }
   uint64_t limit() const { return limit_; }
@@ -54,6 +55,8 @@ class DeviceMemory {
 
   // The live allocation that contains the address, or nullptr.
   Allocation* find(uint64_t address) const;
+  // The live allocations that share bytes with [address, address + bytes).
+  std::vector<Allocation*> overlapping(uint64_t address, uint64_t bytes) const;
   // The nearest allocation, live or freed, that an address past an end or before a start may have meant.
   // Distance: bytes from its end (0 is the first byte behind it), negative from its start (-1 is the byte
   // before it). nullptr when nothing was ever allocated.

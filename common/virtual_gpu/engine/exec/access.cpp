@@ -162,8 +162,10 @@ void check_global_race(Warp& w, const Op& op, int lane, uint64_t address, uint32
 
 }  // namespace
 
-Mask check_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
-                  const Shape& shape, Direction direction) {
+namespace {
+
+Mask allowed_lanes(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
+                   const Shape& shape, Direction direction) {
   Block& b = *w.block;
   const Options& o = *b.options;
   Worker& worker = *b.worker;
@@ -198,6 +200,27 @@ Mask check_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes
     if (b.launch->global_race) check_global_race(w, op, lane, a, bytes, direction);
     good |= 1u << lane;
   }
+  return good;
+}
+
+void note_touched(Warp& w, const uint64_t* address, uint32_t bytes, Mask mask, const Shape& shape,
+                  Direction direction) {
+  const bool in_any_order = direction == Direction::kAtomic && !w.block->launch->kernel.traits.mixes_atomics;
+  const Touch touch = in_any_order                                                      ? Touch::kUpdate
+                      : direction == Direction::kLoad || direction == Direction::kAsync ? Touch::kRead
+                                                                                        : Touch::kWrite;
+  TouchMap& touched = *w.block->worker->touched;
+  if ((shape.contiguous || shape.uniform) && std::popcount(mask) == shape.count)
+    return touched.note(touch, address[shape.first], shape.uniform ? bytes : uint64_t{bytes} * shape.count);
+  for (Mask m = mask; m != 0; m &= m - 1) touched.note(touch, address[first_lane(m)], bytes);
+}
+
+}  // namespace
+
+Mask check_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
+                  const Shape& shape, Direction direction) {
+  const Mask good = allowed_lanes(w, op, address, bytes, mask, shape, direction);
+  if (w.block->worker->touched && good != 0) note_touched(w, address, bytes, good, shape, direction);
   return good;
 }
 
@@ -424,7 +447,9 @@ std::string read_device_string(const Block& b, uint64_t address, size_t most) {
   const Allocation* a = b.launch->env.memory.find(address);
   if (!a) return "";
   const char* text = reinterpret_cast<const char*>(DeviceMemory::host(address));
-  return std::string(text, strnlen(text, std::min<uint64_t>(most, a->end() - address)));
+  std::string out(text, strnlen(text, std::min<uint64_t>(most, a->end() - address)));
+  if (b.worker->touched) b.worker->touched->note(Touch::kRead, address, out.size() + 1);
+  return out;
 }
 
 }  // namespace vgpu

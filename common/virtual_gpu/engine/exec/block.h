@@ -18,6 +18,7 @@
 #include "exec/module.h"
 #include "exec/printf_log.h"
 #include "exec/sectors.h"
+#include "exec/side_by_side.h"
 #include "exec/warp.h"
 
 namespace vgpu {
@@ -36,7 +37,6 @@ struct BlockCounts {
 
 struct LocalFinding {
   uint64_t order = ~0ull, count = 0;
-  std::vector<std::pair<uint64_t, uint64_t>> by_block;  // block and its share of `count`; unless serial
   Finding finding;
 };
 
@@ -54,14 +54,10 @@ struct Launch {
   uint32_t shared_bytes = 0;  // whole window, guards included
   uint32_t threads = 0, warps = 0;
   uint64_t grid_workspace = 0;  // of a cooperative launch
-  bool serial = true;           // one CPU thread runs all blocks in a fixed order
   SectorMap* load_sectors = nullptr;
   SectorMap* store_sectors = nullptr;
   GlobalRaceMap* global_race = nullptr;
-  // The first failing block in block order decides: it stops the blocks behind it, and those before it run to
-  // their end, however many CPU threads there are.
-  std::atomic<uint64_t> first_error{~0ull};  // block and cudaError_t in one, see set_launch_error
-  std::atomic<uint64_t> stop_block{~0ull};
+  std::atomic<int> error{0};      // the first cudaError_t
   std::atomic<bool> stop{false};  // everything, at once
   PrintfLog printed;
   std::function<bool()> out_of_time;
@@ -74,7 +70,8 @@ struct Worker {
   std::vector<OpCounts> ops;
   std::vector<BlockCounts> blocks;
   std::unordered_map<uint64_t, LocalFinding> findings;
-  Allocation* recent[64] = {};  // allocation an op touched last, by op index
+  Allocation* recent[64] = {};        // allocation an op touched last, by op index
+  std::unique_ptr<TouchMap> touched;  // while other threads run blocks of the same launch
 };
 
 struct Barrier {
@@ -126,16 +123,12 @@ struct Block {
   std::string printf_text;
   bool printf_cut = false;  // it printed more than that
 
-  bool must_stop() const {
-    return launch->stop.load(std::memory_order_relaxed) ||
-           launch->stop_block.load(std::memory_order_relaxed) <= linear;
-  }
+  bool must_stop() const { return launch->stop.load(std::memory_order_relaxed); }
   void hand_over_text();
   uint32_t thread_of(const Warp& w, int lane) const { return w.id * kLanes + static_cast<uint32_t>(lane); }
 };
 
 Dim3 thread_index(const Launch& launch, uint32_t thread);
-int launch_error(const Launch& launch);  // 0: none
 void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& workers, LaunchReport& report);
 
 }  // namespace vgpu

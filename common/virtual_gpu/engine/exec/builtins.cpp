@@ -36,6 +36,7 @@ void read_generic(Warp& w, int lane, uint64_t address, uint32_t bytes, void* to)
     if (end <= b.shared.size()) std::memcpy(to, b.shared.data() + low, bytes);
   } else if (const Allocation* a = b.launch->env.memory.find(address); a && address + bytes <= a->end()) {
     std::memcpy(to, DeviceMemory::host(address), bytes);
+    if (b.worker->touched) b.worker->touched->note(Touch::kRead, address, bytes);
   }
 }
 

@@ -118,7 +118,8 @@ struct Code {
   uint32_t const_begin = 0;  // constants lie in [const_begin, const_end)
   uint32_t const_end = 0;
   std::vector<uint8_t> const_image;
-  uint32_t local_bytes = 0;  // exact; frames start at multiples of 16
+  std::vector<std::pair<uint32_t, uint32_t>> undefined;  // registers (offset, bytes) read before any write
+  uint32_t local_bytes = 0;                              // exact; frames start at multiples of 16
   uint32_t first_index = 0;  // Op::index of ops[0]; indices are unique in the kernel
   uint32_t first_block = 0;  // likewise for basic blocks
   int live_registers = 0;    // most 32-bit values alive at once: the estimate of register use
@@ -127,7 +128,9 @@ struct Code {
 // What a launch must know about the code reachable from a kernel before it runs it.
 struct CodeTraits {
   bool orders_blocks = false;  // blocks may see each other's atomics or flags: run them in a fixed order
-  bool uses_fences = false;    // atomics and flags then order memory for the race check
+  bool mixes_atomics =
+      false;                 // of several kinds, whose order then matters even if nobody asks for the result
+  bool uses_fences = false;  // atomics and flags then order memory for the race check
 };
 
 }  // namespace vgpu

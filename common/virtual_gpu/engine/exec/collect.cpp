@@ -155,7 +155,7 @@ void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
   report.dynamic_shared = r.dynamic_shared;
   report.static_shared = static_cast<uint32_t>(r.kernel->static_shared);
   report.stream = r.stream;
-  report.error = launch_error(launch);
+  report.error = launch.error;
   report.registers = r.kernel->registers;
   report.registers_estimated = r.kernel->registers_estimated;
   report.occupancy_blocks =
@@ -181,22 +181,13 @@ void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
       blocks[k].lanes += workers[i]->blocks[k].lanes;
     }
   }
-  // Of a stopped launch, how far the blocks behind came is chance: it has no figures, and findings only of
-  // the blocks up to the one that stopped it.
-  const uint64_t last = launch.stop_block;
-  if (last == ~0ull) count_lines(launch, ops, blocks, report);
+  count_lines(launch, ops, blocks, report);
   for (auto& w : workers)
     for (auto& [key, local] : w->findings) {
-      if (last != ~0ull) {
-        local.count = 0;
-        for (const auto& [block, count] : local.by_block) local.count += block <= last ? count : 0;
-        if (local.count == 0) continue;
-      }
       local.finding.count = local.count;
       launch.env.findings.put(key, local.order, std::move(local.finding));
     }
-  if (launch.env.printf_output)
-    *launch.env.printf_output += launch.printed.take(last, launch.env.printf_limit);
+  if (launch.env.printf_output) *launch.env.printf_output += launch.printed.take(launch.env.printf_limit);
 }
 
 bool Options::set(const std::string& key, const std::string& value, std::string* error) {

@@ -155,6 +155,9 @@ Frame* enter_frame(Warp& w, const Code& code, Frame* caller, const CallSite* sit
     std::memcpy(frame->regs + code.const_begin, code.const_image.data(), code.const_image.size());
     frame->code = &code;
     w.frames.push_back(frame);
+  } else {
+    // What a register holds that nobody has set must not depend on the block that was here before.
+    for (const auto& [offset, bytes] : code.undefined) std::memset(frame->regs + offset, 0, bytes);
   }
   frame->caller = caller;
   frame->site = site;

@@ -63,14 +63,15 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
   for (auto& b : running) b->hand_over_text();
 }
 
-void run_in_parallel(Launch& launch, std::vector<std::unique_ptr<Worker>>& workers, uint64_t blocks) {
+// Each thread takes the next block in order and runs it to its end.
+void run_to_the_end(Launch& launch, std::vector<std::unique_ptr<Worker>>& workers, uint64_t blocks) {
   std::atomic<uint64_t> next{0};
   thread_pool().run(static_cast<int>(workers.size()), [&](int i) {
     Worker& worker = *workers[static_cast<size_t>(i)];
     std::unique_ptr<Block> block;
     while (!launch.stop) {
       const uint64_t number = next.fetch_add(1);
-      if (number >= blocks || number > launch.stop_block) break;
+      if (number >= blocks) break;
       if (!block) block = std::make_unique<Block>(worker);
       block->start(number);
       block->run(false);
@@ -166,27 +167,119 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
   return 0;
 }
 
-LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env) {
-  const Clock::time_point begin = Clock::now();
-  auto& module = *static_cast<ModuleImage*>(request.module);
-  KernelCode& kernel = module.code_of(request.kernel);
-  Launch launch(request, env, module, kernel);
-  launch.entry = kernel.codes[static_cast<size_t>(kernel.function)].get();
-  launch.threads = static_cast<uint32_t>(request.block.count());
-  launch.warps = (launch.threads + kLanes - 1) / kLanes;
-  launch.shared_regions = kernel.shared;
-  if (request.dynamic_shared > 0)
-    launch.shared_regions.push_back(
-        {kernel.dynamic_begin, kernel.dynamic_begin + request.dynamic_shared, "dynamic shared memory"});
-  launch.shared_bytes = kernel.dynamic_begin + request.dynamic_shared + 16;
-  SectorMap loads(wire::kDeviceBase, env.memory.device_extent()),
-      stores(wire::kDeviceBase, env.memory.device_extent());
-  GlobalRaceMap global_race;
-  if (env.options.counters) launch.load_sectors = &loads, launch.store_sectors = &stores;
-  if (env.options.check_global_race) launch.global_race = &global_race;
-  const uint64_t blocks = request.grid.count();
-  launch.serial = kernel.traits.orders_blocks || request.cooperative || env.options.check_global_race;
+namespace {
 
+// A launch on a number of CPU threads, with all that it collects.
+struct Attempt {
+  Attempt(const LaunchRequest& request, LaunchEnvironment& env, KernelCode& kernel, int threads)
+      : launch(request, env, *static_cast<ModuleImage*>(request.module), kernel),
+        loads(wire::kDeviceBase, env.memory.device_extent()),
+        stores(wire::kDeviceBase, env.memory.device_extent()) {
+    launch.entry = kernel.codes[static_cast<size_t>(kernel.function)].get();
+    launch.threads = static_cast<uint32_t>(request.block.count());
+    launch.warps = (launch.threads + kLanes - 1) / kLanes;
+    launch.shared_regions = kernel.shared;
+    if (request.dynamic_shared > 0)
+      launch.shared_regions.push_back(
+          {kernel.dynamic_begin, kernel.dynamic_begin + request.dynamic_shared, "dynamic shared memory"});
+    launch.shared_bytes = kernel.dynamic_begin + request.dynamic_shared + 16;
+    if (env.options.counters) launch.load_sectors = &loads, launch.store_sectors = &stores;
+    if (env.options.check_global_race) launch.global_race = &global_race;
+    for (int i = 0; i < threads; ++i) workers.push_back(std::make_unique<Worker>(launch));
+  }
+
+  LaunchReport report() {
+    LaunchReport out;
+    collect_report(launch, workers, out);
+    out.distinct_load_sectors = loads.count();
+    out.distinct_store_sectors = stores.count();
+    return out;
+  }
+
+  Launch launch;
+  SectorMap loads, stores;
+  GlobalRaceMap global_race;
+  std::vector<std::unique_ptr<Worker>> workers;
+};
+
+// When to give up on a launch: its time is over, or nobody waits for it any more.
+class Patience {
+ public:
+  explicit Patience(LaunchEnvironment& env) : env_(env) {}
+  double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
+  bool at_end() {
+    const double now = seconds();
+    if (now > env_.options.max_seconds) ended_ = true;
+    // Looking whether the program is still there costs a system call: now and then is enough.
+    const int64_t ms = static_cast<int64_t>(now * 1000);
+    int64_t last = looked_.load();
+    if (ms >= last + 20 && looked_.compare_exchange_strong(last, ms) && env_.should_stop &&
+        env_.should_stop())
+      ended_ = abandoned_ = true;
+    return ended_;
+  }
+  bool ended() const { return ended_; }
+  bool abandoned() const { return abandoned_; }
+
+ private:
+  LaunchEnvironment& env_;
+  const Clock::time_point begin_ = Clock::now();
+  std::atomic<int64_t> looked_{0};
+  std::atomic<bool> ended_{false}, abandoned_{false};
+};
+
+// Runs the blocks side by side. False, with memory as it was before, when that could have come out otherwise
+// than one block after the other: threads met in memory, or the launch failed and others had gone ahead.
+bool side_by_side(Attempt& attempt, Patience& patience, uint64_t blocks) {
+  Launch& launch = attempt.launch;
+  DeviceMemory& memory = launch.env.memory;
+  UndoLog undo(memory);
+  for (auto& w : attempt.workers) w->touched = std::make_unique<TouchMap>(memory, undo);
+  launch.out_of_time = [&] {
+    if (undo.full() || patience.abandoned()) launch.stop = true;
+    return patience.at_end();
+  };
+  run_to_the_end(launch, attempt.workers, blocks);
+  if (patience.ended()) return true;  // there is no time for another way
+  std::vector<const TouchMap*> touched;
+  for (const auto& w : attempt.workers) touched.push_back(w->touched.get());
+  const bool collided = TouchMap::conflict(touched);
+  launch.kernel.blocks_collide |= collided;
+  if (!collided && launch.error == 0 && !launch.stop) return true;
+  undo.undo();
+  return false;
+}
+
+}  // namespace
+
+LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env) {
+  KernelCode& kernel = static_cast<ModuleImage*>(request.module)->code_of(request.kernel);
+  Patience patience(env);
+  const uint64_t blocks = request.grid.count();
+  const bool in_turns = kernel.traits.orders_blocks || request.cooperative || env.options.check_global_race;
+  const int threads = static_cast<int>(std::min<uint64_t>(
+      static_cast<uint64_t>(env.options.threads > 0 ? env.options.threads : thread_pool().size()), blocks));
+  auto timed = [&](Attempt& attempt) {
+    LaunchReport report = attempt.report();
+    report.wall_seconds = patience.seconds();
+    return report;
+  };
+  if (threads > 1 && !in_turns && !kernel.blocks_collide) {
+    Attempt attempt(request, env, kernel, threads);
+    if (side_by_side(attempt, patience, blocks)) return timed(attempt);
+  }
+
+  Attempt attempt(request, env, kernel, 1);
+  Launch& launch = attempt.launch;
+  launch.out_of_time = [&] {
+    const bool end = patience.at_end();
+    if (patience.abandoned()) launch.stop = true;
+    return end;
+  };
+  if (!in_turns) {
+    run_to_the_end(launch, attempt.workers, blocks);
+    return timed(attempt);
+  }
   Allocation* workspace = nullptr;
   if (request.cooperative) {
     workspace = env.memory.allocate(256, AllocKind::kInternal, "grid barrier");
@@ -197,43 +290,13 @@ LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env) {
       launch.grid_workspace = workspace->base;
     }
   }
-
-  std::atomic<int64_t> looked{0};
-  launch.out_of_time = [&] {
-    const Clock::time_point now = Clock::now();
-    const double seconds = std::chrono::duration<double>(now - begin).count();
-    if (seconds > env.options.max_seconds) return true;
-    // Looking whether the program is still there costs a system call: now and then is enough.
-    const int64_t ms = static_cast<int64_t>(seconds * 1000);
-    int64_t last = looked.load();
-    if (ms >= last + 20 && looked.compare_exchange_strong(last, ms) && env.should_stop && env.should_stop())
-      launch.stop = true;
-    return launch.stop.load();
-  };
-  int threads = env.options.threads > 0 ? env.options.threads : thread_pool().size();
-  if (launch.serial) threads = 1;
-  threads = static_cast<int>(std::min<uint64_t>(static_cast<uint64_t>(threads), blocks));
-  std::vector<std::unique_ptr<Worker>> workers;
-  for (int i = 0; i < threads; ++i) workers.push_back(std::make_unique<Worker>(launch));
-  if (launch.serial) {
-    const int fit = std::max(1, occupancy_blocks(*request.kernel, static_cast<int>(launch.threads),
-                                                 request.dynamic_shared, env.profile));
-    run_in_order(launch, *workers[0], blocks,
-                 static_cast<uint64_t>(fit) * static_cast<uint64_t>(env.profile.sms));
-  } else {
-    run_in_parallel(launch, workers, blocks);
-  }
-
+  const int fit = std::max(1, occupancy_blocks(*request.kernel, static_cast<int>(launch.threads),
+                                               request.dynamic_shared, env.profile));
+  run_in_order(launch, *attempt.workers[0], blocks,
+               static_cast<uint64_t>(fit) * static_cast<uint64_t>(env.profile.sms));
   if (workspace != nullptr)
     env.memory.release(workspace->base, AllocKind::kInternal, "the end of its launch");
-  LaunchReport report;
-  collect_report(launch, workers, report);
-  if (launch.stop_block == ~0ull) {
-    report.distinct_load_sectors = loads.count();
-    report.distinct_store_sectors = stores.count();
-  }
-  report.wall_seconds = std::chrono::duration<double>(Clock::now() - begin).count();
-  return report;
+  return timed(attempt);
 }
 
 }  // namespace vgpu

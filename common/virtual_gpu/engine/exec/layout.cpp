@@ -208,6 +208,9 @@ void FunctionLowering::assign_slots(Code& code) {
     std::push_heap(active.begin(), active.end(), later);
   }
   code.reg_bytes = (top + 63) / 64 * 64;
+  for (uint32_t s = 1; s < slots; ++s)
+    if (is_register(s) && test(in[0], s))
+      code.undefined.push_back({offset[s], lane_array_bytes(slots_[s].bytes)});
   for (size_t i = 0; i < ops_.size(); ++i) {
     Op& op = code.ops[i];
     op.dst = offset[op.dst];

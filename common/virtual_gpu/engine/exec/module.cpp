@@ -236,6 +236,20 @@ bool orders_blocks(const Code& code) {
   return false;
 }
 
+// Whether global memory is updated by atomics of more than one kind.
+bool mixes_atomics(const KernelCode& kernel) {
+  OpFn kind = nullptr;
+  for (const auto& code : kernel.codes) {
+    if (!code) continue;
+    for (const Op& op : code->ops) {
+      if (op.cls != InstrClass::kAtomic || op.space == static_cast<uint8_t>(Space::kShared)) continue;
+      if (kind != nullptr && op.fn[0] != kind) return true;
+      kind = op.fn[0];
+    }
+  }
+  return false;
+}
+
 }  // namespace
 
 void lower_kernel(ModuleImage& module, KernelCode& kernel) {
@@ -261,6 +275,7 @@ void lower_kernel(ModuleImage& module, KernelCode& kernel) {
       kernel.unsupported.push_back({"function " + demangle(fn.name) + ": " + e.what, fn.loc, fn.ptx_line});
     }
   }
+  kernel.traits.mixes_atomics = mixes_atomics(kernel);
   kernel.info.registers = std::clamp((kernel.info.registers + 7) / 8 * 8, 16, 255);
 }
 

@@ -56,6 +56,7 @@ struct KernelCode {
   uint32_t dynamic_begin = kSharedBegin;  // where `extern __shared__` starts
   std::vector<OpOrigin> origins;          // by Op::index
   uint32_t block_count = 0;               // basic blocks of all codes
+  bool blocks_collide = false;            // they did once: side by side they would be run in vain
 };
 
 class ModuleImage : public LoadedModule {

@@ -26,11 +26,10 @@ class PrintfLog {
     }
   }
 
-  // The texts of the blocks up to `last`, whole lines of at most `limit` bytes together.
-  std::string take(uint64_t last, uint64_t limit) const {
+  // Whole lines of at most `limit` bytes together.
+  std::string take(uint64_t limit) const {
     std::string out;
     for (const auto& [block, entry] : entries_) {
-      if (block > last) return out;
       const bool fits = out.size() + entry.text.size() <= limit;
       out += fits ? entry.text : whole_lines(entry.text, limit - out.size());
       if (!fits || entry.cut) return out + kFull;
