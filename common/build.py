@@ -23,6 +23,7 @@ from common.diagnostics import Diagnostic, parse_diagnostics
 from common.engine_build import EnginePaths, build_engine
 from common.errors import CourseError
 from common.resources import KernelResources, resources
+from common.sandbox.compiler import CompilerWalls
 from common.toolchain import HostCompiler, Nvcc, find_host_compiler, find_nvcc
 
 __all__ = [
@@ -87,11 +88,13 @@ def build_program(
     extra_flags: Sequence[str] = (),
     cache: Cache | None = None,
     timeout: float = TIMEOUT_SECONDS,
+    walls: CompilerWalls | None = None,
 ) -> BuildResult:
     """Build `sources` for `target`, or find the same build in the cache.
 
     `defines` is a mapping or a list of "NAME" and "NAME=VALUE". Raises BuildError with diagnostics that
-    name the sources as they are spelled here.
+    name the sources as they are spelled here. With `walls`, for sources nobody vouches for, compilers and
+    linker run behind them.
     """
     started = time.monotonic()
     if not sources:
@@ -114,15 +117,15 @@ def build_program(
         Unit(
             source=source.absolute(),
             command=command,
-            fingerprint=digest(nvcc.fingerprint, cxx.fingerprint),
+            fingerprint=digest(nvcc.fingerprint, cxx.fingerprint, *([walls.fingerprint()] if walls else [])),
             spelled=str(source),
             toolchain_root=nvcc.root,
         )
         for source in sources
     ]
     label = f"building {', '.join(source.name for source in sources)}"
-    objects = compile_units(units, cache=cache, label=label, timeout=timeout)
-    path, linked_before = _link(objects, target, kind, nvcc, cxx, cache)
+    objects = compile_units(units, cache=cache, label=label, timeout=timeout, walls=walls)
+    path, linked_before = _link(objects, target, kind, nvcc, cxx, cache, walls)
     log = "".join(compiled.log for compiled in objects)
     return BuildResult(
         path=path,
@@ -134,7 +137,13 @@ def build_program(
 
 
 def _link(
-    objects: Sequence[Compiled], target: Target, kind: Kind, nvcc: Nvcc, cxx: HostCompiler, cache: Cache
+    objects: Sequence[Compiled],
+    target: Target,
+    kind: Kind,
+    nvcc: Nvcc,
+    cxx: HostCompiler,
+    cache: Cache,
+    walls: CompilerWalls | None,
 ) -> tuple[Path, bool]:
     """g++ links, not nvcc: from wheels nvcc looks for its libraries in a lib64 that is not there."""
     if target.device == "virtual":
@@ -149,6 +158,7 @@ def _link(
         libraries=libraries,
         fingerprint=digest(nvcc.fingerprint, cxx.fingerprint),
         cache=cache,
+        walls=walls,
     )
     return entry.path / _OUTPUT[kind], cached
 

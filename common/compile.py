@@ -22,14 +22,16 @@ from pathlib import Path
 from common.cache import Cache, Entry, full_error, translated_errors
 from common.diagnostics import Diagnostic, errors_of, parse_diagnostics, place_ptx_diagnostics
 from common.errors import CourseError
-from common.process import run_contained
+from common.process import Finished
 from common.progress import Progress
-from common.toolchain import compiler_environment, compiler_variables, find_ninja
+from common.sandbox.compiler import CompilerWalls, run_compiler, with_reasons
+from common.toolchain import compiler_variables, find_ninja
 
 _SCHEMA = "1"  # part of every key: change it when the meaning of a cached folder changes
 _REMEMBERED_HEADER_LISTS = 8
 _ATTEMPTS = 3
 _SHOWN_ERRORS = 20
+_MOST_LOG = 256 << 10  # characters
 _OUT_OF_SPACE = "No space left on device"
 _NEARLY_FULL_BYTES = 64 << 20
 # Headers under these belong to the compilers, whose fingerprint is in the key already.
@@ -101,6 +103,13 @@ class _Job:
         except OSError:
             return ""
 
+    def log(self) -> str:
+        """What the compiler said; of a very long log (a source can provoke one) both ends."""
+        text = self.read("log")
+        if len(text) <= _MOST_LOG:
+            return text
+        return f"{text[: _MOST_LOG // 2]}\n[…]\n{text[-_MOST_LOG // 2 :]}"
+
 
 def digest(*parts: str) -> str:
     """A key for the cache. Hashed as JSON, so that no two lists of parts read the same."""
@@ -115,9 +124,17 @@ def hash_file(path: Path) -> str:
 
 
 def compile_units(
-    units: Sequence[Unit], *, cache: Cache, label: str, timeout: float = TIMEOUT_SECONDS
+    units: Sequence[Unit],
+    *,
+    cache: Cache,
+    label: str,
+    timeout: float = TIMEOUT_SECONDS,
+    walls: CompilerWalls | None = None,
 ) -> list[Compiled]:
-    """Every unit's output, from the cache or compiled now. Raises BuildError with all that was wrong."""
+    """Every unit's output, from the cache or compiled now. Raises BuildError with all that was wrong.
+
+    With `walls` the compilers run behind them; the units' fingerprints must then include the walls'.
+    """
     for unit in units:
         if not unit.source.is_file():
             raise CourseError(f"there is no source file {unit.spelled or unit.source}")
@@ -126,14 +143,14 @@ def compile_units(
     entries = _find_all(units, cache)
     if None in entries:
         progress = Progress(label)
-        # One lock for the set, whatever its sources hold now: two processes that want the same build do it
-        # once, and one that comes while a source was edited in between still finds all the rest done.
-        names = sorted(str(unit.source) for unit in units)
+        # One lock for the set and its flags, whatever the sources hold now: two processes that want the same
+        # build do it once, and one that comes while a source was edited still finds all the rest done.
+        names = sorted(digest(str(unit.source), *unit.command) for unit in units)
         with cache.lock(
             digest("lock", *names),
             lambda _: progress.update("waiting for another process that builds the same"),
         ):
-            return _compile_missing(units, cache, progress, timeout)
+            return _compile_missing(units, cache, progress, timeout, walls)
     return [Compiled(unit, entry, True) for unit, entry in zip(units, entries, strict=True) if entry]
 
 
@@ -146,6 +163,7 @@ def link(
     fingerprint: str,
     cache: Cache,
     timeout: float = TIMEOUT_SECONDS,
+    walls: CompilerWalls | None = None,
 ) -> tuple[Entry, bool]:
     """Link objects into `output` inside a cache entry; the flag says whether it was there already."""
     inputs = [*command, "--", *libraries, "--", *(compiled.key for compiled in objects)]
@@ -159,18 +177,24 @@ def link(
             folder = workspace / "linked"
             folder.mkdir()
             paths = [str(o.path) for o in objects]
-            finished = run_contained(
+            finished = run_compiler(
                 [*command, "-o", str(folder / output), *paths, *libraries],
                 cwd=workspace,
-                env=compiler_environment(workspace),
+                scratch=workspace,
                 timeout=timeout,
+                walls=walls,
+                read=[*(Path(path).parent for path in paths), *_folders_of(libraries)],
             )
             if finished.status != 0:
                 _raise_if_full(finished.output, cache)
                 what = "did not end in time" if finished.status is None else "failed"
                 units = [compiled.unit for compiled in objects]
                 diagnostics = parse_diagnostics(finished.output, spelled_names(units))
+                if walls is not None:
+                    said, names = finished.output, _listed(units)
+                    diagnostics = with_reasons(diagnostics, said, finished.stopped, walls, names)
                 raise BuildError(f"linking {_listed(units)} {what}", diagnostics, finished.output)
+            os.chmod(folder / output, 0o755)  # behind walls no linker can
             return cache.store(key, folder, {"log": finished.output}), False
 
 
@@ -221,7 +245,7 @@ def _find_all(units: Sequence[Unit], cache: Cache) -> list[Entry | None]:
 
 
 def _compile_missing(
-    units: Sequence[Unit], cache: Cache, progress: Progress, timeout: float
+    units: Sequence[Unit], cache: Cache, progress: Progress, timeout: float, walls: CompilerWalls | None
 ) -> list[Compiled]:
     built: set[Unit] = set()
     for _ in range(_ATTEMPTS):
@@ -230,12 +254,14 @@ def _compile_missing(
         missing = [unit for unit, entry in entries.items() if entry is None]
         if not missing:
             return [Compiled(unit, entry, unit not in built) for unit in units if (entry := entries[unit])]
-        _run_ninja(missing, cache, progress, timeout)
+        _run_ninja(missing, cache, progress, timeout, walls)
         built.update(missing)
     raise CourseError(f"{_listed(missing)} or its headers kept changing while being compiled: run it again")
 
 
-def _run_ninja(missing: Sequence[Unit], cache: Cache, progress: Progress, timeout: float) -> None:
+def _run_ninja(
+    missing: Sequence[Unit], cache: Cache, progress: Progress, timeout: float, walls: CompilerWalls | None
+) -> None:
     with cache.workspace() as workspace, translated_errors(cache):
         scratch = workspace / "tmp"
         scratch.mkdir()
@@ -250,17 +276,30 @@ def _run_ninja(missing: Sequence[Unit], cache: Cache, progress: Progress, timeou
             unfinished[:] = [job for job in unfinished if not _store(job, cache)]
             progress.update(f"{len(jobs) - len(unfinished)} of {len(jobs)} files")
 
-        finished = run_contained(
+        finished = run_compiler(
             [str(find_ninja().path), "-k", "0", "-j", str(parallel_jobs())],
             cwd=workspace,
-            env=compiler_environment(scratch),
+            scratch=scratch,
             timeout=timeout,
+            walls=walls,
+            read=_inputs_of(missing),
             on_tick=store_finished,
         )
         store_finished()
         progress.finish("failed" if unfinished else "done")
         if unfinished:
-            raise _failure(unfinished, finished.status is None, timeout, finished.output, cache, scratch)
+            raise _failure(unfinished, finished, timeout, cache, scratch, walls)
+
+
+def _inputs_of(units: Sequence[Unit]) -> list[Path]:
+    """The user's files that compiling needs: the sources, and the include folders of their commands."""
+    flags = (flag for unit in units for flag in unit.command if flag.startswith("-I"))
+    return [*(unit.source for unit in units), *(Path(flag[2:]) for flag in dict.fromkeys(flags))]
+
+
+def _folders_of(libraries: Sequence[str]) -> list[Path]:
+    named = [Path(word.removeprefix("-L")) for word in libraries if word.startswith(("/", "-L"))]
+    return [path if path.is_dir() else path.parent for path in named]
 
 
 def _ninja_file(jobs: Sequence[_Job]) -> str:
@@ -293,7 +332,7 @@ def _store(job: _Job, cache: Cache) -> bool:
     if _changed_meanwhile(job, headers):
         return True  # not remembered, so it is compiled again
     key = digest("object", job.manifest, json.dumps(hashes, sort_keys=True))
-    cache.store(key, out, {"log": job.read("log")})
+    cache.store(key, out, {"log": job.log()})
     remembered = [pair for pair in cache.read_manifest(job.manifest) if pair != [hashes, key]]
     cache.write_manifest(job.manifest, [[hashes, key], *remembered][:_REMEMBERED_HEADER_LISTS])
     return True
@@ -320,35 +359,45 @@ def _local_headers(job: _Job) -> list[Path]:
 
 
 def _failure(
-    failed: Sequence[_Job], timed_out: bool, timeout: float, said: str, cache: Cache, scratch: Path
+    failed: Sequence[_Job],
+    finished: Finished,
+    timeout: float,
+    cache: Cache,
+    scratch: Path,
+    walls: CompilerWalls | None,
 ) -> BuildError:
     names = spelled_names([job.unit for job in failed])
-    log = "".join(job.read("log") for job in failed)
+    log = "".join(job.log() for job in failed)
     _raise_if_full(log, cache)
     diagnostics: list[Diagnostic] = []
     for job in failed:
-        found = parse_diagnostics(job.read("log"), names)
+        found = parse_diagnostics(job.log(), names)
         if any((diagnostic.file or "").endswith(".ptx") for diagnostic in found):
-            found = place_ptx_diagnostics(found, _ptx_of(job, scratch), names)
+            found = place_ptx_diagnostics(found, _ptx_of(job, scratch, walls), names)
         diagnostics += found
     sources = _listed([job.unit for job in failed])
     diagnostics = list(dict.fromkeys(diagnostics))  # one source may be compiled for several architectures
-    if timed_out:
+    if walls is not None:
+        timeout = min(timeout, walls.seconds)
+        diagnostics = with_reasons(diagnostics, log, finished.stopped, walls, sources)
+    if finished.status is None:
         message = f"compiling {sources} did not end within {timeout:.0f} s and was stopped"
         return BuildError(message, diagnostics, log)
-    return BuildError(f"{sources} did not compile", diagnostics, log or said)
+    return BuildError(f"{sources} did not compile", diagnostics, log or finished.output)
 
 
-def _ptx_of(job: _Job, scratch: Path) -> str:
+def _ptx_of(job: _Job, scratch: Path, walls: CompilerWalls | None) -> str:
     """The PTX that ptxas complained about, made once more, to read its line marks."""
     target = job.folder / "again.ptx"
     kept = [flag for flag in job.unit.command if flag not in ("-c", "-cubin")]
     code = [re.sub(r"code=sm_(\w+)", r"code=compute_\1", flag) for flag in kept]
-    run_contained(
+    run_compiler(
         [*code, "-ptx", str(job.unit.source), "-o", str(target)],
-        cwd=job.folder,
-        env=compiler_environment(scratch),
+        cwd=scratch.parent,
+        scratch=scratch,
         timeout=120,
+        walls=walls,
+        read=_inputs_of([job.unit]),
     )
     return job.read("again.ptx")
 

@@ -1,15 +1,20 @@
-"""What the running Linux kernel offers for keeping a student's program in its place."""
+"""What the running Linux kernel offers for the walls around student code."""
 
 from __future__ import annotations
 
-import ctypes
 import os
 from dataclasses import dataclass
-from pathlib import Path
 
-_LANDLOCK_CREATE_RULESET = 444  # the same number on every architecture
-_LANDLOCK_VERSION_FLAG = 1
-_CLONE_NEWUSER = 0x10000000
+from common.sandbox.walls import landlock_abi, seccomp_problem
+
+# What each version of Landlock added that the walls use. What an older one lacks, seccomp refuses instead.
+_SINCE_ABI = {
+    1: "files",
+    3: "truncation",
+    4: "TCP",
+    5: "requests to devices",
+    6: "signals and abstract sockets",
+}
 
 
 @dataclass(frozen=True)
@@ -23,43 +28,41 @@ class Facility:
 
 
 def kernel_facilities() -> list[Facility]:
-    """Every facility a sandbox could use, present or not."""
-    return [_landlock(), _seccomp(), _user_namespaces(), _ptrace_scope(), _memfd(), _cgroups()]
+    """Everything the walls are made of, present or not."""
+    return [_landlock(), _seccomp(), _capabilities(), _processes(), _memfd()]
 
 
 def _landlock() -> Facility:
-    libc = ctypes.CDLL(None, use_errno=True)
-    libc.syscall.restype = ctypes.c_long
-    number, size, flags = (ctypes.c_long(n) for n in (_LANDLOCK_CREATE_RULESET, 0, _LANDLOCK_VERSION_FLAG))
-    version = libc.syscall(number, None, size, flags)
-    detail = f"ABI {version}" if version > 0 else os.strerror(ctypes.get_errno())
-    return Facility("Landlock", version > 0, detail, "a program's file access cannot be limited without root")
+    abi = landlock_abi()
+    parts = ", ".join(part for since, part in _SINCE_ABI.items() if abi >= since)
+    detail = f"ABI {abi}: {parts}" if abi > 0 else os.strerror(-abi)
+    cost = (
+        "student code reads and writes all files that you can: solutions, hidden cases, your home. "
+        "Grade as a user who owns nothing, or on a kernel of 5.13 or later with Landlock on"
+    )
+    return Facility("Landlock", abi > 0, detail, cost)
 
 
 def _seccomp() -> Facility:
-    mode = _status_field("Seccomp")
-    filters = _status_field("Seccomp_filters")
-    detail = "not in this kernel" if mode is None else f"mode {mode}, {filters or '0'} filters already on"
-    return Facility("seccomp", mode is not None, detail, "system calls cannot be filtered")
+    problem = seccomp_problem()
+    cost = (
+        "student code can open sockets, start processes, and signal or trace your own. "
+        "Grade in a container without network"
+    )
+    return Facility("seccomp", problem is None, problem or "system calls can be filtered", cost)
 
 
-def _user_namespaces() -> Facility:
-    """Tried for real, in a child: a sysctl, a security module or a container can each say no."""
-    child = os.fork()
-    if child == 0:
-        ok = ctypes.CDLL(None, use_errno=True).unshare(_CLONE_NEWUSER) == 0
-        os._exit(0 if ok else min(ctypes.get_errno(), 255) or 255)
-    _, status = os.waitpid(child, 0)
-    code = os.waitstatus_to_exitcode(status)
-    detail = "usable" if code == 0 else os.strerror(code)
-    return Facility("user namespaces", code == 0, detail, "no private network or process table for a program")
+def _capabilities() -> Facility:
+    detail = "you are root: dropped before student code runs" if os.geteuid() == 0 else "none to drop"
+    return Facility("capabilities", True, detail, "")
 
 
-def _ptrace_scope() -> Facility:
-    scope = _first_line(Path("/proc/sys/kernel/yama/ptrace_scope"))
-    detail = f"ptrace scope {scope}" if scope is not None else "not in this kernel"
-    present = scope is not None and scope != "0"
-    return Facility("Yama", present, detail, "programs of one user can trace each other")
+def _processes() -> Facility:
+    """Memory is watched from outside, so a cgroup of one's own is not needed; /proc is."""
+    present = os.path.exists("/proc/self/statm")
+    detail = "memory, threads and output are watched there" if present else "not mounted"
+    cost = "what student code uses cannot be watched: mount /proc"
+    return Facility("/proc", present, detail, cost)
 
 
 def _memfd() -> Facility:
@@ -68,28 +71,3 @@ def _memfd() -> Facility:
     except (OSError, AttributeError) as error:
         return Facility("memfd", False, str(error), "device memory needs files in /dev/shm")
     return Facility("memfd", True, "usable", "device memory needs files in /dev/shm")
-
-
-def _cgroups() -> Facility:
-    root = Path("/sys/fs/cgroup")
-    controllers = _first_line(root / "cgroup.controllers")
-    if controllers is None:
-        return Facility("cgroup v2", False, "not mounted", "memory is limited per process, not per program")
-    writable = os.access(root, os.W_OK)
-    detail = f"{controllers or 'no controllers'}; {'writable' if writable else 'not writable by you'}"
-    return Facility("cgroup v2", writable, detail, "memory is limited per process, not per program")
-
-
-def _status_field(name: str) -> str | None:
-    try:
-        lines = Path("/proc/self/status").read_text().splitlines()
-    except OSError:
-        return None
-    return next((line.partition(":")[2].strip() for line in lines if line.startswith(f"{name}:")), None)
-
-
-def _first_line(path: Path) -> str | None:
-    try:
-        return path.read_text().strip()
-    except OSError:
-        return None

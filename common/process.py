@@ -19,11 +19,15 @@ _libc = ctypes.CDLL(None, use_errno=True)
 
 @dataclass(frozen=True)
 class Finished:
-    """How a contained command ended; `status` is None when it ran out of time and was killed."""
+    """How a contained command ended; `status` is None when it ran out of time and was killed.
+
+    `stopped` says why somebody who watched it ended it, as in "used more than 64 MiB of memory".
+    """
 
     status: int | None
     output: str
     seconds: float
+    stopped: str | None = None
 
 
 def run_contained(
@@ -33,11 +37,13 @@ def run_contained(
     env: Mapping[str, str],
     timeout: float,
     on_tick: Callable[[str], None] | None = None,
+    on_start: Callable[[int], None] | None = None,
 ) -> Finished:
     """Run `command` and return its combined output.
 
-    `on_tick` is called a few times a second with all output so far. When this returns or raises, every
-    process of the command's session is gone; when this process is killed, the command is told to stop.
+    `on_start` hears the number of the process, which is its session's too; `on_tick` is called a few times a
+    second with all output so far. When this returns or raises, every process of the command's session is
+    gone; when this process is killed, the command is told to stop.
     """
     started = time.monotonic()
     parent = os.getpid()
@@ -53,9 +59,11 @@ def run_contained(
     )
     output = bytearray()
     try:
+        if on_start is not None:
+            on_start(process.pid)
         status = _collect(process, output, started + timeout, on_tick)
     finally:
-        _kill_session(process.pid)
+        kill_session(process.pid)
         process.wait()
         if process.stdout is not None:
             process.stdout.close()
@@ -98,10 +106,10 @@ def _collect(
         return None
 
 
-def _kill_session(session: int) -> None:
+def kill_session(session: int) -> None:
     """SIGKILL every process of a session. Process groups are not enough: ninja gives each job its own."""
     for _ in range(50):
-        members = _session_members(session)
+        members = session_members(session)
         if not members:
             return
         for pid in members:
@@ -112,7 +120,8 @@ def _kill_session(session: int) -> None:
         time.sleep(0.01)
 
 
-def _session_members(session: int) -> list[int]:
+def session_members(session: int) -> list[int]:
+    """The living processes of a session."""
     members = []
     for entry in os.scandir("/proc"):
         if not entry.name.isdigit():

@@ -11,6 +11,7 @@ from pathlib import Path
 
 from common.cache import Cache, default_cache
 from common.compile import TIMEOUT_SECONDS, Unit, compile_units, digest
+from common.sandbox.compiler import CompilerWalls
 from common.toolchain import find_host_compiler, find_nvcc
 
 ARCHES = ("sm_80", "sm_89", "sm_90")
@@ -47,6 +48,7 @@ def resources(
     extra_flags: Sequence[str] = (),
     cache: Cache | None = None,
     timeout: float = TIMEOUT_SECONDS,
+    walls: CompilerWalls | None = None,
 ) -> dict[str, list[KernelResources]]:
     """Compile `source` for each architecture and report every kernel in it, in the file's order."""
     nvcc, cxx = find_nvcc(), find_host_compiler()
@@ -60,7 +62,7 @@ def resources(
                 *(f"-I{folder.absolute()}" for folder in include_dirs),
                 *extra_flags,
             ),
-            fingerprint=digest(nvcc.fingerprint, cxx.fingerprint),
+            fingerprint=digest(nvcc.fingerprint, cxx.fingerprint, *([walls.fingerprint()] if walls else [])),
             spelled=str(source),
             output="unit.cubin",
             toolchain_root=nvcc.root,
@@ -68,7 +70,7 @@ def resources(
         for arch in arches
     ]
     label = f"measuring registers of {source.name}"
-    compiled = compile_units(units, cache=cache or default_cache(), label=label, timeout=timeout)
+    compiled = compile_units(units, cache=cache or default_cache(), label=label, timeout=timeout, walls=walls)
     return {arch: parse_ptxas(one.log) for arch, one in zip(arches, compiled, strict=True)}
 
 

@@ -18,6 +18,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from common.errors import CourseError
+from common.sandbox.policy import Walls
 from common.virtual_gpu.calls import Argument, CallResult, convert
 from common.virtual_gpu.engine import DEFAULT_PROFILE, Engine, Options
 from common.virtual_gpu.places import shorten_places
@@ -36,8 +38,18 @@ class VirtualGpu:
     """One engine with its memory. Use it as a context manager: leaving it ends the engine and the worker."""
 
     def __init__(
-        self, profile: str = DEFAULT_PROFILE, options: Options | None = None, resources: Path | None = None
+        self,
+        profile: str = DEFAULT_PROFILE,
+        options: Options | None = None,
+        resources: Path | None = None,
+        *,
+        walls: Walls | None = None,
+        libraries: Sequence[Path | str] = (),
     ) -> None:
+        """`walls` stand around the worker. `libraries` names those that will be loaded after the first one:
+        a worker reads the folders of its libraries and nothing else."""
+        self._walls = walls
+        self._libraries = [Path(path) for path in libraries]
         self._engine = Engine(profile, options, resources)
         self._worker: Worker | None = None
         self._finalizer = weakref.finalize(self, self._engine.close)
@@ -80,9 +92,21 @@ class VirtualGpu:
 
     def load(self, path: Path | str) -> Library:
         """Load a shared library, built for the virtual GPU, in the worker process."""
+        path = Path(path)
         if self._worker is None:
-            self._worker = Worker(self._engine.program)
-        return Library(self, self._worker, self._worker.load(Path(path)))
+            self._libraries.append(path)
+            self._worker = Worker(self._engine.program, self._walls, self._libraries, self._engine.runtime)
+        elif path.absolute().parent not in {known.absolute().parent for known in self._libraries}:
+            raise CourseError(
+                f"{path} could not be loaded: the worker may read the folders of the libraries it was "
+                "started for and no other. Name it when the virtual GPU is made: VirtualGpu(libraries=[…])"
+            )
+        return Library(self, self._worker, self._worker.load(path))
+
+    @property
+    def missing_walls(self) -> tuple[str, ...]:
+        """What this kernel does not offer to keep libraries in their place, in words."""
+        return tuple(self._worker.missing_walls) if self._worker is not None else ()
 
     def synchronise(self, timeout: float | None = None) -> int:
         """Run all that is queued on the device; the cudaError_t that came of it."""

@@ -38,11 +38,12 @@ class Engine:
 
         `resources` is a JSON file of ptxas figures by mangled kernel name, for true register counts.
         """
-        binary = build_engine().engine
+        paths = build_engine()
+        self.runtime = paths.runtime
         self._stderr = os.memfd_create("vgpu-engine-stderr", os.MFD_CLOEXEC)
         self.program, program_end = socket.socketpair()
         harness, harness_end = socket.socketpair()
-        command = [str(binary), "--program-fd", str(program_end.fileno())]
+        command = [str(paths.engine), "--program-fd", str(program_end.fileno())]
         command += ["--harness-fd", str(harness_end.fileno())]
         command += ["--profiles", str(PROFILES), "--profile", profile]
         command += ["--resources", str(resources)] if resources is not None else []

@@ -101,6 +101,23 @@ class Occupancy:
 
 
 @dataclass(frozen=True)
+class Cost:
+    """Where a launch's modelled time comes from. Each term is a bound by itself; the limiter is the longest.
+
+    A launch takes `floor_seconds` and its body; each further launch of a sequence takes `gap_seconds` and its
+    own. `round_trips` are trips to memory that wait for each other. All empty when nothing was modelled.
+    """
+
+    body_seconds: float = 0.0
+    floor_seconds: float = 0.0
+    gap_seconds: float = 0.0
+    limiter: str = ""
+    sentence: str = ""
+    round_trips: int = 0
+    terms: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True)
 class Launch:
     """One kernel launch. `modelled_seconds` is the cost model's, `wall_seconds` the engine's own time."""
 
@@ -123,9 +140,12 @@ class Launch:
     distinct_store_sectors: int
     lines: tuple[LineCounters, ...]
     modelled_seconds: float
-    modelled_limit: str
-    modelled_terms: Mapping[str, float]
+    cost: Cost
     wall_seconds: float
+
+    @property
+    def modelled_limit(self) -> str:
+        return self.cost.limiter
 
 
 @dataclass(frozen=True)
@@ -240,7 +260,7 @@ class Report:
 
 # Fields that are built from parts of their own.
 _COMPOSED = frozenset(
-    {"launches", "kernels", "findings", "leaks", "messages", "counters", "lines", "occupancy"}
+    {"launches", "kernels", "findings", "leaks", "messages", "counters", "lines", "occupancy", "cost"}
     | {"grid", "block", "thread", "place", "other", "allocated_at"}
 )
 
@@ -274,6 +294,7 @@ def _launch(data: Mapping[str, Any]) -> Launch:
         block=_dim3(data["block"]),
         occupancy=Occupancy(**_plain(Occupancy, data["occupancy"])),
         counters=_counters(data["counters"]),
+        cost=Cost(**_plain(Cost, data["cost"])),
         lines=_lines(data["lines"]),
     )
 

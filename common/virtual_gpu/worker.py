@@ -1,20 +1,20 @@
 """The process that loads student libraries. Run as a script, with nothing of this repository importable.
 
-It obeys JSON lines on the socket whose descriptor is its only argument, and ends when that socket closes,
-even in the middle of a call.
+It obeys JSON lines on the socket whose descriptor is its only argument. The first order makes it enter the
+walls; until then it has loaded nothing foreign, and after it it can neither read a Python module nor start
+a thread, so everything it needs is imported here.
 """
 
 from __future__ import annotations
 
 import ctypes
+import importlib.util
 import json
 import os
 import resource
-import select
-import signal
 import socket
 import sys
-import threading
+from types import ModuleType
 from typing import Any
 
 # What an entry point may take, by the names that device.py gives them.
@@ -32,29 +32,68 @@ C_TYPES: dict[str, Any] = {
     "f32": ctypes.c_float,
     "f64": ctypes.c_double,
 }
-_MOST_OUTPUT = 64 << 20  # bytes a library may print before writes fail
+_PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
 def main() -> None:
     control = socket.socket(fileno=int(sys.argv[1]))
     control.set_inheritable(False)
-    signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
-    resource.setrlimit(resource.RLIMIT_FSIZE, (_MOST_OUTPUT, _MOST_OUTPUT))
-    resource.setrlimit(resource.RLIMIT_CORE, (0, 0))
-    threading.Thread(target=_end_with_parent, args=(control,), daemon=True).start()
     libraries: list[ctypes.CDLL] = []
     with control.makefile("rw", encoding="utf-8") as stream:
         for line in stream:
-            stream.write(json.dumps(_obey(json.loads(line), libraries)) + "\n")
+            order = json.loads(line)
+            stream.write(json.dumps({"turn": order["turn"], **_obey(order, libraries, control)}) + "\n")
             stream.flush()
 
 
-def _end_with_parent(control: socket.socket) -> None:
-    """Native code may never come back from a call, so a thread of its own watches for the parent's end."""
-    watched = select.poll()
-    watched.register(control, select.POLLRDHUP)
-    watched.poll()
-    os.kill(os.getpid(), signal.SIGKILL)
+def _obey(order: dict[str, Any], libraries: list[ctypes.CDLL], control: socket.socket) -> dict[str, Any]:
+    if "policy" in order:
+        return _enter_walls(order, control)
+    if "load" in order:
+        try:
+            libraries.append(ctypes.CDLL(order["load"]))
+        except OSError as problem:
+            return {"problem": str(problem)}
+        _open_device(libraries[-1])
+        return {"library": len(libraries) - 1}
+    calls = []
+    for call in order[
+        "calls"
+    ]:  # all are found before the first is made, so that they follow each other closely
+        try:
+            entry = getattr(libraries[call["library"]], call["entry"])
+        except AttributeError:
+            return {"problem": f"there is no entry point {call['entry']}"}
+        entry.argtypes = [C_TYPES[name] for name in call["types"]]
+        entry.restype = ctypes.c_int
+        calls.append((entry, call["values"]))
+    return {"returned": [entry(*values) for entry, values in calls]}
+
+
+def _enter_walls(order: dict[str, Any], control: socket.socket) -> dict[str, Any]:
+    def hand_over(descriptor: int) -> None:
+        socket.send_fds(control, [b" "], [descriptor])  # JSON may begin with a space: the answer follows
+
+    try:
+        walls = _module_at(order["walls"])
+        walls.die_with_parent(order["parent"])
+        missing = walls.enter(order["policy"], hand_over)
+        if order["runtime"] is not None:
+            _open_device(ctypes.CDLL(order["runtime"]))
+        if order["more_addresses"] is not None:
+            _bound_addresses(order["more_addresses"])
+    except (OSError, ValueError) as problem:
+        return {"problem": str(problem)}
+    return {"missing": missing}
+
+
+def _module_at(path: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location("walls", path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
 
 
 def _open_device(library: ctypes.CDLL) -> None:
@@ -64,21 +103,15 @@ def _open_device(library: ctypes.CDLL) -> None:
         library.cudaSetDevice(0)
 
 
-def _obey(order: dict[str, Any], libraries: list[ctypes.CDLL]) -> dict[str, Any]:
-    if "load" in order:
-        try:
-            libraries.append(ctypes.CDLL(order["load"]))
-        except OSError as problem:
-            return {"problem": str(problem)}
-        _open_device(libraries[-1])
-        return {"library": len(libraries) - 1}
-    try:
-        entry = getattr(libraries[order["library"]], order["entry"])
-    except AttributeError:
-        return {"problem": f"there is no entry point {order['entry']}"}
-    entry.argtypes = [C_TYPES[name] for name in order["types"]]
-    entry.restype = ctypes.c_int
-    return {"returned": entry(*order["values"])}
+def _bound_addresses(more: int) -> None:
+    """Allow so much address space beyond what is mapped now, the device's reserved range included.
+
+    The watchdog sees memory in use; memory that is mapped, filled and then hidden from the page tables it
+    cannot see, and this keeps that small.
+    """
+    with open("/proc/self/statm", "rb") as file:
+        mapped = int(file.read().split()[0]) * _PAGE
+    resource.setrlimit(resource.RLIMIT_AS, (mapped + more, mapped + more))
 
 
 if __name__ == "__main__":

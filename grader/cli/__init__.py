@@ -24,7 +24,17 @@ class Verb:
 
 
 VERBS = {
+    "list": Verb("grader.cli.list", "list the exercises and how far you have come"),
+    "start": Verb("grader.cli.start", "put an exercise's starter into work/, to edit"),
+    "check": Verb("grader.cli.check", "say how your own kernel stands, the first useful answer first"),
+    "profile": Verb("grader.cli.profile", "show where your kernel's time goes, line by line"),
+    "hint": Verb("grader.cli.hint", "open an exercise's next hint"),
+    "grade": Verb("grader.cli.grade", "grade submissions; with no path, every reference solution"),
+    "bench": Verb("grader.cli.bench", "time baselines, solutions and alternatives over all bench shapes"),
+    "report": Verb("grader.cli.report", "make one HTML page from records and benchmarks"),
     "run": Verb("grader.cli.run", "build a CUDA program and run it on a GPU or the virtual GPU"),
+    "starters": Verb("grader.cli.starters", "write every exercise's starter from its solution"),
+    "calibrate": Verb("grader.cli.calibrate", "measure this machine's GPU and write a profile of it"),
     "doctor": Verb("grader.cli.doctor", "say what this machine has for the course, and what each lack costs"),
     "test": Verb("grader.cli.test", "run the linters, the type checker and the test suite"),
 }

@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from common.cache import REPOSITORY
 
 _CPP_SUFFIXES = (".cu", ".cuh", ".cpp", ".h")
-_CPP_FOLDERS = ("common", "exercises", "solutions", "tests")
+_CPP_FOLDERS = ("common", "exercises", "solutions", "tests", "benchmarks")
+_NOT_CODE = ("does_not_compile.cu",)  # on purpose
 
 
 @dataclass(frozen=True)
@@ -64,7 +65,7 @@ def _clang_format(_: list[str]) -> list[str] | None:
         str(path.relative_to(REPOSITORY))
         for folder in _CPP_FOLDERS
         for path in (REPOSITORY / folder).rglob("*")
-        if path.suffix in _CPP_SUFFIXES
+        if path.suffix in _CPP_SUFFIXES and path.name not in _NOT_CODE
     )
     return [tool, "--dry-run", "--Werror", "--ferror-limit=1", *files] if tool and files else None
 

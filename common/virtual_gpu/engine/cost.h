@@ -1,42 +1,44 @@
-// Modelled time: what a launch or a copy would take on the profile's device, from counts alone.
+// Modelled time: what a launch or a copy would take on the profile's device.
 //
-// A launch takes the launch floor plus its body, and the body is the longest of these bounds, each of them
-// a thing the device cannot do faster:
-//   dram      distinct 32-byte sectors read and written / copy bandwidth
-//   l2        all sectors of global loads, stores, atomics and cp.async / L2 bandwidth
-//   issue     warp instructions / (4 schedulers x busy SMs x clock)
-//   fp32      32 x single-precision warp instructions / (lanes of the busy SMs x clock)
-//   special   special-function warp instructions, 16 lanes a cycle and SM
-//   tensor    mma instructions x cycles each / (4 schedulers x busy SMs x clock)
-//   shared    shared-memory wavefronts, one a cycle and SM
-//   latency   waves of resident blocks x the least a block can take: its start, one trip to DRAM if it loads
-//             anything, its barriers, and its instructions one a cycle
+// A launch takes the launch floor plus its body. The body comes from replaying the traces of a few blocks on
+// one SM with its share of the memory system (cost/replay.h); beside it stand plain bounds, each of them a
+// thing the device cannot do faster, and the longest of those is named as what limits the launch:
+//   dram      64-byte pieces read and written, part-written sectors read first / copy bandwidth
+//   l2        32-byte sectors that miss L1, and all that are stored / L2 bandwidth
+//   issue     machine instructions, one a cycle and scheduler
+//   fp32, integer, special, double, tensor    the pipes of the schedulers
+//   shared    passes over shared memory, one a cycle and SM
+//   lsu       128-byte lines looked up, one a cycle and SM
+//   atomics   passes over the busiest sectors of atomics, one a cycle and L2 slice
 //   dispatch  blocks / rate at which blocks are handed out
-// "Busy" SMs are as many as there are blocks, up to all. The model knows nothing of dependences between
-// instructions, of caches beyond "distinct" against "all", or of overlap between kernels: it says what limits
-// a kernel and which of two kernels moves less, not what a stopwatch would show. Always label it "modelled".
+//   latency   waves of resident blocks x the time of one block that has the device for itself
+// Always label it "modelled": docs/cost-model.md says what it can judge.
 #pragma once
 
-#include <array>
 #include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "cost/l2_residency.h"
 #include "device/profile.h"
 #include "exec/launch.h"
 
 namespace vgpu {
 
-constexpr size_t kCostTerms = 9;
-
 struct ModelledLaunch {
-  double body_seconds = 0;                 // without what launching costs
-  double seconds = 0;                      // with the launch floor, as a pair of events around it would show
-  const char* limit = "";                  // name of the longest term
-  std::array<double, kCostTerms> terms{};  // in the order of cost_term_names()
+  double body_seconds = 0;   // without what launching costs
+  double floor_seconds = 0;  // what an empty launch shows between two events
+  double gap_seconds = 0;    // what each further launch of a sequence adds beside its body
+  double seconds = 0;        // floor and body
+  std::string limiter;       // name of the longest term; empty when the launch was not modelled
+  std::string sentence;
+  int round_trips = 0;  // to L2 or DRAM, each waiting for the one before, on the longest chain of a warp
+  std::vector<std::pair<const char*, double>> terms;  // seconds
 };
 
-const std::array<const char*, kCostTerms>& cost_term_names();
-
-ModelledLaunch model_launch(const LaunchReport& report, const Profile& profile);
+// `l2` knows what earlier launches left behind, and learns of this one.
+ModelledLaunch model_launch(const LaunchReport& report, const Profile& profile, L2Residency& l2);
 
 // Seconds to move bytes inside the device (read and written) or over the host link.
 double model_device_copy(uint64_t bytes, const Profile& profile);

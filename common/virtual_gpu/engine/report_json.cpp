@@ -67,6 +67,16 @@ void write_occupancy(json::Writer& out, const LaunchReport& launch, const Profil
   out.member("limiter", occupancy_limiter(launch, profile)).end_object();
 }
 
+void write_cost(json::Writer& out, const ModelledLaunch& modelled) {
+  out.member("modelled_seconds", modelled.seconds).key("cost").begin_object();
+  out.member("body_seconds", modelled.body_seconds).member("floor_seconds", modelled.floor_seconds);
+  out.member("gap_seconds", modelled.gap_seconds);
+  out.member("limiter", modelled.limiter).member("sentence", modelled.sentence);
+  out.member("round_trips", modelled.round_trips).key("terms").begin_object();
+  for (const auto& [name, seconds] : modelled.terms) out.member(name, seconds);
+  out.end_object().end_object();
+}
+
 void write_launch(json::Writer& out, const Report::Launch& launch, const Profile& profile) {
   const LaunchReport& figures = launch.figures;
   out.begin_object().member("index", launch.index);
@@ -84,10 +94,7 @@ void write_launch(json::Writer& out, const Report::Launch& launch, const Profile
   out.key("lines").begin_array();
   for (const LineCounters& line : figures.lines) write_line(out, line.file, line.line, line.counters);
   out.end_array();
-  out.member("modelled_seconds", launch.modelled.seconds).member("modelled_limit", launch.modelled.limit);
-  out.key("modelled_terms").begin_object();
-  for (size_t i = 0; i < kCostTerms; ++i) out.member(cost_term_names()[i], launch.modelled.terms[i]);
-  out.end_object();
+  write_cost(out, launch.modelled);
   out.member("wall_seconds", figures.wall_seconds).end_object();
 }
 
@@ -149,6 +156,7 @@ void write_options(json::Writer& out, const Options& options) {
       .member("init", options.check_init);
   out.member("sync", options.check_sync).member("async", options.check_async);
   out.member("global_race", options.check_global_race).member("counters", options.counters);
+  out.member("cost", options.cost);
   out.member("threads", options.threads).member("max_warp_instructions", options.max_warp_instructions);
   out.member("max_seconds", options.max_seconds).end_object();
 }

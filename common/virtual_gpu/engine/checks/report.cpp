@@ -43,11 +43,10 @@ std::string lanes_text(Mask lanes) {
   return out;
 }
 
-Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op, uint32_t variant,
-                      uint64_t rank) {
-  Block& b = *w.block;
-  Launch& launch = *b.launch;
-  // Occurrences on one source line are one mistake, however many instructions the line became.
+namespace {
+
+// Occurrences on one source line are one mistake, however many instructions the line became.
+uint64_t group_key(const Launch& launch, uint32_t op, FindingKind kind, uint32_t other_op, uint32_t variant) {
   auto line_key = [&](uint32_t index) -> uint64_t {
     const std::vector<SourcePlace> p =
         launch.module.students_place(launch.kernel.origins[index].loc, launch.kernel);
@@ -55,13 +54,38 @@ Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_
                      : std::hash<std::string>()(p.front().file) * 31 + static_cast<uint64_t>(p.front().line);
   };
   uint64_t key = std::hash<std::string>()(launch.kernel.info.name);
-  for (uint64_t part : {static_cast<uint64_t>(kind), line_key(op.index),
+  for (uint64_t part : {static_cast<uint64_t>(kind), line_key(op),
                         other_op == kNoOther ? 0 : line_key(other_op), static_cast<uint64_t>(variant)})
     key = (key ^ part) * 0x9e3779b97f4a7c15ull, key ^= key >> 29;
+  return key;
+}
+
+// The group of an occurrence. Its key takes strings to make, and a broken kernel has occurrences by the
+// thousand: those of a pair of instructions that was seen before are found by its numbers.
+LocalFinding& group_of(Worker& worker, uint32_t op, FindingKind kind, uint32_t other_op, uint32_t variant) {
+  constexpr uint64_t kOpBits = 24, kOps = 1ull << kOpBits;
+  auto make = [&]() -> LocalFinding& {
+    return worker.findings[group_key(worker.launch, op, kind, other_op, variant)];
+  };
+  if (op >= kOps || (other_op >= kOps - 1 && other_op != kNoOther) || variant >= 16) return make();
+  const uint64_t numbers = op | (other_op & (kOps - 1)) << kOpBits |
+                           static_cast<uint64_t>(kind) << 2 * kOpBits |
+                           uint64_t{variant} << (2 * kOpBits + 8);
+  LocalFinding*& known = worker.known[numbers];
+  if (known == nullptr) known = &make();
+  return *known;
+}
+
+}  // namespace
+
+Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op, uint32_t variant,
+                      uint64_t rank) {
+  Block& b = *w.block;
+  Launch& launch = *b.launch;
   const uint32_t thread = lane >= 0 ? b.thread_of(w, lane) : w.id * kLanes;
   const uint64_t order = rank << 63 | (static_cast<uint64_t>(launch.request.index) << 44) |
                          ((b.linear & 0x3ffffffffull) << 10) | thread;
-  LocalFinding& local = b.worker->findings[key];
+  LocalFinding& local = group_of(*b.worker, op.index, kind, other_op, variant);
   ++local.count;
   if (local.order <= order) return nullptr;
   local.order = order;

@@ -22,6 +22,10 @@ struct Profile {
   double launch_floor_us = 4.0, launch_gap_us = 1.57, graph_gap_us = 0.6;
   double dispatch_blocks_per_second = 1.66e9;
   double dram_latency_cycles = 767;
+  double dram_load_slowdown = 1.55;  // latency grows by this share of itself when DRAM is fully used
+  double dram_access_bytes = 64;     // read or written at once
+  double l2_latency_cycles = 262;
+  double sm_bytes_per_cycle = 64;  // between one SM and L2
   int memory_clock_khz = 3201000, memory_bus_bits = 6144;
   double host_link_bytes_per_second = 5.5e10;  // copies between host and device
 };

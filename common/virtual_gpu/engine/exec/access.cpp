@@ -3,6 +3,7 @@
 #include <cstring>
 
 #include "checks/report.h"
+#include "cost/trace.h"
 #include "exec/traffic.h"
 
 namespace vgpu {
@@ -228,6 +229,13 @@ void count_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes
                   const Shape& shape, Direction direction) {
   Block& b = *w.block;
   if (!b.options->counters || mask == 0) return;
+  if (b.trace != nullptr) {
+    const TraceAccess how = direction == Direction::kLoad     ? TraceAccess::kLoad
+                            : direction == Direction::kStore  ? TraceAccess::kStore
+                            : direction == Direction::kAtomic ? TraceAccess::kAtomic
+                                                              : TraceAccess::kAsync;
+    b.trace->global(w.id, op.index, address, mask, how);
+  }
   OpCounts& c = b.worker->ops[op.index];
   SectorMap* loads = direction == Direction::kStore ? nullptr : b.launch->load_sectors;
   SectorMap* stores =
@@ -359,9 +367,11 @@ void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes
                   const Shape& shape, Direction direction) {
   if (!w.block->options->counters || mask == 0) return;
   OpCounts& c = w.block->worker->ops[op.index];
+  BlockTrace* trace = w.block->trace;
   ++c.shared_requests;
   if (bytes <= 4 && (shape.contiguous || shape.uniform) && direction != Direction::kAtomic) {
     ++c.shared_wavefronts;
+    if (trace != nullptr) trace->shared(w.id, op.index, address, mask, 1);
     return;
   }
   SharedAtomic kind = static_cast<SharedAtomic>(op.reg_bytes >> 4);
@@ -371,6 +381,7 @@ void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes
                            : shared_wavefronts(address, bytes, mask, direction == Direction::kLoad);
   c.shared_wavefronts += static_cast<uint64_t>(n.total);
   c.shared_conflicts += static_cast<uint64_t>(n.total - n.ideal);
+  if (trace != nullptr) trace->shared(w.id, op.index, address, mask, n.total);
 }
 
 Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
@@ -417,12 +428,14 @@ Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes,
   if (b.options->counters && good) {
     OpCounts& c = b.worker->ops[op.index];
     uint64_t at[kLanes], sectors[kLanes];
+    const uint64_t sectors_before = c.local_sectors;
     c.local_requests += std::max(1u, bytes / 4);  // one for each word of a lane
     for (uint32_t word = 0; word < std::max(1u, bytes / 4); ++word) {
       for (int i = 0; i < kLanes; ++i)
         at[i] = (static_cast<uint64_t>(address[i]) / 4 + word) * (4 * kLanes) + static_cast<uint64_t>(i) * 4;
       c.local_sectors += static_cast<uint64_t>(distinct_sectors(at, good, sectors));
     }
+    if (b.trace != nullptr) b.trace->local(w.id, op.index, c.local_sectors - sectors_before);
   }
   return good;
 }

@@ -4,6 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "cost/trace.h"
 #include "exec/scheduler.h"
 
 namespace vgpu {
@@ -37,6 +38,7 @@ Block::~Block() {
 
 void Block::start(uint64_t number) {
   linear = number;
+  trace = launch->sample != nullptr ? launch->sample->trace_of(number) : nullptr;
   const Dim3& g = launch->request.grid;
   index = {static_cast<uint32_t>(number % g.x), static_cast<uint32_t>(number / g.x % g.y),
            static_cast<uint32_t>(number / (static_cast<uint64_t>(g.x) * g.y))};

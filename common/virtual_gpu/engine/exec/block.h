@@ -23,6 +23,8 @@
 
 namespace vgpu {
 
+struct BlockTrace;
+
 // Memory figures of one op, kept per CPU thread and summed at the end of the launch.
 struct OpCounts {
   uint64_t global_requests = 0, global_sectors = 0, global_bytes = 0;
@@ -56,6 +58,7 @@ struct Launch {
   uint64_t grid_workspace = 0;  // of a cooperative launch
   SectorMap* load_sectors = nullptr;
   SectorMap* store_sectors = nullptr;
+  LaunchSample* sample = nullptr;  // where a few blocks leave their traces; null when time is not modelled
   GlobalRaceMap* global_race = nullptr;
   std::atomic<int> error{0};      // the first cudaError_t
   std::atomic<bool> stop{false};  // everything, at once
@@ -70,6 +73,7 @@ struct Worker {
   std::vector<OpCounts> ops;
   std::vector<BlockCounts> blocks;
   std::unordered_map<uint64_t, LocalFinding> findings;
+  std::unordered_map<uint64_t, LocalFinding*> known;  // the same by instruction: most occurrences repeat
   Allocation* recent[64] = {};        // allocation an op touched last, by op index
   std::unique_ptr<TouchMap> touched;  // while other threads run blocks of the same launch
 };
@@ -103,6 +107,7 @@ struct Block {
   bool watch_shared = false;  // some check looks at shared memory
   uint64_t linear = 0;
   Dim3 index{0, 0, 0};
+  BlockTrace* trace = nullptr;  // of a sampled block
   std::vector<Warp> warps;
   std::vector<uint8_t> shared;
   SharedShadow shadow;

@@ -104,12 +104,22 @@ struct CallSite {
 
 enum Builtin : int { kNotBuiltin = 0, kVprintf, kAssertFail, kMalloc, kFree };
 
+// What an op writes and reads, as values of the function: unlike places in the register file, they are not
+// shared by others. `begin` is the first in Code::values; what it writes comes first, then what it reads.
+struct OpValues {
+  uint32_t begin = 0;
+  uint16_t written = 0, read = 0;
+};
+
 struct Code {
   std::string name;
   bool is_entry = false;
   std::vector<Op> ops;
   std::vector<BasicBlock> blocks;
   std::vector<std::vector<uint32_t>> lists;  // storage behind Op::list
+  std::vector<OpValues> op_values;           // beside `ops`
+  std::vector<uint32_t> values;
+  uint32_t value_count = 0;
   std::vector<CallSite> calls;
   std::vector<ParamArea> params, returns;  // of a .func
   std::vector<ConstantSlot> constants;

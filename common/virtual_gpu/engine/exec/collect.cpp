@@ -197,7 +197,7 @@ bool Options::set(const std::string& key, const std::string& value, std::string*
   } flags[] = {{"memory", &Options::check_memory}, {"race", &Options::check_race},
                {"init", &Options::check_init},     {"sync", &Options::check_sync},
                {"async", &Options::check_async},   {"global_race", &Options::check_global_race},
-               {"counters", &Options::counters}};
+               {"counters", &Options::counters},   {"cost", &Options::cost}};
   for (const auto& f : flags)
     if (key == f.name) {
       if (value != "on" && value != "off") {

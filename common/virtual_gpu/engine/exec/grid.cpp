@@ -5,6 +5,7 @@
 #include <deque>
 #include <map>
 
+#include "cost/trace.h"
 #include "exec/block.h"
 #include "exec/scheduler.h"
 #include "exec/thread_pool.h"
@@ -173,8 +174,8 @@ namespace {
 struct Attempt {
   Attempt(const LaunchRequest& request, LaunchEnvironment& env, KernelCode& kernel, int threads)
       : launch(request, env, *static_cast<ModuleImage*>(request.module), kernel),
-        loads(wire::kDeviceBase, env.memory.device_extent()),
-        stores(wire::kDeviceBase, env.memory.device_extent()) {
+        loads(std::make_shared<SectorMap>(wire::kDeviceBase, env.memory.device_extent())),
+        stores(std::make_shared<SectorMap>(wire::kDeviceBase, env.memory.device_extent())) {
     launch.entry = kernel.codes[static_cast<size_t>(kernel.function)].get();
     launch.threads = static_cast<uint32_t>(request.block.count());
     launch.warps = (launch.threads + kLanes - 1) / kLanes;
@@ -183,7 +184,17 @@ struct Attempt {
       launch.shared_regions.push_back(
           {kernel.dynamic_begin, kernel.dynamic_begin + request.dynamic_shared, "dynamic shared memory"});
     launch.shared_bytes = kernel.dynamic_begin + request.dynamic_shared + 16;
-    if (env.options.counters) launch.load_sectors = &loads, launch.store_sectors = &stores;
+    if (env.options.counters) launch.load_sectors = loads.get(), launch.store_sectors = stores.get();
+    if (env.options.counters && env.options.cost) {
+      const int resident = occupancy_blocks(*request.kernel, static_cast<int>(launch.threads),
+                                            request.dynamic_shared, env.profile);
+      sample =
+          std::make_shared<LaunchSample>(kernel, request.grid.count(), launch.warps,
+                                         l1_sectors_per_block(env.profile, launch.shared_bytes, resident));
+      sample->loads = loads;
+      sample->stores = stores;
+      launch.sample = sample.get();
+    }
     if (env.options.check_global_race) launch.global_race = &global_race;
     for (int i = 0; i < threads; ++i) workers.push_back(std::make_unique<Worker>(launch));
   }
@@ -191,13 +202,17 @@ struct Attempt {
   LaunchReport report() {
     LaunchReport out;
     collect_report(launch, workers, out);
-    out.distinct_load_sectors = loads.count();
-    out.distinct_store_sectors = stores.count();
+    out.distinct_load_sectors = loads->count();
+    out.distinct_store_sectors = stores->count();
+    out.distinct_load_pairs = loads->count_pairs();
+    out.distinct_store_pairs = stores->count_pairs();
+    out.sample = std::move(sample);
     return out;
   }
 
   Launch launch;
-  SectorMap loads, stores;
+  std::shared_ptr<SectorMap> loads, stores;
+  std::shared_ptr<LaunchSample> sample;
   GlobalRaceMap global_race;
   std::vector<std::unique_ptr<Worker>> workers;
 };

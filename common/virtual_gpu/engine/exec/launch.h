@@ -17,10 +17,13 @@
 
 namespace vgpu {
 
+struct LaunchSample;
+
 struct Options {
   bool check_memory = true, check_race = true, check_init = true, check_sync = true, check_async = true;
   bool check_global_race = false;  // between blocks; off by default
   bool counters = true;
+  bool cost = true;                              // model the time; needs counters
   int threads = 0;                               // CPU threads, 0: all
   uint64_t max_warp_instructions = 200'000'000;  // per block; then the launch is called hung
   double max_seconds = 120;
@@ -69,6 +72,8 @@ struct LaunchReport {
   Counters total;
   std::vector<LineCounters> lines;  // the student's line: the outermost place of the inlined-at chain
   uint64_t distinct_load_sectors = 0, distinct_store_sectors = 0;  // 32-byte sectors of device memory
+  uint64_t distinct_load_pairs = 0, distinct_store_pairs = 0;      // aligned pairs of them: 64 bytes
+  std::shared_ptr<const LaunchSample> sample;                      // for the cost model; not kept
   double wall_seconds = 0;
   double modelled_seconds = 0;
   int occupancy_blocks = 0;  // resident blocks per SM on the profile

@@ -180,11 +180,28 @@ void FunctionLowering::mark_unused_results() {
     if (v.op.cls == InstrClass::kAtomic && !read[v.op.dst]) v.op.flags |= kResultUnused;
 }
 
+// Constants and special registers are always there; only registers are worth a place in the list.
+void FunctionLowering::record_values(Code& code, const VirtualOp& v) const {
+  OpValues at;
+  at.begin = static_cast<uint32_t>(code.values.size());
+  auto keep = [&](uint32_t slot) {
+    if (slot == 0 || slots_[slot].kind != VirtualSlot::Kind::kRegister) return 0;
+    code.values.push_back(slot);
+    return 1;
+  };
+  for (uint32_t slot : v.defs) at.written = static_cast<uint16_t>(at.written + keep(slot));
+  for (uint32_t slot : v.uses) at.read = static_cast<uint16_t>(at.read + keep(slot));
+  at.read = static_cast<uint16_t>(at.read + keep(v.op.guard));
+  code.op_values.push_back(at);
+}
+
 void FunctionLowering::record_origins(Code& code, KernelCode& kernel) const {
   for (size_t i = 0; i < ops_.size(); ++i) {
     code.ops[i].index = static_cast<uint32_t>(kernel.origins.size());
     kernel.origins.push_back({ops_[i].loc, ops_[i].ptx_line, ops_[i].opcode});
+    record_values(code, ops_[i]);
   }
+  code.value_count = static_cast<uint32_t>(slots_.size());
 }
 
 void FunctionLowering::lower_instruction(const ptx::Instruction& in) {

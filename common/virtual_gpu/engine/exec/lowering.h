@@ -41,6 +41,7 @@ class FunctionLowering {
   std::unique_ptr<Code> run();
   // Numbers the ops in the kernel and keeps where each came from.
   void record_origins(Code& code, KernelCode& kernel) const;
+  void record_values(Code& code, const VirtualOp& v) const;
 
  private:
   friend struct Handlers;

@@ -38,6 +38,8 @@ struct SharedRegion {
   std::string name;
 };
 
+struct KernelPlan;
+
 struct OpOrigin {
   int loc = 0;
   int ptx_line = 0;
@@ -57,6 +59,7 @@ struct KernelCode {
   std::vector<OpOrigin> origins;          // by Op::index
   uint32_t block_count = 0;               // basic blocks of all codes
   bool blocks_collide = false;            // they did once: side by side they would be run in vain
+  std::shared_ptr<KernelPlan> plan;       // the cost model's view of the code, made at its first launch
 };
 
 class ModuleImage : public LoadedModule {

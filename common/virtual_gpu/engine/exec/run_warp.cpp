@@ -1,6 +1,7 @@
 #include <bit>
 
 #include "checks/report.h"
+#include "cost/trace.h"
 #include "exec/lanes.h"
 #include "exec/scheduler.h"
 
@@ -104,6 +105,7 @@ bool run_split(Warp& w, int split) {
     w.instructions += n;
     b.instructions += n;
     slice += n;
+    if (b.trace != nullptr) b.trace->enter(w.id, code.first_block + at, n);
     const Op* ops = code.ops.data();
     run_ops(w, ops + bb.begin, ops + bb.end - bb.has_control, mask);
     if (!bb.has_control) {

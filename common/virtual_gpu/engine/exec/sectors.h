@@ -42,14 +42,30 @@ class SectorMap {
   }
 
   uint64_t count() const {
-    uint64_t n = 0;
-    for (const auto& p : pages_)
-      if (const std::atomic<uint64_t>* words = p.load())
-        for (size_t i = 0; i < kWords; ++i) n += static_cast<uint64_t>(std::popcount(words[i].load()));
-    return n;
+    return count_bits([](uint64_t word) { return word; });
+  }
+  // Calls with each page that has bits: its number and its words.
+  template <class Visit>
+  void for_each_page(Visit visit) const {
+    for (size_t i = 0; i < pages_.size(); ++i)
+      if (const std::atomic<uint64_t>* words = pages_[i].load()) visit(i, words);
+  }
+  // Aligned pairs of sectors of which at least one was touched: DRAM is read and written by pairs.
+  uint64_t count_pairs() const {
+    return count_bits([](uint64_t word) { return (word | word >> 1) & 0x5555555555555555ull; });
   }
 
  private:
+  template <class Select>
+  uint64_t count_bits(Select select) const {
+    uint64_t n = 0;
+    for_each_page([&](size_t, const std::atomic<uint64_t>* words) {
+      for (size_t i = 0; i < kWords; ++i)
+        n += static_cast<uint64_t>(std::popcount(select(words[i].load(std::memory_order_relaxed))));
+    });
+    return n;
+  }
+
   std::atomic<uint64_t>* page_words(uint64_t page) {
     std::atomic<uint64_t>* words = pages_[page].load(std::memory_order_acquire);
     if (words) return words;

@@ -50,6 +50,7 @@ void report(Session& session, Reply& reply) {
 void reset(Session& session, Reply&) {
   session.report.clear();
   session.findings.clear();
+  session.l2.clear();  // each call of a harness is modelled from a cold L2
 }
 
 void sync(Session& session, Reply& reply) {

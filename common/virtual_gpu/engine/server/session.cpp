@@ -17,6 +17,7 @@ Session::Session(SessionConfig given, std::function<bool()> should_stop)
     : config(std::move(given)),
       memory(config.memory_limit),
       staging("vgpu-staging", 0, kStagingBytes, kStagingBytes),
+      l2(config.profile.l2_bytes),
       scheduler([this](const Work& work, double* seconds) { return run_task(work, seconds); },
                 launch_costs(config.profile)),
       streams(scheduler),

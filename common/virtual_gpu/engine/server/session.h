@@ -50,6 +50,7 @@ class Session {
   SharedFile staging;
   FindingStore findings;
   Report report;
+  L2Residency l2;
   Scheduler scheduler;
   Streams streams;
 

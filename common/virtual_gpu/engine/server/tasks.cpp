@@ -42,8 +42,9 @@ int Session::run(const LaunchTask& task, const Work& work, double* seconds) {
   figures.occupancy_blocks = occupancy_blocks(kernel, threads, request.dynamic_shared, config.profile);
   figures.registers = kernel.registers;
   figures.registers_estimated = kernel.registers_estimated;
-  const ModelledLaunch modelled = model_launch(figures, config.profile);
+  const ModelledLaunch modelled = model_launch(figures, config.profile, l2);
   figures.modelled_seconds = modelled.seconds;
+  figures.sample.reset();
   *seconds = modelled.body_seconds;
   const int error = figures.error;
   report.add_launch(std::move(figures), modelled, work.in_graph);
@@ -66,6 +67,7 @@ int Session::run(const CopyTask& task, const Work&, double* seconds) {
     add_finding(std::move(finding), task.caller);
   report.traffic.copies += 1;
   report.traffic.copied_bytes += bytes;
+  l2.pass(bytes);
   *seconds = touches_host(task.plan) ? model_host_copy(bytes, config.profile)
                                      : model_device_copy(bytes, config.profile);
   return error;
@@ -77,6 +79,7 @@ int Session::run(const FillTask& task, const Work&, double* seconds) {
   if (config.options.check_memory) add_finding(std::move(finding), task.caller);
   report.traffic.fills += 1;
   report.traffic.filled_bytes += task.plan.bytes();
+  l2.pass(task.plan.bytes());
   *seconds = model_fill(task.plan.bytes(), config.profile);
   return error;
 }

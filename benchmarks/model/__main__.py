@@ -1,0 +1,74 @@
+"""Modelled time against measured time, case by case.
+
+    python -m benchmarks.model predict     on the virtual GPU, writes predicted_h200.json
+    python -m benchmarks.model measure     on a GPU, writes measured_h200.json
+    python -m benchmarks.model compare     prints how well the one foretold the other
+    python -m benchmarks.model document    writes the tables of docs/cost-model.md from both files
+
+Predictions are written and committed before anything is measured.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks.model import compare, document
+from common.errors import CourseError
+
+FOLDER = Path(__file__).parent
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        prog="python -m benchmarks.model",
+        description=__doc__,
+        formatter_class=argparse.RawDescriptionHelpFormatter,
+    )
+    parser.add_argument("verb", choices=("predict", "measure", "compare", "document"))
+    parser.add_argument("--profile", default="h200", help="the device, as profiles.json names it")
+    parser.add_argument("--only", default="", metavar="TEXT", help="predict cases whose name contains this")
+    parser.add_argument("--repeats", type=int, default=60, help="measure each case so often")
+    parser.add_argument("--output", type=Path, help="another file than the one beside this module")
+    arguments = parser.parse_args()
+    predicted = FOLDER / f"predicted_{arguments.profile}.json"
+    measured = FOLDER / f"measured_{arguments.profile}.json"
+    try:
+        if arguments.verb == "predict":
+            # Imported here: a machine that measures need not be able to model, nor the other way round.
+            from benchmarks.model.predict import predict
+
+            _write(arguments.output or predicted, predict(arguments.profile, arguments.only))
+        elif arguments.verb == "measure":
+            from benchmarks.model.measure import measure
+
+            _write(arguments.output or measured, measure(arguments.repeats))
+        elif arguments.verb == "document":
+            document.PAGE.write_text(document.remade(document.PAGE.read_text()))
+        else:
+            print(compare.text(_read(predicted, "predict"), _read(measured, "measure")))
+    except CourseError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _write(path: Path, figures: dict[str, Any]) -> None:
+    cases = ",\n".join("  " + json.dumps(case) for case in figures["cases"])
+    head = "".join(f" {json.dumps(key)}: {json.dumps(figures[key])},\n" for key in figures if key != "cases")
+    path.write_text("{\n" + head + ' "cases": [\n' + cases + "\n ]\n}\n")
+    print(f"{len(figures['cases'])} cases: {path}")
+
+
+def _read(path: Path, verb: str) -> dict[str, Any]:
+    if not path.is_file():
+        raise CourseError(f"{path.name} is not there: `python -m benchmarks.model {verb}` writes it")
+    figures: dict[str, Any] = json.loads(path.read_text())
+    return figures
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,76 @@
+"""Model every case on the virtual GPU."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from benchmarks.model.programs import PROGRAMS, Program
+from common.build import Target, build_program, resources
+from common.errors import CourseError
+from common.virtual_gpu.cost import modelled
+from common.virtual_gpu.session import run_program
+
+# Findings are another test's business; without them the large cases take seconds.
+_OPTIONS = dict.fromkeys(("memory", "race", "init", "sync", "async"), "off")
+
+
+def predict(profile: str, only: str = "") -> dict[str, Any]:
+    """Predictions of all cases whose name contains `only`."""
+    cases = [case for program in PROGRAMS for case in _program_cases(program, profile, only)]
+    return {"profile": profile, "cases": cases}
+
+
+def _program_cases(program: Program, profile: str, only: str) -> Iterator[dict[str, Any]]:
+    target = Target.virtual()
+    built = build_program(
+        [program.source], target, defines=program.defines, include_dirs=program.include_dirs
+    ).path
+    with tempfile.TemporaryDirectory() as scratch:
+        registers = _registers(program, target, Path(scratch))
+        for case in _run(built, ["list"], profile, registers)[0].splitlines():
+            named = json.loads(case)
+            if only not in program.name_of(named["name"]):
+                continue
+            _, launches = _run(built, ["run", named["name"]], profile, registers)
+            time = modelled(launches)
+            yield {
+                "family": named["family"],
+                "name": program.name_of(named["name"]),
+                "microseconds": round(time.seconds * 1e6, 3),
+                "launches": len(launches),
+                "limiter": time.limiter,
+                "sentence": time.sentence,
+                "round_trips": time.round_trips,
+                "terms": {name: round(seconds * 1e6, 3) for name, seconds in time.terms.items()},
+            }
+
+
+def _run(program: Path, arguments: list[str], profile: str, registers: Path) -> tuple[str, Any]:
+    run = run_program(
+        program,
+        arguments,
+        profile=profile,
+        options=_OPTIONS,
+        resources=registers,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    if run.status != 0:
+        raise CourseError(f"{program.name} {' '.join(arguments)}: {run.ending}\n{run.stdout}{run.stderr}")
+    return run.stdout, run.report.launches
+
+
+def _registers(program: Program, target: Target, folder: Path) -> Path:
+    """What ptxas says of every kernel: occupancy depends on it."""
+    arch = f"sm_{target.cc}"
+    kernels = resources(
+        program.source, arches=[arch], defines=program.defines, include_dirs=program.include_dirs
+    )[arch]
+    file = folder / "resources.json"
+    file.write_text(json.dumps({kernel.name: {"registers": kernel.registers} for kernel in kernels}))
+    return file

@@ -1,0 +1,49 @@
+"""The programs whose cases are modelled and measured: one source each, built for either device.
+
+A program has a `main` from kernels/bench.cuh. To judge another kernel the same way, give it cases in a source
+of its own and add a row; `defines` lets one source be built around several implementations.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.cache import REPOSITORY
+
+_KERNELS = Path(__file__).with_name("kernels")
+_SOURCES = "kv_store copies transposes reductions matmuls attention normalise stencils sequences".split()
+# Implementations of exercise 01 that are one call: folder and file.
+_EXERCISE_01 = (
+    ("exercises", "baseline"),
+    *(("solutions", name) for name in ("kernel", "inline_ptx", "heads_in_parallel", "register_staged")),
+    *(("solutions", name) for name in ("restrict_only", "two_launches")),
+)
+
+
+@dataclass(frozen=True)
+class Program:
+    """A CUDA program of cases. `variant` is put before their names, else those of the source."""
+
+    source: Path
+    variant: str = ""
+    defines: tuple[str, ...] = ()  # "NAME" or "NAME=VALUE"
+    include_dirs: tuple[Path, ...] = (_KERNELS,)
+
+    def name_of(self, case: str) -> str:
+        return f"{self.variant}_{case}" if self.variant else case
+
+
+def _around_exercise_01(folder: str, file: str) -> Program:
+    return Program(
+        _KERNELS / "exercise_01.cu",
+        variant=f"exercise_01_{file}",
+        defines=(f"KERNEL={folder}/01_kv_store/{file}.cu",),
+        include_dirs=(_KERNELS, REPOSITORY, REPOSITORY / "common" / "cuda"),
+    )
+
+
+PROGRAMS = (
+    *(Program(_KERNELS / f"{name}.cu") for name in _SOURCES),
+    *(_around_exercise_01(*place) for place in _EXERCISE_01),
+)

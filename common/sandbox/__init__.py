@@ -1,0 +1,1 @@
+"""The walls around student code: what a process may reach, how much it may use, and who watches."""

@@ -1,0 +1,164 @@
+"""Look, from outside, at what the processes of a session use, and end them when it is too much."""
+
+from __future__ import annotations
+
+import os
+import stat
+import threading
+import time
+from collections.abc import Iterator
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.process import kill_session, session_members
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+_MIB = 1 << 20
+# Seconds between two looks, by how long the session has run: damage is quickest at the start.
+_PERIODS = ((1.0, 0.02), (10.0, 0.05), (float("inf"), 0.1))
+
+
+@dataclass(frozen=True)
+class Limits:
+    """What a session may use; None for what is not limited."""
+
+    memory_bytes: int | None = None
+    output_bytes: int | None = None
+    folder_bytes: int | None = None
+    folder_files: int | None = None
+    processes: int | None = None
+    threads: int | None = None
+    seconds: float | None = None
+
+
+class Watchdog:
+    """A thread that watches the session of process `leader` until it ends or `stop` is called.
+
+    `output` is a descriptor of the file the session prints to, `folder` the one folder it may write. When a
+    limit is passed, the whole session is killed and `reason` says why: "used more than 64 MiB of memory".
+    """
+
+    def __init__(
+        self, leader: int, limits: Limits, *, output: int | None = None, folder: Path | None = None
+    ) -> None:
+        self.reason: str | None = None
+        self._leader = leader
+        self._born = _start_time(leader)
+        self._limits = limits
+        self._output = output
+        self._folder = folder
+        self._started = time.monotonic()
+        self._stopping = threading.Event()
+        self._thread = threading.Thread(target=self._watch, name=f"watchdog of {leader}", daemon=True)
+        self._thread.start()
+
+    def stop(self) -> str | None:
+        """End the watch. Afterwards `reason`, returned here too, is final."""
+        self._stopping.set()
+        self._thread.join()
+        return self.reason
+
+    def _watch(self) -> None:
+        while not self._stopping.is_set():
+            if _start_time(self._leader) != self._born:
+                return  # it is gone, and its number may be another's by now
+            excess = next(self._excesses(), None)
+            if excess is not None:
+                self.reason = excess
+                kill_session(self._leader)
+                return
+            age = time.monotonic() - self._started
+            self._stopping.wait(next(period for until, period in _PERIODS if age < until))
+
+    def _excesses(self) -> Iterator[str]:
+        limits = self._limits
+        if limits.seconds is not None and time.monotonic() - self._started > limits.seconds:
+            yield f"ran for more than {limits.seconds:g} s"
+        pids = [self._leader] if limits.processes == 1 else session_members(self._leader)
+        if limits.processes is not None and len(pids) > limits.processes:
+            yield f"started more than {limits.processes} processes"
+        if limits.threads is not None and sum(map(count_threads, pids)) > limits.threads:
+            yield f"started more than {limits.threads} threads"
+        if limits.memory_bytes is not None and sum(map(_memory, pids)) > limits.memory_bytes:
+            yield f"used more than {limits.memory_bytes // _MIB} MiB of memory"
+        if (
+            limits.output_bytes is not None
+            and self._output is not None
+            and os.fstat(self._output).st_size > limits.output_bytes
+        ):
+            yield f"printed more than {_size(limits.output_bytes)}"
+        if self._folder is not None:
+            yield from self._excesses_on_disk(self._folder)
+
+    def _excesses_on_disk(self, folder: Path) -> Iterator[str]:
+        limits = self._limits
+        written = 0
+        for files, size in enumerate(_sizes_below(folder), start=1):
+            written += size
+            if limits.folder_files is not None and files > limits.folder_files:
+                yield f"made more than {limits.folder_files} files in its temporary folder"
+            if limits.folder_bytes is not None and written > limits.folder_bytes:
+                yield f"wrote more than {_size(limits.folder_bytes)} to its temporary folder"
+
+
+def _size(size: int) -> str:
+    return f"{size // _MIB} MiB"
+
+
+def _start_time(pid: int) -> bytes | None:
+    """When a process began: with its number, a name that is never given twice. None when it is over."""
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            fields = file.read().rsplit(b")", 1)[1].split()
+    except OSError:
+        return None
+    return None if fields[0] == b"Z" else fields[19]
+
+
+def count_threads(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            return int(file.read().rsplit(b")", 1)[1].split()[17])
+    except OSError:
+        return 0
+
+
+def _memory(pid: int) -> int:
+    """Resident memory, and that of files without a name (memfd, deleted) which it only holds open."""
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            resident = int(file.read().split()[1]) * _PAGE
+    except OSError:
+        return 0
+    return resident + sum(_nameless_files(pid).values())
+
+
+def _nameless_files(pid: int) -> dict[tuple[int, int], int]:
+    try:
+        descriptors = os.listdir(f"/proc/{pid}/fd")
+    except OSError:
+        return {}
+    found = {}
+    for name in descriptors:
+        try:
+            about = os.stat(f"/proc/{pid}/fd/{name}")
+        except OSError:
+            continue  # closed meanwhile
+        if stat.S_ISREG(about.st_mode) and about.st_nlink == 0:
+            found[about.st_dev, about.st_ino] = about.st_blocks * 512
+    return found
+
+
+def _sizes_below(folder: Path) -> Iterator[int]:
+    """The bytes on disk of everything under `folder`."""
+    waiting = [str(folder)]
+    while waiting:
+        try:
+            with os.scandir(waiting.pop()) as entries:
+                for entry in entries:
+                    about = entry.stat(follow_symlinks=False)
+                    if stat.S_ISDIR(about.st_mode):
+                        waiting.append(entry.path)
+                    yield about.st_blocks * 512
+        except OSError:
+            continue  # removed meanwhile

@@ -1,0 +1,260 @@
+#include "cost/estimate.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "exec/module.h"
+
+namespace vgpu {
+namespace {
+
+// Replayed warp instructions: a share of what the engine ran, so that modelling costs little beside running.
+constexpr double kShareReplayed = 0.05, kLeastReplayed = 60'000, kMostReplayed = 400'000;
+constexpr double kL2Slices = 96;
+constexpr uint32_t kLeastRounds = 4;  // of a loop that stands for a long block
+constexpr double kFewWaves = 3;       // beyond, blocks that end at different times fill the SMs evenly
+
+KernelPlan& plan_of(const LaunchSample& sample, const Profile& profile) {
+  KernelCode& kernel = sample.kernel;
+  if (kernel.plan == nullptr) {
+    std::vector<uint32_t> bits(kernel.origins.size(), 0);
+    for (const auto& trace : sample.traces)
+      for (size_t i = 0; i < trace->address_bits.size(); ++i) bits[i] |= trace->address_bits[i];
+    kernel.plan = std::make_shared<KernelPlan>(kernel, bits, profile.tensor_cycles_per_mma);
+  }
+  return *kernel.plan;
+}
+
+// Everything that follows from the launch before any replay.
+struct Setting {
+  Setting(const LaunchReport& report, const Profile& profile);
+
+  std::vector<const BlockTrace*> traces;
+  double blocks = 0, busy = 1;  // blocks of the grid, SMs that get any
+  double per_sm = 1;            // blocks that an SM gets
+  double resident = 1;          // at once
+  double waves = 1;
+  double block_instructions = 1;  // traced, of an average sampled block
+  double whole = 1;               // a block, in units of its trace
+  double work = 1;                // an average block, in units of an average sampled one
+};
+
+Setting::Setting(const LaunchReport& report, const Profile& profile) {
+  double instructions = 0, traced = 0;
+  for (const auto& trace : report.sample->traces) {
+    if (trace->traced_instructions == 0) continue;
+    traces.push_back(trace.get());
+    instructions += static_cast<double>(trace->instructions);
+    traced += static_cast<double>(trace->traced_instructions);
+  }
+  if (traces.empty()) return;
+  const double sampled = static_cast<double>(traces.size());
+  blocks = static_cast<double>(report.grid.count());
+  busy = std::min<double>(profile.sms, blocks);
+  resident = std::max(1, report.occupancy_blocks);
+  per_sm = blocks / busy;
+  waves = std::max(1.0, per_sm / resident);
+  // A few waves end with the SM that got the most blocks.
+  if (waves < kFewWaves) per_sm = std::ceil(per_sm);
+  resident = std::min(resident, std::ceil(per_sm));
+  block_instructions = traced / sampled;
+  whole = instructions / traced;
+  work = static_cast<double>(report.total.warp_instructions) / blocks / (instructions / sampled);
+}
+
+// A replay and how to read a whole SM's time and use of it.
+struct Outcome {
+  double cycles = 0;
+  Usage usage;
+  double round_trips = 0;
+};
+
+class Estimator {
+ public:
+  Estimator(const LaunchReport& report, const Profile& profile, uint64_t warm_sectors)
+      : report_(report), profile_(profile), warm_(warm_sectors), setting_(report, profile) {}
+
+  Estimate run() {
+    Estimate out;
+    if (setting_.traces.empty()) return out;
+    plan_ = &plan_of(*report_.sample, profile_);
+    out.waves = setting_.waves;
+    out.traffic =
+        launch_traffic(report_, profile_, {setting_.waves, setting_.work, static_cast<double>(warm_)});
+    const double hertz = profile_.clock_ghz * 1e9;
+    const double budget = std::clamp(kShareReplayed * static_cast<double>(report_.total.warp_instructions),
+                                     kLeastReplayed, kMostReplayed);
+    MemoryShare memory = memory_share(out.traffic, profile_, setting_.busy);
+    const Outcome calm = whole_sm(memory, budget / 3);
+    const double dram_cycles = out.traffic.dram_bytes() / profile_.dram_bytes_per_second * hertz;
+    double cycles = calm.cycles;
+    // Latency grows with the use of DRAM, and the time with latency: T = calm + slope * (a L b / T).
+    const double use = std::min(1.0, dram_cycles / calm.cycles);
+    if (use > 0.02) {
+      memory.dram_latency = memory.unloaded_dram_latency * (1 + profile_.dram_load_slowdown * use);
+      const Outcome loaded = whole_sm(memory, budget / 3);
+      const double growth = std::max(0.0, loaded.cycles - calm.cycles) / use * dram_cycles;
+      cycles = (calm.cycles + std::sqrt(calm.cycles * calm.cycles + 4 * growth)) / 2;
+    }
+    // Blocks are dealt to the SMs in turn; the last one starts late.
+    const double last_start = std::min(setting_.busy, setting_.blocks) / profile_.dispatch_blocks_per_second;
+    const Outcome alone = one_block(memory_share(out.traffic, profile_, 1), budget / 3);
+    out.round_trips = static_cast<int>(std::lround(alone.round_trips));
+    out.round_trip_seconds = (out.traffic.dram_chance * profile_.dram_latency_cycles +
+                              (1 - out.traffic.dram_chance) * profile_.l2_latency_cycles) /
+                             hertz;
+    add_terms(out, calm.usage, alone.cycles, hertz);
+    out.seconds = cycles / hertz + last_start;
+    // DRAM serves nobody in turn: when it is the bottleneck, some block is left with its trips to the end.
+    const double stragglers = out.round_trips * out.round_trip_seconds;
+    out.seconds = std::max(out.seconds, dram_cycles / hertz + stragglers);
+    for (const auto& [name, seconds] : out.terms)
+      if (std::string_view(name) != "latency") out.seconds = std::max(out.seconds, seconds);
+    return out;
+  }
+
+ private:
+  ReplayRequest request(const MemoryShare& memory) const {
+    ReplayRequest r;
+    r.plan = plan_;
+    r.traces = setting_.traces;
+    r.resident = static_cast<int>(setting_.resident);
+    r.dispatch_cycles = setting_.busy / profile_.dispatch_blocks_per_second * profile_.clock_ghz * 1e9;
+    r.memory = memory;
+    return r;
+  }
+
+  static Outcome scaled(const ReplayResult& r, double factor) {
+    Outcome o{r.cycles, r.usage, static_cast<double>(r.round_trips)};
+    scale(o.usage, factor);
+    return o;
+  }
+  static void scale(Usage& u, double factor) {
+    for (double* x : {&u.issue, &u.shared, &u.lsu, &u.l2, &u.dram}) *x *= factor;
+    for (double& p : u.pipes) p *= factor;
+  }
+
+  // All that one SM does, within about so many replayed instructions.
+  Outcome whole_sm(const MemoryShare& memory, double budget) const {
+    const Setting& s = setting_;
+    ReplayRequest r = request(memory);
+    const double blocks = s.per_sm * s.work * s.whole;  // in units of a traced block
+    if (blocks * s.block_instructions <= budget || (s.per_sm <= 1 && s.block_instructions <= budget)) {
+      r.blocks = static_cast<uint64_t>(std::max(1.0, std::round(s.per_sm)));
+      const ReplayResult result = replay(r);
+      const double factor = blocks / static_cast<double>(r.blocks);
+      Outcome o = scaled(result, factor);
+      o.cycles *= std::max(1.0, factor);
+      return o;
+    }
+    if (3 * s.resident * s.block_instructions <= budget && s.per_sm >= 2 * s.resident) {
+      r.blocks = static_cast<uint64_t>(s.resident);
+      const ReplayResult first = replay(r);
+      r.blocks *= 2;
+      const ReplayResult second = replay(r);
+      Outcome o = scaled(second, blocks / static_cast<double>(r.blocks));
+      const double per_block = (second.cycles - first.cycles) / s.resident;
+      o.cycles += (blocks - static_cast<double>(r.blocks)) * std::max(0.0, per_block);
+      return o;
+    }
+    r.blocks = static_cast<uint64_t>(s.resident);
+    Outcome o = one_wave(r, budget);
+    const double waves = std::max(1.0, s.per_sm * s.work / s.resident);
+    scale(o.usage, s.per_sm * s.work / s.resident);
+    o.cycles *= waves < kFewWaves ? (waves + std::ceil(waves)) / 2 : waves;
+    return o;
+  }
+
+  // Blocks that all run at once, from beginning to end. Of long ones the beginning is replayed; what the
+  // second half of that took stands for the rest.
+  static Outcome one_wave(ReplayRequest r, double budget) {
+    double instructions = 0, traced = 0;
+    for (const BlockTrace* trace : r.traces) {
+      instructions += static_cast<double>(trace->instructions);
+      traced += static_cast<double>(trace->traced_instructions);
+    }
+    const double whole = instructions / traced;
+    const double share =
+        budget / (static_cast<double>(r.blocks) * traced / static_cast<double>(r.traces.size()));
+    if (share >= 1) {
+      Outcome o = scaled(replay(r), whole);
+      o.cycles *= whole;
+      o.round_trips *= whole;
+      return o;
+    }
+    const Loop loop = outer_loop(r.traces.front()->warps.front());
+    double parts = 1 / share, half = parts * 2;  // the whole, in units of what is replayed and of half of it
+    if (loop.rounds >= kLeastRounds) {
+      r.loop_block = loop.block;
+      r.loop_rounds = std::max(2u, static_cast<uint32_t>(share * loop.rounds));
+      parts = static_cast<double>(loop.rounds) / r.loop_rounds;
+      half = static_cast<double>(loop.rounds) / (r.loop_rounds - r.loop_rounds / 2);
+    } else {
+      r.share_of_trace = share;
+    }
+    const ReplayResult result = replay(r);
+    Outcome o = scaled(result, parts * whole);
+    o.round_trips *= parts * whole;
+    const double rest = (parts * whole - 1) / parts * half;  // in units of the second half
+    o.cycles += rest * (result.cycles - result.middle_cycles);
+    return o;
+  }
+
+  struct Loop {
+    uint32_t block = ~0u, rounds = 0;
+  };
+  // The loop that a warp goes round least often, but often enough.
+  static Loop outer_loop(const WarpTrace& warp) {
+    std::map<uint32_t, uint32_t> rounds;
+    for (const BlockEvent& e : warp.blocks) ++rounds[e.block];
+    Loop found;
+    for (const auto& [block, n] : rounds)
+      if (n >= kLeastRounds && (found.rounds == 0 || n < found.rounds)) found = {block, n};
+    return found;
+  }
+
+  // A block that has the device for itself: the longest of those sampled.
+  Outcome one_block(const MemoryShare& memory, double budget) const {
+    ReplayRequest r = request(memory);
+    r.blocks = r.resident = 1;
+    r.traces = {*std::max_element(setting_.traces.begin(), setting_.traces.end(),
+                                  [](auto* a, auto* b) { return a->instructions < b->instructions; })};
+    return one_wave(r, budget);
+  }
+
+  void add_terms(Estimate& out, const Usage& u, double block_cycles, double hertz) const {
+    const auto pipe = [&](Pipe p) { return u.pipes[static_cast<size_t>(p)] / 4 / hertz; };
+    const double passes = static_cast<double>(report_.total.global_atomic_sectors);
+    const double slices = std::clamp(out.traffic.hot_sectors, 1.0, kL2Slices);
+    out.terms = {
+        {"dram", out.traffic.dram_bytes() / profile_.dram_bytes_per_second},
+        {"l2", out.traffic.l2_bytes() / profile_.l2_bytes_per_second},
+        {"issue", u.issue / 4 / hertz},
+        {"fp32", pipe(Pipe::kFma)},
+        {"integer", pipe(Pipe::kAlu)},
+        {"special", pipe(Pipe::kSpecial)},
+        {"double", pipe(Pipe::kDouble)},
+        {"tensor", pipe(Pipe::kTensor)},
+        {"shared", u.shared / hertz},
+        {"lsu", u.lsu / hertz},
+        {"atomics", passes / slices / hertz},
+        {"dispatch", setting_.blocks / profile_.dispatch_blocks_per_second},
+        {"latency", setting_.waves * block_cycles / hertz},
+    };
+  }
+
+  const LaunchReport& report_;
+  const Profile& profile_;
+  const uint64_t warm_;
+  const Setting setting_;
+  KernelPlan* plan_ = nullptr;
+};
+
+}  // namespace
+
+Estimate estimate_launch(const LaunchReport& report, const Profile& profile, uint64_t warm_sectors) {
+  return Estimator(report, profile, warm_sectors).run();
+}
+
+}  // namespace vgpu

@@ -1,0 +1,25 @@
+// The time of one launch from its sample: which part is replayed, and what that says about the whole.
+#pragma once
+
+#include <utility>
+#include <vector>
+
+#include "cost/traffic_share.h"
+#include "device/profile.h"
+#include "exec/launch.h"
+
+namespace vgpu {
+
+struct Estimate {
+  double seconds = 0;
+  int round_trips = 0;
+  double round_trip_seconds = 0;  // one of them
+  double waves = 1;
+  LaunchTraffic traffic;
+  std::vector<std::pair<const char*, double>> terms;
+};
+
+// `warm_sectors`: of those it loads, so many are in L2 already.
+Estimate estimate_launch(const LaunchReport& report, const Profile& profile, uint64_t warm_sectors);
+
+}  // namespace vgpu

@@ -1,0 +1,92 @@
+// The cost model's view of a kernel's code: each basic block as the hardware would issue it. Stands in for
+// ptxas: within a block independent loads move up, and neighbouring loads of shared memory become one.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "cost/machine.h"
+#include "cost/trace.h"
+
+namespace vgpu {
+
+struct Code;
+struct KernelCode;
+
+enum class PlanKind : uint8_t {
+  kPlain,
+  kGlobalLoad,
+  kGlobalStore,
+  kGlobalAtomic,
+  kAsyncCopy,
+  kAsyncCommit,
+  kAsyncWait,  // of all but so many groups
+  kSharedLoad,
+  kSharedStore,
+  kSharedAtomic,
+  kLocalLoad,
+  kLocalStore,
+  kBarrier,
+  kFence,
+};
+bool has_event(PlanKind kind);
+
+struct PlannedOp {
+  PlanKind kind = PlanKind::kPlain;
+  bool waits_for_nobody = false;  // a barrier that the whole block need not reach
+  bool commits_first = false;     // kAsyncWait: for what has not been committed too
+  MachineCost cost;
+  uint32_t op = 0;                 // Op::index
+  uint32_t ordinal = 0;            // among the memory ops of its planned block, in the order of the source
+  uint32_t merged = 0;             // further loads that travel with it
+  uint32_t groups = 0;             // kAsyncWait: that may stay in flight
+  uint32_t values = 0;             // first in PlannedBlock::values
+  uint32_t written = 0, read = 0;  // so many values, the written ones first
+};
+
+struct PlannedBlock {
+  std::vector<PlannedOp> ops;
+  std::vector<uint32_t> values;  // numbered through the kernel
+  uint32_t memory_ops = 0;
+};
+
+struct KernelPlan {
+  // `bits`: by op, the bits of its shared addresses, where known; loads merge only when these are aligned.
+  KernelPlan(const KernelCode& kernel, const std::vector<uint32_t>& bits, double tensor_cycles);
+
+  // A block further on in a straight piece of code; one that only some lanes run is `optional`.
+  struct Link {
+    uint32_t block = 0;  // in the kernel's numbering
+    bool optional = false;
+  };
+  struct Entry {
+    PlannedBlock alone;
+    PlannedBlock chain;       // with the blocks that follow it
+    std::vector<Link> links;  // those
+    PlannedBlock unrolled;    // kUnroll rounds of a loop of one block; empty when it is none
+  };
+  static constexpr size_t kUnroll = 4;  // as ptxas does, also where the front end has unrolled already
+  std::vector<Entry> blocks;            // by the kernel's numbering of basic blocks
+  uint32_t value_count = 0;
+};
+
+// Orders the ops of one straight piece of code. In schedule.cpp.
+struct ScheduleInput {
+  std::vector<PlannedOp> ops;
+  std::vector<uint32_t> values;
+  struct Memory {
+    bool reads_global = false, writes_global = false, reads_shared = false, writes_shared = false;
+    bool local = false, fence = false, read_only = false;
+    uint32_t base = ~0u;  // value that holds the address
+    int64_t offset = 0;
+    uint32_t bytes = 0;
+  };
+  std::vector<Memory> memory;  // beside ops
+  bool last_stays = false;     // the last op is a branch
+};
+PlannedBlock schedule(ScheduleInput input);
+
+// Joins loads of neighbouring words from one base into wide ones. In merge.cpp.
+void merge_shared_loads(ScheduleInput& input, const std::vector<uint32_t>& bits);
+
+}  // namespace vgpu

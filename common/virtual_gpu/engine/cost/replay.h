@@ -1,0 +1,57 @@
+// One SM, its resident blocks and its share of the memory system, replaying traces: four schedulers that
+// issue in order for each warp, pipes, shared memory, queues to L2 and DRAM, and blocks that arrive at the
+// device's dispatch rate.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <vector>
+
+#include "cost/plan.h"
+#include "cost/trace.h"
+
+namespace vgpu {
+
+// The memory system as one SM sees it.
+struct MemoryShare {
+  double dram_latency = 767;  // loaded, cycles
+  double unloaded_dram_latency = 767;
+  double l2_latency = 262;
+  double dram_bytes_per_cycle = 16;  // this SM's share
+  double l2_bytes_per_cycle = 21;
+  double dram_chance = 1;        // that a sector which misses L1 is not in L2 either
+  double load_dram_bytes = 32;   // that DRAM moves for a load's sector that misses L1
+  double store_dram_bytes = 32;  // … for a stored sector
+};
+
+struct ReplayRequest {
+  const KernelPlan* plan = nullptr;
+  std::vector<const BlockTrace*> traces;  // blocks take them in turn
+  int resident = 1;                       // blocks at once
+  uint64_t blocks = 1;
+  // Long blocks are replayed in part: so many rounds of the loop that this basic block belongs to, or, where
+  // there is none, a share of each warp's events.
+  uint32_t loop_block = ~0u;
+  uint32_t loop_rounds = 0;
+  double share_of_trace = 1;
+  double dispatch_cycles = 0;  // between two blocks that this SM gets
+  MemoryShare memory;
+};
+
+// What was used, in cycles of the SM (of one of its four schedulers for issue and pipes).
+struct Usage {
+  double issue = 0, shared = 0, lsu = 0, l2 = 0, dram = 0;
+  std::array<double, kPipes> pipes{};
+};
+
+struct ReplayResult {
+  double cycles = 0;
+  double middle_cycles = 0;  // when half of the rounds, or of the events, were behind all warps
+  int round_trips = 0;       // dependent trips to L2 or DRAM on the longest chain of a warp
+  uint64_t instructions = 0;
+  Usage usage;
+};
+
+ReplayResult replay(const ReplayRequest& request);
+
+}  // namespace vgpu

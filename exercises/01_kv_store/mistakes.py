@@ -1,0 +1,127 @@
+"""Usual mistakes: each does to the buffers what a kernel with that mistake would do."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from grader.spec import Size
+
+from .layout import Buffers, pages, places, put, row, rows, strided
+
+Change = Callable[[Size, Buffers], None]
+
+
+def swapped(size: Size, buffers: Buffers) -> None:
+    k, v = rows(size, buffers)
+    put(size, buffers, v, k, pages(size, buffers))
+
+
+def only_k(size: Size, buffers: Buffers) -> None:
+    buffers["k_cache"][pages(size, buffers), : row(size)] = rows(size, buffers)[0]
+
+
+def only_v(size: Size, buffers: Buffers) -> None:
+    buffers["v_cache"][pages(size, buffers), : row(size)] = rows(size, buffers)[1]
+
+
+def k_in_both(size: Size, buffers: Buffers) -> None:
+    k, _ = rows(size, buffers)
+    put(size, buffers, k, k, pages(size, buffers))
+
+
+def next_token(size: Size, buffers: Buffers) -> None:
+    """Each page gets the row of the token after its own."""
+    k, v = rows(size, buffers)
+    put(size, buffers, k[1:], v[1:], pages(size, buffers)[:-1])
+
+
+def next_page(size: Size, buffers: Buffers) -> None:
+    """Each row goes to the page behind the one it was meant for."""
+    at = pages(size, buffers) + 1
+    inside = at < len(buffers["k_cache"])
+    k, v = rows(size, buffers)
+    put(size, buffers, k[inside], v[inside], at[inside])
+
+
+def pages_in_order(size: Size, buffers: Buffers) -> None:
+    at = pages(size, buffers)
+    put(size, buffers, *rows(size, buffers), at.sort().values)
+
+
+def token_as_page(size: Size, buffers: Buffers) -> None:
+    at = pages(size, buffers)
+    put(size, buffers, *rows(size, buffers), at.new_tensor(range(size.tokens)))
+
+
+def contiguous_rows(size: Size, buffers: Buffers) -> None:
+    """K and V read as if their rows followed one another without a gap."""
+    k, v, _ = places(size)
+    put(
+        size,
+        buffers,
+        strided(size, buffers, k, row(size)),
+        strided(size, buffers, v, row(size)),
+        pages(size, buffers),
+    )
+
+
+def contiguous_pages(size: Size, buffers: Buffers) -> None:
+    """Caches written as if their pages had no padding."""
+    for name, values in zip(("k_cache", "v_cache"), rows(size, buffers), strict=True):
+        flat = buffers[name].view(-1)
+        flat[: len(buffers[name]) * row(size)].view(-1, row(size))[pages(size, buffers)] = values
+
+
+def row_tail_missing(multiple: int) -> Change:
+    """Only whole multiples of so many elements are copied of each row."""
+
+    def change(size: Size, buffers: Buffers) -> None:
+        whole = row(size) // multiple * multiple
+        k, v = rows(size, buffers)
+        at = pages(size, buffers)
+        buffers["k_cache"][at, :whole] = k[:, :whole]
+        buffers["v_cache"][at, :whole] = v[:, :whole]
+
+    return change
+
+
+def first_head_only(size: Size, buffers: Buffers) -> None:
+    k, v = rows(size, buffers)
+    at = pages(size, buffers)
+    buffers["k_cache"][at, : size.head_dim] = k[:, : size.head_dim]
+    buffers["v_cache"][at, : size.head_dim] = v[:, : size.head_dim]
+
+
+def last_tokens_missing(multiple: int) -> Change:
+    """Only whole blocks of so many tokens are stored."""
+
+    def change(size: Size, buffers: Buffers) -> None:
+        whole = size.tokens // multiple * multiple
+        k, v = rows(size, buffers)
+        put(size, buffers, k[:whole], v[:whole], pages(size, buffers)[:whole])
+
+    return change
+
+
+SUSPICIONS: dict[str, Change] = {
+    "K and V are swapped": swapped,
+    "only K is stored": only_k,
+    "only V is stored": only_v,
+    "K is stored in both caches": k_in_both,
+    "rows are off by one token": next_token,
+    "rows go one page too far": next_page,
+    "the indices are ignored: token t went to page t": token_as_page,
+    "K and V are read as if contiguous: their row strides are ignored": contiguous_rows,
+    "the cache is written as if its pages were contiguous: its strides are ignored": contiguous_pages,
+    "only the first head is stored": first_head_only,
+    **{
+        f"the tail of each row is missing, past the last multiple of {multiple} elements": row_tail_missing(
+            multiple
+        )
+        for multiple in (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+    },
+    **{
+        f"the last tokens are missing, past the last multiple of {multiple}": last_tokens_missing(multiple)
+        for multiple in (2, 4, 8, 16, 32, 64, 128)
+    },
+}

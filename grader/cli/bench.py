@@ -1,0 +1,96 @@
+"""`./course bench [NN]`: time baselines, solutions, variants and library alternatives over all bench shapes.
+
+Results go to benchmarks/<device>.json and plots to benchmarks/plots/; other exercises' entries are kept. On
+the virtual GPU the times are modelled and the file is called so.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from common.cache import REPOSITORY
+from common.errors import CourseError
+from common.progress import Progress
+from grader import registry, student
+from grader.cli import options as shared
+from grader.render import figures
+from grader.render.bench_rows import bench_rows
+from grader.render.text import table
+from grader.spec import Exercise
+
+BENCHMARKS = REPOSITORY / "benchmarks"
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(
+        prog="./course bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    shared.add_exercise(parser, optional=True)
+    shared.add_device(parser)
+    shared.add_json(parser)
+    parser.add_argument("--output", metavar="DIR", type=Path, default=BENCHMARKS, help="default: benchmarks/")
+    options = parser.parse_args(arguments)
+    _, device = shared.settled(options)
+    exercises = [registry.find(options.exercise)] if options.exercise else registry.all_exercises()
+    path = options.output / f"{slug(device.kind, device.name)}.json"
+    merged: dict[str, Any] = {}
+    for exercise in exercises:
+        progress = Progress(f"bench {exercise.id}")
+        result = _benched(exercise, device.kind, progress)
+        progress.finish("done")
+        merged = merge(path, result)
+        _draw(options.output, path.stem, exercise, merged)
+        if not options.json:
+            how = "modelled" if device.kind == "virtual" else "measured"
+            columns, rows = bench_rows(merged["exercises"][exercise.id])
+            print(table(columns, rows, f"{exercise.id}, {how}"))
+    if options.json:
+        print(json.dumps(merged, indent=1))
+    else:
+        print(f"results: {student.shown(path)}")
+    return 0
+
+
+def _benched(exercise: Exercise, device: str, progress: Progress) -> dict[str, Any]:
+    from grader.bench import bench
+
+    return bench(exercise, device, progress.update)
+
+
+def slug(kind: str, name: str) -> str:
+    """ "NVIDIA H200" is nvidia-h200; the virtual GPU's profile h200 is virtual-h200."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return f"virtual-{plain}" if kind == "virtual" else plain or "gpu"
+
+
+def merge(path: Path, result: Mapping[str, Any]) -> dict[str, Any]:
+    """Put new results into the device's file, beside those of other exercises, and return it all."""
+    try:
+        before = json.loads(path.read_text()) if path.exists() else {}
+        kept = before.get("exercises", {})
+        # Each entry keeps when and under which driver it was made: the file's own lines are the newest run's.
+        stamp = {key: result[key] for key in ("date", "driver", "compiler") if result.get(key)}
+        new = {name: {**entry, **stamp} for name, entry in result["exercises"].items()}
+        merged = {**before, **result, "exercises": dict(sorted({**kept, **new}.items()))}
+        path.parent.mkdir(parents=True, exist_ok=True)
+        partial = path.with_suffix(".partial")
+        partial.write_text(json.dumps(merged, indent=1) + "\n")
+        partial.replace(path)
+    except (OSError, ValueError, AttributeError) as problem:
+        raise CourseError(f"the results {path} cannot be written: {problem}") from problem
+    return merged
+
+
+def _draw(folder: Path, stem: str, exercise: Exercise, merged: Mapping[str, Any]) -> None:
+    if not figures.has_matplotlib():
+        print("note: no plot was drawn, because matplotlib is not installed here", file=sys.stderr)
+        return
+    path = folder / "plots" / f"{stem}-{exercise.number}.png"
+    entry = merged["exercises"][exercise.id]
+    figures.bench_plot(exercise.id, entry, merged["device"], path, modelled=stem.startswith("virtual-"))

@@ -1,0 +1,165 @@
+"""`./course check NN [FILE]`: how your own kernel stands, the first useful answer first.
+
+Build errors, then the smallest failing case, then checks, mechanisms and speed. Without FILE it takes
+work/NN_name/kernel.cu, made by `./course start NN`. The exit status is 0 when every case is right.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+from common.errors import CourseError
+from common.progress import Progress
+from grader import registry, starters, student
+from grader.cli import options as shared
+from grader.record import Record, Speed, SpeedCase
+from grader.render import numbers, terminal
+from grader.render.findings import findings_text
+from grader.render.public import for_student
+from grader.spec import Exercise, Speedup
+from grader.starters import Todo
+from grader.submissions import Submission, read_source
+
+
+def main(arguments: list[str]) -> int:
+    options = _parser().parse_args(arguments)
+    exercise = registry.find(options.exercise)
+    source = student.own_file(exercise, options.file)
+    text = _readable(exercise, source)
+    settings, device = shared.settled(options)
+    todos = starters.open_todos(text)
+    if exercise.starter.is_file() and starters.is_untouched(text, exercise.starter.read_text()):
+        return _untouched(exercise, source, todos, as_json=options.json)
+    progress = Progress(f"checking {student.shown(source)}")
+    record = _grade(exercise, source, device.kind, progress)
+    progress.finish("done")
+    _remember(exercise, record)
+    if options.json:
+        print(
+            json.dumps({**for_student(record).to_dict(), "todos": [vars(todo) for todo in todos]}, indent=1)
+        )
+    else:
+        print(report(exercise, record, todos, settings.remark(device.kind)))
+    return 0 if _correct(record) else 1
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = argparse.ArgumentParser(
+        prog="./course check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    shared.add_exercise(parser)
+    parser.add_argument("file", metavar="FILE", nargs="?", type=Path)
+    shared.add_device(parser)
+    shared.add_json(parser)
+    return parser
+
+
+def _readable(exercise: Exercise, source: Path) -> str:
+    try:
+        return read_source(Submission("", exercise.id, source.resolve())).decode()
+    except CourseError as problem:
+        raise CourseError(f"{source} cannot be checked: {problem}") from problem
+
+
+def _grade(exercise: Exercise, source: Path, device: str, progress: Progress) -> Record:
+    from grader.pipeline import grade
+
+    return grade(exercise, source, submission="yours", device=device, quick=True, tell=progress.update)
+
+
+def _untouched(exercise: Exercise, source: Path, todos: Sequence[Todo], *, as_json: bool) -> int:
+    """Nothing to judge yet: what to do next is the useful answer, and it takes no time."""
+    if as_json:
+        plain = {
+            "exercise": exercise.id,
+            "verdict": "untouched starter",
+            "todos": [vars(todo) for todo in todos],
+        }
+        print(json.dumps(plain, indent=1))
+        return 1
+    place = student.shown(source)
+    print(f"{place} is still the starter as it was handed out. What to do next:\n")
+    if source == exercise.starter:
+        print(f"  `./course start {exercise.number}` puts your own copy into work/{exercise.id}/")
+    print(_todo_lines(place, todos))
+    print(f"\nThen `./course check {exercise.number}` again; `./course hint {exercise.number}` opens a hint.")
+    print("\nCorrectness: FAILED (nothing is written yet)")
+    return 1
+
+
+def _todo_lines(place: str, todos: Sequence[Todo]) -> str:
+    return "\n".join(f"  {place}:{todo.line}  {todo.text}" for todo in todos)
+
+
+def report(exercise: Exercise, record: Record, todos: Sequence[Todo], remark: str = "") -> str:
+    """What to mend first, or how good it is; the last lines say correctness and performance."""
+    sections: tuple[str, ...]
+    if not _correct(record):
+        open_tasks = f"still to do:\n{_todo_lines('kernel.cu', todos)}\n" if todos else ""
+        sections = (
+            terminal.diagnostics(record),
+            terminal.case_count(record),
+            terminal.failures(record),
+            findings_text(record),
+            terminal.printed(record),
+            open_tasks,
+            f"Correctness: FAILED ({record.verdict})",
+        )
+    else:
+        sections = (
+            terminal.diagnostics(record),
+            terminal.case_count(record),
+            findings_text(record),
+            terminal.mechanisms(record),
+            terminal.speed_table(record),
+            terminal.printed(record),
+            terminal.points_table(record),
+            f"{remark}\n" if remark else "",
+            "\n".join(("Correctness: PASSED", *performance_lines(exercise, record.speed))),
+        )
+    return "\n".join(section for section in sections if section)
+
+
+def performance_lines(exercise: Exercise, speed: Speed | None) -> list[str]:
+    """Baseline, kernel and their ratio at the largest shape of the target; modelled times say so."""
+    case = _headline(exercise, speed)
+    if speed is None or case is None:
+        return ["Performance: not measured"]
+    how = "modelled; " if speed.modelled else ""
+    baseline_rate = case.bytes / case.baseline_seconds if case.baseline_seconds > 0 else 0.0
+    overall = ""
+    if speed.targets:
+        target = speed.targets[0]
+        limits = f"passes at {target.passing:.2f}, full marks at {target.full:.2f}"
+        overall = f"; {target.name}: {target.value:.2f} x, {target.decision}, {limits}"
+    return [
+        f"Baseline performance: {numbers.microseconds(case.baseline_seconds)} "
+        f"({how}{numbers.terabytes(baseline_rate)} at {case.name})",
+        f"Optimized performance: {numbers.microseconds(case.seconds)} "
+        f"({how}{numbers.terabytes(case.bandwidth)} at {case.name})",
+        f"Speedup: {numbers.ratio(case.ratio)} ({how}at {case.name}{overall})",
+    ]
+
+
+def _headline(exercise: Exercise, speed: Speed | None) -> SpeedCase | None:
+    if speed is None or not speed.cases:
+        return None
+    named = {name for target in exercise.targets if isinstance(target, Speedup) for name in target.cases}
+    return max(
+        (case for case in speed.cases if not named or case.name in named), key=lambda c: c.bytes, default=None
+    )
+
+
+def _correct(record: Record) -> bool:
+    return bool(record.cases) and all(case.passed for case in record.cases)
+
+
+def _remember(exercise: Exercise, record: Record) -> None:
+    """For `./course list`."""
+    when = datetime.datetime.now().strftime("%Y-%m-%d %H:%M")
+    told = {"verdict": record.verdict, "points": record.points, "max_points": record.max_points}
+    student.write_state(exercise, "check", {**told, "device": record.device.kind, "when": when})

@@ -1,0 +1,20 @@
+"""What was seen of a kernel, from which mechanisms are judged: launches, counters, ptxas figures."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from common.resources import KernelResources
+from common.virtual_gpu.report import Launch
+from grader.spec import Case
+
+
+@dataclass(frozen=True)
+class Evidence:
+    """One call on the virtual GPU, and what ptxas made of the file."""
+
+    case: Case
+    launches: Sequence[Launch]
+    resources: Sequence[KernelResources]
+    runtime_copies: int = 0  # cudaMemcpy and cudaMemset, which do a kernel's work without being one

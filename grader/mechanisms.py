@@ -1,0 +1,118 @@
+"""Mechanisms that exercises ask for, each judged from evidence the student's code cannot touch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from grader.evidence import Evidence
+from grader.spec import Size
+
+
+@dataclass(frozen=True)
+class Launches:
+    """The work is done in this many kernel launches, and in no copies by the runtime beside them."""
+
+    exactly: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.exactly} launch" + ("" if self.exactly == 1 else "es")
+
+    def look(self, evidence: Evidence) -> str | None:
+        seen = [launch.kernel for launch in evidence.launches]
+        if len(seen) == self.exactly and evidence.runtime_copies == 0:
+            return None
+        beside = f" and {evidence.runtime_copies} copies by the runtime" if evidence.runtime_copies else ""
+        names = ", ".join(seen) or "none"
+        return f"{len(seen)} kernel launches ({names}){beside} where {self.exactly} should do it"
+
+
+@dataclass(frozen=True)
+class AsyncCopies:
+    """cp.async moves at least this many bytes from global to shared memory."""
+
+    least_bytes: Callable[[Size], int]
+    name: str = "cp.async moves the data"
+
+    def look(self, evidence: Evidence) -> str | None:
+        moved = sum(launch.counters.async_bytes for launch in evidence.launches)
+        wanted = self.least_bytes(evidence.case.size)
+        if moved >= wanted:
+            return None
+        return (
+            f"cp.async moved {moved:,} bytes of the {wanted:,} that this case ({evidence.case.name}) has to "
+            "move: load the rows with __pipeline_memcpy_async, or cp.async in inline PTX"
+        )
+
+
+@dataclass(frozen=True)
+class NoSpills:
+    """ptxas kept every value in registers."""
+
+    name: str = "no register spills"
+
+    def look(self, evidence: Evidence) -> str | None:
+        for kernel in evidence.resources:
+            if spilled := kernel.spill_stores + kernel.spill_loads:
+                return (
+                    f"ptxas spills {spilled} bytes of {kernel.demangled} for {kernel.arch}: "
+                    "use fewer registers"
+                )
+        return None
+
+
+@dataclass(frozen=True)
+class SharedAtMost:
+    """A block takes no more shared memory than this."""
+
+    bytes: int
+
+    @property
+    def name(self) -> str:
+        return f"at most {self.bytes:,} bytes of shared memory"
+
+    def look(self, evidence: Evidence) -> str | None:
+        most = max((launch.static_shared + launch.dynamic_shared for launch in evidence.launches), default=0)
+        return None if most <= self.bytes else f"a block takes {most:,} bytes of shared memory"
+
+
+@dataclass(frozen=True)
+class RoundTripsAtMost:
+    """On the longest way through the kernel, a thread waits for memory at most this many times in a row."""
+
+    most: int
+
+    @property
+    def name(self) -> str:
+        return f"at most {self.most} dependent trips to memory"
+
+    def look(self, evidence: Evidence) -> str | None:
+        seen = max((launch.cost.round_trips for launch in evidence.launches), default=0)
+        if seen <= self.most:
+            return None
+        return (
+            f"a thread waits {seen} times in a row for global memory where {self.most} suffice: "
+            "start all loads before the first store"
+        )
+
+
+@dataclass(frozen=True)
+class SectorsAtMost:
+    """Global traffic stays within this many 32-byte sectors, loads, stores and cp.async together."""
+
+    most: Callable[[Size], int]
+    name: str = "no more sectors than needed"
+
+    def look(self, evidence: Evidence) -> str | None:
+        counted = sum(
+            c.global_load_sectors + c.global_store_sectors + c.async_sectors
+            for c in (launch.counters for launch in evidence.launches)
+        )
+        wanted = self.most(evidence.case.size)
+        if counted <= wanted:
+            return None
+        return (
+            f"{counted:,} sectors of 32 bytes were asked for where {wanted:,} suffice: "
+            "use wider, aligned accesses"
+        )

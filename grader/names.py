@@ -1,0 +1,18 @@
+"""File names from names that students chose."""
+
+from __future__ import annotations
+
+import hashlib
+import re
+
+_ODD = re.compile(r"[^\w.@+~-]", re.ASCII)
+_LONGEST = 80
+
+
+def file_name(name: str) -> str:
+    """A name that is safe in a path and a link. No two share one: a changed name gets a mark of its own."""
+    plain = _ODD.sub("_", name).lstrip(".-")[:_LONGEST]
+    if plain == name:
+        return plain
+    mark = hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:8]
+    return f"{plain or 'unnamed'}-{mark}"

@@ -1,0 +1,1 @@
+"""Records and reports for people: terminal, pages, tables. Nothing here decides a point."""

@@ -1,0 +1,168 @@
+"""A record at the terminal: what failed first, what the checks found, what it cost and what it earned."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from grader.record import Record, Speed
+from grader.render import numbers
+from grader.render.findings import diagnostic_text, findings_text
+from grader.render.text import harmless, one_line, table, wrapped
+from grader.settings import device_words
+
+_MOST_OUTPUT_LINES = 20
+_MOST_DIAGNOSTICS = 8
+
+
+def class_table(records: Sequence[Record], remark: str = "") -> str:
+    """One row a submission."""
+    rows = [
+        (
+            record.submission,
+            record.exercise or "unknown",
+            numbers.points(record.points),
+            numbers.points(record.max_points),
+            record.verdict,
+            speed_words(record.speed),
+            one_line("; ".join(record.flags), 60),
+            f"{record.seconds:.1f} s",
+        )
+        for record in records
+    ]
+    columns = ("submission", "exercise", ">points", ">of", "verdict", "speed", "flags", ">took")
+    flagged = any(record.flags for record in records)
+    shown = [index for index, column in enumerate(columns) if flagged or column != "flags"]
+    return table([columns[i] for i in shown], [[row[i] for i in shown] for row in rows]) + (
+        f"{remark}\n" if remark else ""
+    )
+
+
+def speed_words(speed: Speed | None) -> str:
+    """The first target's value: "1.52 x (modelled)"."""
+    if speed is None or not speed.targets:
+        return "–"
+    target = speed.targets[0]
+    return f"{numbers.ratio(target.value)}{' (modelled)' if speed.modelled else ''}"
+
+
+def summary(record: Record, remark: str = "") -> str:
+    """Everything worth reading about one submission."""
+    name, device = one_line(record.submission), device_words(record.device.kind, record.device.name)
+    sections = (
+        f"{name}, {record.exercise}, on {device}: {one_line(record.verdict, 400)}\n",
+        diagnostics(record),
+        case_table(record),
+        failures(record),
+        findings_text(record),
+        mechanisms(record),
+        speed_table(record),
+        printed(record),
+        points_table(record),
+        "".join(f"for a person to look at: {one_line(flag)}\n" for flag in record.flags),
+        f"{remark}\n" if remark else "",
+    )
+    return "\n".join(section for section in sections if section)
+
+
+def diagnostics(record: Record) -> str:
+    """The compiler's errors, or its warnings where it built."""
+    errors = [item for item in record.diagnostics if item.get("severity") == "error"]
+    chosen = errors or record.diagnostics
+    text = "".join(diagnostic_text(item) + "\n" for item in chosen[:_MOST_DIAGNOSTICS])
+    rest = len(chosen) - _MOST_DIAGNOSTICS
+    return text + (f"and {rest} more of the compiler's messages\n" if rest > 0 else "")
+
+
+def case_table(record: Record) -> str:
+    """A row a case, without its sizes: the first failure tells them."""
+    rows = [
+        (
+            case.name,
+            "public" if case.public else "hidden",
+            "passed" if case.passed else "failed",
+            case.reason,
+            numbers.seconds(case.seconds),
+        )
+        for case in record.cases
+    ]
+    return table(("case", "kind", "result", "reason", ">took"), rows) if rows else ""
+
+
+def case_count(record: Record) -> str:
+    """ "26 cases passed in 3.1 s", and how many did not."""
+    if not record.cases:
+        return ""
+    passed = sum(case.passed for case in record.cases)
+    failed = len(record.cases) - passed
+    took = numbers.seconds(sum(case.seconds for case in record.cases))
+    return (
+        f"{passed} case{'' if passed == 1 else 's'} passed"
+        + (f", {failed} failed" if failed else "")
+        + f" in {took}\n"
+    )
+
+
+def failures(record: Record) -> str:
+    """The first failing case in full: the others usually fail for the same reason."""
+    failed = [case for case in record.cases if not case.passed]
+    if not failed:
+        return ""
+    first = failed[0]
+    return f"{first.name} ({numbers.sizes(first.sizes)}):\n{wrapped(first.message or first.reason, '  ')}\n"
+
+
+def mechanisms(record: Record) -> str:
+    return "".join(
+        f"{'seen   ' if item.passed else 'MISSING'}  {item.name}"
+        + (f": {one_line(item.message, 400)}" if item.message else "")
+        + "\n"
+        for item in record.mechanisms
+    )
+
+
+def speed_table(record: Record, *, plain: bool = False) -> str:
+    if record.speed is None or not record.speed.cases:
+        return ""
+    speed = record.speed
+    rows = [
+        (
+            case.name,
+            numbers.seconds(case.baseline_seconds),
+            numbers.seconds(case.seconds),
+            numbers.ratio(case.ratio),
+            numbers.interval(case.low, case.high),
+            numbers.bandwidth(case.bandwidth),
+            case.note,
+        )
+        for case in speed.cases
+    ]
+    label = "modelled" if speed.modelled else "measured"
+    columns = ("bench case", ">baseline", ">submission", ">speedup", ">between", ">effective", "note")
+    return table(columns, rows, f"speed, {label}", plain=plain) + "".join(_target_lines(speed))
+
+
+def _target_lines(speed: Speed) -> Iterable[str]:
+    for target in speed.targets:
+        wanted = f"passing {target.passing:.2f}, full marks {target.full:.2f}"
+        told = f": {one_line(target.message, 400)}" if target.message else ""
+        yield f"{target.decision:<9}  {target.name} {target.value:.2f} ({wanted}){told}\n"
+    if speed.copy_bandwidth:
+        yield f"a plain copy reaches {numbers.bandwidth(speed.copy_bandwidth)} here\n"
+    yield from (f"{one_line(note, 400)}\n" for note in speed.notes)
+
+
+def printed(record: Record) -> str:
+    if not record.output.strip():
+        return ""
+    lines = harmless(record.output).splitlines()
+    cut = f"  … {len(lines) - _MOST_OUTPUT_LINES} more lines\n" if len(lines) > _MOST_OUTPUT_LINES else ""
+    return "it printed:\n" + "".join(f"  {line[:200]}\n" for line in lines[:_MOST_OUTPUT_LINES]) + cut
+
+
+def points_table(record: Record) -> str:
+    rows = [
+        (part.name, numbers.points(part.points), numbers.points(part.max_points), part.message)
+        for part in record.parts
+    ]
+    rows.append(("total", numbers.points(record.points), numbers.points(record.max_points), record.verdict))
+    return table(("part", ">points", ">of", "why"), rows)

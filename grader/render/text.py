@@ -1,0 +1,106 @@
+"""Plain text for terminals: tables, and words of strangers made harmless."""
+
+from __future__ import annotations
+
+import importlib.util
+import io
+import os
+import shutil
+import sys
+import textwrap
+import unicodedata
+from collections.abc import Sequence
+from typing import Any
+
+_TABS = 4
+_WIDEST = 140
+_RIGHT = ">"
+
+
+def harmless(text: str) -> str:
+    """Text without control sequences: what a submission printed must not drive a person's terminal."""
+    kept = (char if char == "\n" or unicodedata.category(char)[0] != "C" else "�" for char in _untabbed(text))
+    return "".join(kept)
+
+
+def one_line(text: str, most: int = 200) -> str:
+    """Harmless and short enough for a cell."""
+    flat = " ".join(harmless(text).split())
+    return flat if len(flat) <= most else flat[: most - 1] + "…"
+
+
+def _untabbed(text: str) -> str:
+    return text.replace("\r\n", "\n").expandtabs(_TABS)
+
+
+def width() -> int:
+    return min(shutil.get_terminal_size((110, 24)).columns, _WIDEST)
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """Paragraphs at the terminal's width; lines that are broken on purpose stay broken."""
+    lines = (
+        textwrap.fill(line, width(), initial_indent=indent, subsequent_indent=indent, break_on_hyphens=False)
+        for line in harmless(text).splitlines()
+    )
+    return "\n".join(lines)
+
+
+def table(
+    columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", *, plain: bool = False
+) -> str:
+    """Aligned columns; drawn by rich on a terminal that has it. A column named with ">" stands to the right.
+
+    `plain` is for text that goes elsewhere than to the terminal.
+    """
+    cells = [[one_line(cell) for cell in row] for row in rows]
+    if (
+        not plain
+        and sys.stdout.isatty()
+        and "NO_COLOR" not in os.environ
+        and importlib.util.find_spec("rich")
+    ):
+        return _rich_table(columns, cells, title)
+    return _plain_table(columns, cells, title)
+
+
+def _plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> str:
+    names = [column.removeprefix(_RIGHT) for column in columns]
+    widths = [max(len(row[index]) for row in [names, *rows]) for index in range(len(names))]
+
+    def line(cells: Sequence[str]) -> str:
+        aligned = (
+            cell.rjust(wide) if column.startswith(_RIGHT) else cell.ljust(wide)
+            for cell, wide, column in zip(cells, widths, columns, strict=True)
+        )
+        return "  ".join(aligned).rstrip()
+
+    ruled = "  ".join("-" * wide for wide in widths)
+    return "\n".join([*([title] if title else []), line(names), ruled, *(line(row) for row in rows)]) + "\n"
+
+
+def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> str:
+    from rich import box
+    from rich.console import Console
+    from rich.table import Table
+    from rich.text import Text
+
+    drawn: Any = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
+    for column in columns:
+        right = column.startswith(_RIGHT)
+        drawn.add_column(column.removeprefix(_RIGHT), justify="right" if right else "left", overflow="fold")
+    for row in rows:
+        drawn.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))  # Text: no markup is read
+    made = io.StringIO()
+    Console(file=made, force_terminal=True, width=width()).print(drawn)
+    return made.getvalue()
+
+
+_STYLES = {
+    "passed": "green",
+    "met": "green",
+    "full marks": "green",
+    "failed": "bold red",
+    "missed": "red",
+    "undecided": "yellow",
+}

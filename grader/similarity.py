@@ -1,0 +1,127 @@
+"""Which kernels of a class read alike, for a person to look at; no point depends on it.
+
+Sources become tokens without comments, names and numbers, so renaming hides nothing. Winnowing picks a few
+hashes of every stretch of tokens; what everyone was given is left out. Two submissions are as alike as
+the share of the smaller one's hashes that the other has too.
+"""
+
+from __future__ import annotations
+
+import csv
+import hashlib
+import itertools
+import re
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+THRESHOLD = 0.6
+_GRAM = 20  # tokens a hash covers: shorter stretches are idiom
+_WINDOW = 8  # of which the smallest hash is kept
+_FEWEST = 6  # hashes; below that two files are alike by chance
+
+_TOKEN = re.compile(
+    r"""(?P<skip>\s+|//[^\n]*|/\*.*?(?:\*/|\Z))
+      | (?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+      | (?P<name>[A-Za-z_]\w*)
+      | (?P<number>\.?\d(?:[\w.]|(?<=[eEpP])[+-])*)
+      | (?P<mark><<<|>>>|<<=|>>=|->|::|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|.)""",
+    re.VERBOSE | re.DOTALL,
+)
+# Words that mean the same in every file; all other names are the author's own.
+_WORDS = frozenset(
+    """
+    alignas auto bool break case char class const constexpr continue default do double else enum extern false
+    float for goto if inline int long namespace nullptr return short signed sizeof static static_cast
+    reinterpret_cast struct switch template this true typename unsigned using void volatile while
+    __global__ __device__ __host__ __shared__ __forceinline__ __restrict__ __launch_bounds__ __syncthreads
+    __syncwarp __ldg __stcs __ldcs asm threadIdx blockIdx blockDim gridDim x y z
+    """.split()
+)
+Lines = tuple[int, int]  # the first and the last
+_NORMALISED = {"text": '""', "number": "0"}
+
+
+@dataclass(frozen=True)
+class Pair:
+    """Two submissions that read alike, and the line ranges that do, in the first and in the second."""
+
+    exercise: str
+    first: str
+    second: str
+    share: float
+    first_lines: tuple[Lines, ...]
+    second_lines: tuple[Lines, ...]
+
+
+def similar_pairs(
+    exercise: str, sources: Mapping[str, str], given: Sequence[Path] = (), threshold: float = THRESHOLD
+) -> list[Pair]:
+    """All pairs over the threshold, the most alike first; `given` are files that every student has."""
+    texts = (path.read_text(errors="replace") for path in given if path.is_file())
+    known = {value for text in texts for value in _grams(_tokens(text))}
+    prints = {name: _fingerprints(text, known) for name, text in sources.items()}
+    pairs = []
+    for first, second in itertools.combinations(prints, 2):
+        shared = prints[first].keys() & prints[second].keys()
+        fewer = min(len(prints[first]), len(prints[second]))
+        if fewer >= _FEWEST and len(shared) >= threshold * fewer:
+            lines = (_ranges(prints[name][value] for value in shared) for name in (first, second))
+            pairs.append(Pair(exercise, first, second, len(shared) / fewer, *lines))
+    return sorted(pairs, key=lambda pair: (-pair.share, pair.first, pair.second))
+
+
+def write_csv(pairs: Sequence[Pair], path: Path) -> None:
+    with path.open("w", newline="", encoding="utf-8") as file:
+        writer = csv.writer(file)
+        writer.writerow(("exercise", "first", "second", "alike", "lines of first", "lines of second"))
+        for pair in pairs:
+            spans = (_spans(pair.first_lines), _spans(pair.second_lines))
+            writer.writerow((pair.exercise, pair.first, pair.second, f"{pair.share:.2f}", *spans))
+
+
+def _spans(ranges: Iterable[Lines]) -> str:
+    return " ".join(f"{first}-{last}" if last > first else str(first) for first, last in ranges)
+
+
+def _tokens(text: str) -> list[tuple[str, int]]:
+    """Normalised tokens with their lines."""
+    found = []
+    line = 1
+    for match in _TOKEN.finditer(text):
+        kind, word = match.lastgroup, match[0]
+        if kind == "name":
+            found.append((word if word in _WORDS else "name", line))
+        elif kind != "skip":
+            found.append((_NORMALISED.get(kind or "", word), line))
+        line += word.count("\n")
+    return found
+
+
+def _grams(tokens: Sequence[tuple[str, int]]) -> list[int]:
+    """A hash of every stretch of tokens, the same in every run, so that a report can be made again."""
+    words = [word.encode() for word, _ in tokens]
+    stretches = (b" ".join(words[start : start + _GRAM]) for start in range(len(words) - _GRAM + 1))
+    return [int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") for text in stretches]
+
+
+def _fingerprints(text: str, given: set[int]) -> dict[int, Lines]:
+    """The smallest hash of every window, less what was given; each with the lines of its first place."""
+    tokens = _tokens(text)
+    starts = {
+        value: start for start, value in reversed(list(enumerate(_grams(tokens)))) if value not in given
+    }
+    values = sorted(starts, key=starts.__getitem__)
+    kept = {min(values[start : start + _WINDOW]) for start in range(max(len(values) - _WINDOW + 1, 0))}
+    return {value: (tokens[starts[value]][1], tokens[starts[value] + _GRAM - 1][1]) for value in kept}
+
+
+def _ranges(spots: Iterable[Lines]) -> tuple[Lines, ...]:
+    """Lines as ranges, those that touch joined."""
+    ranges: list[Lines] = []
+    for first, last in sorted(spots):
+        if ranges and first <= ranges[-1][1] + 1:
+            ranges[-1] = (ranges[-1][0], max(ranges[-1][1], last))
+        else:
+            ranges.append((first, last))
+    return tuple(ranges)

@@ -1,0 +1,1 @@
+"""How a submission becomes points: build, correctness, checks, mechanism, speed, points; one module each."""

@@ -1,0 +1,58 @@
+"""Compile a submission, behind the same walls that it will run behind."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common.build import BuildError, KernelResources, Target, build_program, resources
+from common.cache import REPOSITORY
+from common.diagnostics import Diagnostic
+from common.errors import CourseError
+from common.sandbox.compiler import CompilerWalls
+
+_WALLS = CompilerWalls(memory_bytes=2 << 30)  # a kernel takes a tenth of it
+HEADERS = REPOSITORY / "common" / "cuda"
+ARCHITECTURE = "90"  # whose PTX the virtual GPU runs, and for which ptxas counts registers
+
+
+@dataclass(frozen=True)
+class Built:
+    """A library for one target, or why there is none."""
+
+    library: Path | None = None
+    message: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def plain(self) -> list[dict[str, Any]]:
+        return [dataclasses.asdict(item) for item in self.diagnostics]
+
+
+def build(source: Path, target: Target) -> Built:
+    """Compile and link one file as a shared library."""
+    try:
+        result = build_program([source], target, kind="shared", include_dirs=[HEADERS], walls=_WALLS)
+    except BuildError as problem:
+        return Built(message=str(problem), diagnostics=tuple(problem.diagnostics))
+    except CourseError as problem:
+        return Built(message=str(problem))
+    return Built(result.path, diagnostics=tuple(result.diagnostics))
+
+
+def kernel_resources(source: Path) -> tuple[KernelResources, ...]:
+    """ptxas figures of every kernel in the file; none where ptxas had nothing to say."""
+    arch = f"sm_{ARCHITECTURE}"
+    try:
+        return tuple(resources(source, arches=[arch], include_dirs=[HEADERS], walls=_WALLS)[arch])
+    except CourseError:
+        return ()
+
+
+def write_registers(kernels: tuple[KernelResources, ...], folder: Path) -> Path:
+    """The file from which the engine takes true register counts, for its occupancy and its model."""
+    path = folder / "resources.json"
+    path.write_text(json.dumps({kernel.name: {"registers": kernel.registers} for kernel in kernels}))
+    return path

@@ -1,0 +1,96 @@
+"""Speed without a GPU: the cost model's time for the baseline and the submission, always called modelled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from common.build import KernelResources
+from grader import seeds
+from grader.compare import difference, expected
+from grader.device.virtual import MEASURING, VirtualSession
+from grader.margin import model_margin
+from grader.modelled import modelled_call
+from grader.random_inputs import Random
+from grader.record import Speed, SpeedCase
+from grader.spec import Case, Exercise, Speedup
+from grader.stages.correctness import CALL_SECONDS
+from grader.stages.mechanism import look
+from grader.stages.targets import decide_modelled
+
+
+def model(
+    exercise: Exercise,
+    baseline: tuple[Path, Path],
+    submission: tuple[Path, Path],
+    resources: Sequence[KernelResources],
+    secret: str,
+    tell: Callable[[str], None] = lambda text: None,
+) -> Speed:
+    """Both libraries, with their register files, over the targets' cases. Every output is checked."""
+    speed = Speed(modelled=True)
+    targets = [target for target in exercise.targets if isinstance(target, Speedup)]
+    names = {name for target in targets for name in target.cases}
+    cases = [case for case in exercise.bench if case.name in names and not case.gpu_only]
+    lacks: list[str] = []
+    margin = model_margin(exercise)
+    with _session(*baseline) as theirs, _session(*submission) as ours:
+        for number, case in enumerate(cases):
+            tell(f"modelling {case.name} ({number + 1} of {len(cases)})")
+            call = exercise.inputs(case.size, Random(seeds.derive(secret, "speed", number)))
+            base = theirs.run(exercise.entry, call, CALL_SECONDS)
+            mine = ours.run(exercise.entry, call, CALL_SECONDS)
+            wrong = (
+                None
+                if not mine.ok
+                else difference(exercise, case.size, call, expected(exercise, case.size, call), mine.after)
+            )
+            if not base.ok:
+                raise RuntimeError(f"the baseline failed on {case.name}: {base.message}")
+            if not mine.ok or wrong is not None:
+                why = mine.message if wrong is None else wrong.message
+                speed.wrong[case.name] = f"it went wrong while it was timed: {why}"
+                speed.notes.append(f"{case.name}: {speed.wrong[case.name]}")
+                return speed
+            if not mine.report.launches:
+                speed.notes.append(f"{case.name}: nothing was launched on the device")
+                return speed
+            if mine.runtime_copies > 0:
+                speed.notes.append(
+                    f"{case.name}: {mine.runtime_copies} copies by the runtime, whose time is not modelled: "
+                    "do their work in the kernel"
+                )
+                return speed
+            speed.cases.append(_case(exercise, case, modelled_call(base), modelled_call(mine), margin))
+            for target in targets:
+                if case.name in target.cases:
+                    lacks += [
+                        result.message
+                        for result in look(target.structure, case, mine, resources)
+                        if not result.passed
+                    ]
+    by_name = {case.name: case for case in speed.cases}
+    speed.targets = [decide_modelled(target, by_name, margin, lacks) for target in targets]
+    speed.notes.append("modelled for an H200, cold L2; the model cannot see gains under 10 %")
+    return speed
+
+
+def _session(library: Path, registers: Path) -> VirtualSession:
+    return VirtualSession(library, options=MEASURING, resources=registers)
+
+
+def _case(
+    exercise: Exercise, case: Case, base: tuple[float, str], mine: tuple[float, str], margin: float
+) -> SpeedCase:
+    ratio = base[0] / mine[0]
+    return SpeedCase(
+        name=case.name,
+        sizes=dict(case.sizes),
+        baseline_seconds=base[0],
+        seconds=mine[0],
+        ratio=ratio,
+        low=ratio / margin,
+        high=ratio * margin,
+        bytes=exercise.bytes_moved(case.size),
+        note=mine[1],
+    )

@@ -1,0 +1,118 @@
+"""From measured or modelled ratios to decisions about targets, and from those to a share of the points."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+
+from grader.record import SpeedCase, TargetResult
+from grader.spec import CopyBandwidth, Speedup
+from grader.statistics import Interval, geometric_mean_interval
+
+_AT_PASSING = 0.5  # the part of the points that the pass mark earns; full marks earn the rest
+
+
+def partial(value: float, passing: float, full: float) -> float:
+    """Nothing below the pass mark, all from full marks on, in between by speed."""
+    if value < passing:
+        return 0.0
+    if value >= full or full <= passing:
+        return 1.0
+    return _AT_PASSING + (1 - _AT_PASSING) * (value - passing) / (full - passing)
+
+
+def describe(target: Speedup) -> str:
+    return f"speedup over the baseline, {len(target.cases)} cases"
+
+
+def decide_measured(target: Speedup, cases: Mapping[str, SpeedCase]) -> TargetResult:
+    """By interval: met when its low end clears the pass mark, missed when its high end does not."""
+    wanted = [cases[name] for name in target.cases]
+    mean = geometric_mean_interval([(case.baseline_samples, case.samples) for case in wanted])
+    slow = [case for case in wanted if case.high < target.least_each]
+    result = _result(describe(target), target, mean)
+    if slow:
+        worst = min(slow, key=lambda case: case.ratio)
+        result.decision, result.earned = "missed", 0.0
+        result.message = (
+            f"{worst.name} is slower than the baseline: {worst.ratio:.2f}x where no case may be under "
+            f"{target.least_each:g}x"
+        )
+        return result
+    result.decision = (
+        "met" if mean.low >= target.passing else "missed" if mean.high < target.passing else "undecided"
+    )
+    result.earned = partial(mean.value, target.passing, target.full)
+    result.message = f"{mean.value:.2f}x ({mean.low:.2f} to {mean.high:.2f}), {_marks(target)}"
+    if result.decision == "undecided":
+        favour = "for" if mean.value >= target.passing else "against"
+        result.message += f"; the interval spans the pass mark, so the estimate decides, {favour} the kernel"
+    return result
+
+
+def decide_modelled(
+    target: Speedup, cases: Mapping[str, SpeedCase], margin: float, lacks: Sequence[str]
+) -> TargetResult:
+    """By the model's margin: it says missed or met only beyond that; else the structure decides."""
+    ratios = [cases[name].ratio for name in target.cases]
+    value = math.exp(sum(map(math.log, ratios)) / len(ratios))
+    result = _result(describe(target), target, Interval(value, value / margin, value * margin))
+    worst = min((cases[name] for name in target.cases), key=lambda case: case.ratio)
+    said = f"modelled {value:.2f}x, margin x{margin:.2f}, {_marks(target)}"
+    if worst.ratio * margin < target.least_each:
+        result.decision, result.earned = "missed", 0.0
+        result.message = f"{said}; {worst.name} is modelled slower than the baseline: {worst.ratio:.2f}x"
+    elif value * margin < target.passing:
+        result.decision, result.earned, result.message = "missed", 0.0, said
+    elif lacks:
+        result.decision, result.earned = "undecided", 0.0
+        result.message = f"{said}; what the target stands for is not there: {lacks[0]}"
+    else:
+        result.decision = "met" if value / margin >= target.passing else "undecided"
+        result.earned = partial(value * margin, target.passing, target.full)
+        result.message = said + (
+            "; too close for the model, so the kernel's structure decided: it is as it should be"
+            if result.decision == "undecided"
+            else ""
+        )
+    return result
+
+
+def decide_bandwidth(target: CopyBandwidth, case: SpeedCase, copy_bandwidth: float) -> TargetResult:
+    """The kernel's bandwidth as a fraction of a plain copy's on the same device."""
+    fractions = [case.bytes / seconds / copy_bandwidth for seconds in case.samples]
+    fractions.sort()
+    value = fractions[len(fractions) // 2]
+    low, high = (fractions[int(q * (len(fractions) - 1))] for q in (0.025, 0.975))
+    met = value >= target.fraction
+    return TargetResult(
+        name=f"bandwidth at {case.name}",
+        decision="met" if met else "missed",
+        earned=1.0 if met else 0.0,
+        share=target.share,
+        value=value,
+        low=low,
+        high=high,
+        passing=target.fraction,
+        full=target.fraction,
+        message=f"{value:.1%} of the copy bandwidth ({copy_bandwidth / 1e12:.2f} TB/s), "
+        f"wanted {target.fraction:.0%}",
+    )
+
+
+def _marks(target: Speedup) -> str:
+    return f"pass at {target.passing:g}x, full marks at {target.full:g}x"
+
+
+def _result(name: str, target: Speedup, value: Interval) -> TargetResult:
+    return TargetResult(
+        name=name,
+        decision="undecided",
+        earned=0.0,
+        share=target.share,
+        value=value.value,
+        low=value.low,
+        high=value.high,
+        passing=target.passing,
+        full=target.full,
+    )

@@ -1,0 +1,115 @@
+"""Makes starters from solutions: each region marked as solution becomes the TODO that asks for it.
+
+    // BEGIN SOLUTION  TODO 2: wait for this thread's copies
+    // TODO: one wait is enough for K and V together.
+    // STARTER: (void)stage;
+    __pipeline_wait_prior(0);
+    // END SOLUTION
+
+becomes
+
+    // TODO 2: wait for this thread's copies
+    // one wait is enough for K and V together.
+    (void)stage;
+"""
+
+from __future__ import annotations
+
+import difflib
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.errors import CourseError
+
+_BEGIN = re.compile(r"^(?P<indent>\s*)//\s*BEGIN SOLUTION\b(?P<todo>.*)$")
+_END = re.compile(r"^\s*//\s*END SOLUTION\s*$")
+_MORE = re.compile(r"^\s*//\s*TODO:(?P<text>.*)$")
+_KEPT = re.compile(r"^(?P<indent>\s*)//\s*STARTER:\s?(?P<code>.*)$")
+_MARKED = re.compile(r"\b(?:BEGIN|END) SOLUTION\b")
+_TODO = re.compile(r"//\s*(?P<text>TODO\b.*)$")
+
+
+@dataclass(frozen=True)
+class Todo:
+    """A task that still stands in a file."""
+
+    line: int
+    text: str
+
+
+@dataclass
+class _Region:
+    """The region that is open while its lines go by."""
+
+    begun: int
+    indent: str
+    more_text: bool = True  # until the first line that is no `// TODO:`
+
+
+def starter_text(solution: str, name: str = "the solution") -> str:
+    """The starter of a solution's text; `name` is for the sentence when its marks do not fit together."""
+    made: list[str] = []
+    region: _Region | None = None
+    for number, line in enumerate(solution.split("\n"), 1):
+        if begin := _BEGIN.match(line):
+            if region is not None:
+                raise _misplaced(name, number, f"a region begins inside the one of line {region.begun}")
+            todo = begin["todo"].strip()
+            if not todo.startswith("TODO"):
+                raise _misplaced(name, number, "BEGIN SOLUTION wants its task behind it, such as TODO 1: …")
+            region = _Region(number, begin["indent"])
+            made.append(f"{region.indent}// {todo}")
+        elif _END.match(line):
+            if region is None:
+                raise _misplaced(name, number, "END SOLUTION without a BEGIN SOLUTION before it")
+            region = None
+        elif _MARKED.search(line):
+            raise _misplaced(name, number, "the mark must stand alone behind // on its line")
+        elif region is None:
+            made.append(line)
+        else:
+            made += _of_region(region, line)
+    if region is not None:
+        raise _misplaced(name, region.begun, "this region has no END SOLUTION")
+    return "\n".join(made)
+
+
+def _of_region(region: _Region, line: str) -> list[str]:
+    """What a line inside a region leaves in the starter."""
+    if kept := _KEPT.match(line):
+        region.more_text = False
+        return [(kept["indent"] + kept["code"]).rstrip()]
+    more = _MORE.match(line) if region.more_text else None
+    region.more_text = more is not None
+    return [f"{region.indent}// {more['text'].strip()}".rstrip()] if more else []
+
+
+def _misplaced(name: str, line: int, what: str) -> CourseError:
+    return CourseError(
+        f"{name}:{line}: {what}. A region runs from // BEGIN SOLUTION TODO n: text to // END SOLUTION"
+    )
+
+
+def open_todos(text: str) -> list[Todo]:
+    """The tasks that a file still names, with their lines."""
+    found = ((number, _TODO.search(line)) for number, line in enumerate(text.split("\n"), 1))
+    return [Todo(number, match["text"].strip()) for number, match in found if match]
+
+
+def is_untouched(text: str, starter: str) -> bool:
+    """Whether a file is still the starter, but for blank space and line endings."""
+    return text.split() == starter.split()
+
+
+def difference(solution: Path, starter: Path) -> str:
+    """How the starter on disk differs from the one its solution makes; empty when it does not."""
+    wanted = starter_text(solution.read_text(), str(solution))
+    there = starter.read_text() if starter.exists() else ""
+    lines = difflib.unified_diff(
+        there.splitlines(keepends=True),
+        wanted.splitlines(keepends=True),
+        str(starter),
+        f"made from {solution}",
+    )
+    return "".join(lines)

@@ -1,0 +1,98 @@
+"""A student's own place in the course: `work/NN_name/`, and what the commands remember between two calls."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from common.cache import REPOSITORY
+from common.errors import CourseError
+from grader.spec import Exercise
+
+WORK = REPOSITORY / "work"
+_STARTED_WITH = ("README.md", "test.py")
+
+
+def work_folder(exercise: Exercise) -> Path:
+    return WORK / exercise.id
+
+
+def start(exercise: Exercise) -> tuple[list[Path], list[Path]]:
+    """Copy the starter and what belongs to it into the work folder: what was copied, and what was there."""
+    folder = work_folder(exercise)
+    sources = [exercise.starter, *(exercise.folder / name for name in _STARTED_WITH)]
+    copied: list[Path] = []
+    kept: list[Path] = []
+    try:
+        folder.mkdir(parents=True, exist_ok=True)
+        for source in (path for path in sources if path.is_file()):
+            target = folder / source.name
+            (kept if _copy_new(source, target) is None else copied).append(target)
+    except OSError as problem:
+        raise CourseError(f"{folder} cannot be filled: {problem.strerror} ({problem.filename})") from problem
+    return copied, kept
+
+
+def _copy_new(source: Path, target: Path) -> Path | None:
+    """Copy without ever overwriting: "x" fails where anything of that name exists."""
+    try:
+        with source.open("rb") as read, target.open("xb") as write:
+            shutil.copyfileobj(read, write)
+    except FileExistsError:
+        return None
+    return target
+
+
+def own_file(exercise: Exercise, asked: Path | None) -> Path:
+    """The file a student means: the one named, else that of the work folder, else the starter itself."""
+    if asked is not None:
+        if not asked.is_file():
+            raise CourseError(
+                f"there is no file {asked}. `./course start {exercise.number}` makes "
+                f"{shown(work_folder(exercise) / 'kernel.cu')}, which is used when no file is named."
+            )
+        return asked
+    mine = work_folder(exercise) / "kernel.cu"
+    return mine if mine.is_file() else exercise.starter
+
+
+def shown(path: Path) -> str:
+    """A path as short as it can be typed: relative to the current folder where that is below it."""
+    try:
+        return str(path.absolute().relative_to(Path.cwd()))
+    except ValueError:
+        return str(path)
+
+
+def read_state(exercise: Exercise, name: str) -> dict[str, Any]:
+    """What was remembered under `name`; nothing when there is nothing or it cannot be read."""
+    for folder in _state_folders():
+        try:
+            data = json.loads((folder / f"{exercise.id}.{name}.json").read_text())
+        except (OSError, ValueError):
+            continue
+        if isinstance(data, dict):
+            return data
+    return {}
+
+
+def write_state(exercise: Exercise, name: str, data: dict[str, Any]) -> None:
+    """Remember in the first folder that can be written. A machine without one simply forgets."""
+    for folder in _state_folders():
+        try:
+            folder.mkdir(parents=True, exist_ok=True)
+            partial = folder / f".{exercise.id}.{name}.{os.getpid()}"
+            partial.write_text(json.dumps(data))
+            partial.replace(folder / f"{exercise.id}.{name}.json")
+            return
+        except OSError:
+            continue
+
+
+def _state_folders() -> tuple[Path, ...]:
+    """Beside the student's work, or in the user's own state folder where the course cannot be written."""
+    own = os.environ.get("XDG_STATE_HOME") or str(Path.home() / ".local" / "state")
+    return WORK / ".state", Path(own) / "serving-kernels"

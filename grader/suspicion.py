@@ -1,0 +1,29 @@
+"""Calls in a submission's library that a kernel has no need of: a flag for a person, never points."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+from pathlib import Path
+
+_UNUSUAL = re.compile(
+    r"^(dlopen|dlsym|dlmopen|fork|vfork|clone|exec[lv]\w*|posix_spawn\w*|system|popen|socket|connect|bind|"
+    r"ptrace|process_vm_\w+|mprotect|syscall|pthread_create|open|openat|fopen|open64|kill|_exit|"
+    r"shm_open|memfd_create|mmap|getenv|environ)$"
+)
+
+
+def flags_of(library: Path) -> list[str]:
+    """One sentence a name, from the symbols the library asks of others."""
+    try:
+        listing = subprocess.run(
+            ["nm", "-D", "--undefined-only", "--format=posix", str(library)],
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        ).stdout
+    except (OSError, subprocess.TimeoutExpired):
+        return []
+    names = {line.split()[0].partition("@")[0] for line in listing.splitlines() if line.strip()}
+    return [f"calls {name}, which a kernel has no need of" for name in sorted(names) if _UNUSUAL.match(name)]

@@ -1,0 +1,124 @@
+"""Cheats against exercise 01 on the virtual GPU: none earns a point that its kernel does not deserve.
+
+A cheat says in its first line what it may earn at most, such as `// may earn: correct 50, clean 15`, or
+`nothing`; and in the next ones what it tries. Those that need a real clock are graded in tests/gpu, too.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from grader import registry
+from grader.pipeline import grade
+from grader.record import Record
+
+EXERCISE = registry.find("01")
+CHEATS = sorted(Path(__file__).with_name("cheats").glob("*.cu"))
+PR_SET_CHILD_SUBREAPER = 36
+
+
+def graded(source: Path, stages: tuple[str, ...] | None = None) -> Record:
+    return grade(EXERCISE, source, submission=source.stem, device="virtual", stages=stages)
+
+
+@functools.cache
+def record_of(source: Path) -> Record:
+    """Graded in full, once for all tests that look at it."""
+    return graded(source)
+
+
+def cheat(name: str) -> Path:
+    return next(path for path in CHEATS if path.stem == name)
+
+
+def allowed(source: Path) -> dict[str, float]:
+    """The most points a cheat may get, by part; parts that are not named are worth nothing to it."""
+    first = source.read_text().splitlines()[0]
+    said = first.removeprefix("// may earn: ")
+    assert said != first, f"{source.name} does not say what it may earn"
+    if said == "nothing":
+        return {}
+    return {part: float(most) for part, most in (item.split() for item in said.split(", "))}
+
+
+def descendants() -> set[int]:
+    """Processes below this one; those whose parents have ended come to it, see `adopter`."""
+    parents = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                status = (entry / "stat").read_text()
+            except OSError:
+                continue
+            parents[int(entry.name)] = int(status.rpartition(")")[2].split()[1])
+    found = {os.getpid()}
+    while more := {pid for pid, parent in parents.items() if parent in found} - found:
+        found |= more
+    return found - {os.getpid()}
+
+
+@pytest.fixture(scope="module", autouse=True)
+def adopter() -> Iterator[None]:
+    """Whatever a cheat leaves running becomes this process's child, however it has cut itself loose."""
+    libc = ctypes.CDLL(None)
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
+    yield
+    libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+@pytest.mark.parametrize("source", CHEATS, ids=lambda path: path.stem)
+def test_a_cheat_earns_what_its_kernel_deserves_and_leaves_nothing_behind(source: Path) -> None:
+    before = descendants()
+    record = record_of(source)
+    most = allowed(source)
+    undeserved = {part.name: part for part in record.parts if part.points > most.get(part.name, 0.0)}
+    assert undeserved == {}
+    assert record.verdict
+    assert descendants() <= before
+
+
+@pytest.mark.parametrize("name", ["h1_false_answers", "h2_exit", "h6_shadow_modules", "h8_rewrite_at_exit"])
+def test_the_submission_after_a_cheat_is_graded_as_ever(name: str) -> None:
+    stages = ("build", "correctness", "checks")
+    graded(cheat(name), stages)
+    record = graded(EXERCISE.solution, stages)
+    assert [(part.name, part.points) for part in record.parts] == [("correct", 50), ("clean", 15)]
+
+
+def test_printed_praise_is_text_and_nothing_else() -> None:
+    record = record_of(cheat("h3_pass_line"))
+    assert "Correctness: PASSED" in record.output
+    assert record.verdict == "wrong answer"
+
+
+def test_the_exercise_and_its_solution_cannot_be_read() -> None:
+    record = record_of(cheat("h7_hidden_cases"))
+    assert "Exercise(" not in record.output
+    assert "FOUND" not in record.output.replace("FOUND /proc/self/fd", "")
+
+
+@pytest.mark.parametrize(
+    ("name", "reason"),
+    [
+        ("c2_changed_inputs", "input changed"),
+        ("c9_library_calls", "not in a kernel"),
+        ("c10_empty_kernel", "not in a kernel"),
+        ("r1_by_pointer", "not repeatable"),
+        ("r2_device_buffer", "kept answer"),
+        ("h2_exit", "crash"),
+    ],
+)
+def test_a_cheat_is_told_what_was_seen(name: str, reason: str) -> None:
+    record = record_of(cheat(name))
+    assert next(case.reason for case in record.cases if not case.passed) == reason
+
+
+@pytest.mark.parametrize("name", ["h2_exit", "h8_rewrite_at_exit", "h9_network", "t5_false_clock"])
+def test_odd_calls_are_flagged_for_a_person(name: str) -> None:
+    assert record_of(cheat(name)).flags

@@ -1,0 +1,119 @@
+"""Exercise 01 through the whole pipeline on the virtual GPU: what each kind of kernel earns, and why.
+
+A wrong kernel says in its first line how it must fail:
+
+    // expect: PART REASON at HERE      a finding of that kind, or a failed call, at the line marked HERE
+    // expect: PART REASON: words       words of the message that the student reads
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from grader import registry
+from grader.pipeline import grade
+from grader.record import Record
+
+EXERCISE = registry.find("01")
+WRONG = sorted(Path(__file__).with_name("wrong").glob("*.cu"))
+SEED = "the seed of the tests"
+UNTIMED = ("build", "correctness", "checks", "mechanism")
+FULL_SPEED_POINTS = 25.0
+KINDS = {"error": ("memory",), "timeout": ("hang",)}  # the finding behind a call that failed
+WITHOUT_CP_ASYNC = ("register_staged", "restrict_only", "two_launches")
+
+
+def graded(source: Path, stages: tuple[str, ...] | None = None, quick: bool = False) -> Record:
+    return grade(
+        EXERCISE, source, submission=source.stem, device="virtual", seed=SEED, stages=stages, quick=quick
+    )
+
+
+def points(record: Record) -> dict[str, float]:
+    return {part.name: part.points for part in record.parts}
+
+
+def test_the_solution_gets_full_marks() -> None:
+    record = graded(EXERCISE.solution)
+    assert points(record) == {"correct": 50, "clean": 15, "mechanism": 10, "speed": FULL_SPEED_POINTS}
+    assert record.flags == []
+    assert record.diagnostics == []
+
+
+def test_the_baseline_is_correct_and_not_fast() -> None:
+    record = graded(EXERCISE.baseline)
+    assert points(record)["correct"] == 50
+    assert points(record)["clean"] == 15
+    assert points(record)["speed"] == 0
+
+
+def test_the_starter_compiles_without_a_warning_and_earns_nothing() -> None:
+    record = graded(EXERCISE.starter)
+    assert record.diagnostics == []
+    assert record.points == 0
+    assert record.verdict == "wrong answer"
+    assert "Nothing was written" in record.cases[0].message
+
+
+@pytest.mark.parametrize("variant", [*EXERCISE.variants()], ids=lambda path: path.stem)
+def test_every_variant_is_correct_and_clean(variant: Path) -> None:
+    record = graded(variant, UNTIMED)
+    assert points(record)["correct"] == 50
+    assert points(record)["clean"] == 15
+    assert (points(record)["mechanism"] == 10) is (variant.stem not in WITHOUT_CP_ASYNC)
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """How a wrong kernel must fail: the part it loses, a reason, and a line or words of the message."""
+
+    part: str
+    reason: str
+    line: int = 0
+    words: str = ""
+
+
+def expectation(source: Path) -> Expectation:
+    first, *rest = source.read_text().splitlines()
+    match = re.fullmatch(r"// expect: (\w+) (\w+)(?:( at HERE)|: (.+))", first)
+    assert match is not None, f"{source.name} does not say how it must fail"
+    part, reason, here, words = match.groups()
+    marked = [number for number, line in enumerate(rest, 2) if line.endswith("// HERE")]
+    assert len(marked) == (1 if here else 0), f"{source.name} marks {len(marked)} lines"
+    return Expectation(part, reason, line=marked[0] if here else 0, words=words or "")
+
+
+@pytest.mark.parametrize("source", WRONG, ids=lambda path: path.stem)
+def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(source: Path) -> None:
+    wanted = expectation(source)
+    record = graded(source, UNTIMED, quick=True)
+    earned = {part.name: part for part in record.parts}
+    assert earned[wanted.part].points < earned[wanted.part].max_points
+    if wanted.part == "correct":
+        failed = next(case for case in record.cases if not case.passed)
+        assert failed.reason == wanted.reason
+        assert (f"{source.name}:" if wanted.line else wanted.words) in failed.message
+    elif wanted.part == "mechanism":
+        assert wanted.words in earned[wanted.part].message
+    if wanted.line:
+        kinds = (wanted.reason,) if wanted.part == "clean" else KINDS[wanted.reason]
+        assert wanted.line in [
+            place["line"]  # of the line itself, or of where a helper was called
+            for finding in record.findings
+            if finding["kind"] in kinds
+            for place in finding["place"]
+        ]
+
+
+def test_there_are_wrong_kernels_enough() -> None:
+    assert len(WRONG) >= 12
+
+
+def test_a_mistake_is_told_once_however_many_template_instances_make_it() -> None:
+    record = graded(WRONG[0].with_stem("no_commit"), UNTIMED)
+    places = [(finding["kind"], finding["line"]) for finding in record.findings]
+    assert len(places) == len(set(places))

@@ -1,0 +1,162 @@
+"""Exercise 01's own kernels on the virtual GPU: right for every case, no finding, the mechanisms seen."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from common.build import Target, build_program
+from common.cache import REPOSITORY
+from common.resources import resources
+from common.virtual_gpu.calls import CallResult, Number
+from common.virtual_gpu.device import Library, VirtualGpu
+from common.virtual_gpu.report import Finding, Launch
+from grader import registry, starters
+from grader.evidence import Evidence
+from grader.random_inputs import Random
+from grader.spec import At, Case
+
+EXERCISE = registry.find("01")
+HEADERS = REPOSITORY / "common" / "cuda"
+KERNELS = (EXERCISE.baseline, EXERCISE.solution, *EXERCISE.variants())
+VIRTUAL_CASES = [case for case in EXERCISE.cases if not case.gpu_only]
+DRAWN_CASES = EXERCISE.hidden(Random("drawn for the tests"))
+WITH_CP_ASYNC = ("kernel", "inline_ptx", "heads_in_parallel", "overlap_streams")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call left in every buffer, what the reference leaves there, and what was seen on the way."""
+
+    result: CallResult
+    got: Mapping[str, torch.Tensor]
+    expected: Mapping[str, torch.Tensor]
+    findings: tuple[Finding, ...]
+    launches: tuple[Launch, ...]
+
+    @property
+    def right(self) -> bool:
+        return all(
+            torch.equal(self.got[name].view(torch.int16), self.expected[name].view(torch.int16))
+            for name in self.got
+        )
+
+
+def built(source: Path) -> Path:
+    return build_program([source], Target.virtual(), kind="shared", include_dirs=[HEADERS]).path
+
+
+def library(gpu: VirtualGpu, source: Path) -> Library:
+    return gpu.load(built(source))
+
+
+def call(gpu: VirtualGpu, library: Library, case: Case, entry: str = EXERCISE.entry) -> Outcome:
+    gpu.reset()
+    made = EXERCISE.inputs(case.size, Random(f"the values of {case.name}"))
+    tensors = {name: gpu.from_torch(name, values) for name, values in made.buffers.items()}
+    arguments = [
+        tensors[argument.buffer] + argument.offset * tensors[argument.buffer].torch().element_size()
+        if isinstance(argument, At)
+        else Number(argument.type, argument.value)
+        for argument in made.arguments
+    ]
+    result = library.call(entry, *arguments)
+    got = {name: tensor.torch().clone() for name, tensor in tensors.items()}
+    report = gpu.report()
+    for tensor in tensors.values():
+        tensor.free()
+    expected = {name: values.clone() for name, values in made.buffers.items()}
+    EXERCISE.reference(case.size, expected)
+    return Outcome(result, got, expected, report.findings, report.launches)
+
+
+@pytest.fixture(scope="module")
+def gpu() -> Iterator[VirtualGpu]:
+    with VirtualGpu(libraries=[built(source) for source in KERNELS]) as gpu:
+        yield gpu
+
+
+@pytest.fixture(scope="module", params=KERNELS, ids=lambda path: path.stem)
+def kernel(request: pytest.FixtureRequest, gpu: VirtualGpu) -> Library:
+    return library(gpu, request.param)
+
+
+@pytest.mark.parametrize("case", [*VIRTUAL_CASES, *DRAWN_CASES], ids=lambda case: case.name)
+def test_every_kernel_stores_every_case_without_a_finding(
+    gpu: VirtualGpu, kernel: Library, case: Case
+) -> None:
+    outcome = call(gpu, kernel, case)
+    assert outcome.result.error == "cudaSuccess"
+    assert outcome.findings == ()
+    assert outcome.right
+
+
+@pytest.mark.parametrize("name", WITH_CP_ASYNC)
+def test_the_kernels_that_should_show_the_mechanisms_do(gpu: VirtualGpu, name: str) -> None:
+    source = EXERCISE.solution.with_stem(name)
+    case = next(case for case in EXERCISE.cases if case.name == EXERCISE.mechanism_case)
+    outcome = call(gpu, library(gpu, source), case)
+    kernels = [k for found in resources(source, include_dirs=[HEADERS]).values() for k in found]
+    evidence = Evidence(case, outcome.launches, kernels)
+    assert {mechanism.name: mechanism.look(evidence) for mechanism in EXERCISE.mechanisms} == {
+        mechanism.name: None for mechanism in EXERCISE.mechanisms
+    }
+
+
+@pytest.mark.parametrize("name", ["kernel", "inline_ptx", "overlap_streams"])
+def test_cp_async_moves_every_byte_wherever_rows_are_4_byte_aligned(gpu: VirtualGpu, name: str) -> None:
+    kernel = library(gpu, EXERCISE.solution.with_stem(name))
+    for case in VIRTUAL_CASES:
+        moved = sum(launch.counters.async_bytes for launch in call(gpu, kernel, case).launches)
+        size = case.size
+        aligned = size.shift % 2 == 0 and size.padding % 2 == 0
+        assert moved == (2 * size.tokens * size.heads * size.head_dim * 2 if aligned else 0), case.name
+
+
+@pytest.mark.parametrize("tokens", [1, 64, 1024])
+def test_the_solution_touches_no_sector_twice(gpu: VirtualGpu, tokens: int) -> None:
+    case = next(case for case in EXERCISE.bench if case.size.tokens == tokens and case.size.heads == 8)
+    outcome = call(gpu, library(gpu, EXERCISE.solution), case)
+    evidence = Evidence(case, outcome.launches, ())
+    (speedup,) = [target for target in EXERCISE.targets if hasattr(target, "structure")]
+    assert [criterion.look(evidence) for criterion in speedup.structure] == [None] * len(speedup.structure)
+
+
+def test_short_rows_share_a_block(gpu: VirtualGpu) -> None:
+    """With one head of 128 a block for each token would leave seven eighths of it idle."""
+    case = next(case for case in EXERCISE.bench if case.size.tokens == 4096 and case.size.heads == 1)
+    (launch,) = call(gpu, library(gpu, EXERCISE.solution), case).launches
+    assert launch.grid[0] * launch.block[1] == 4096
+    assert launch.block[1] >= 8
+
+
+def test_the_second_stream_is_joined_by_its_end_alone(gpu: VirtualGpu) -> None:
+    """store_kv_begin forks, store_kv_end joins; the entry point is both."""
+    kernel = library(gpu, EXERCISE.solution.with_stem("overlap_streams"))
+    case = VIRTUAL_CASES[2]
+    outcome = call(gpu, kernel, case, entry="store_kv_begin")
+    assert outcome.right  # the call ends with a device-wide wait
+    (launch,) = outcome.launches
+    assert launch.stream != 0
+    assert kernel.call("store_kv_end", Number("stream", 0)).ok
+
+
+def code(source: Path) -> str:
+    """The text without comments, its spaces evened out."""
+    return " ".join(re.sub(r"//.*", "", source.read_text()).split())
+
+
+def test_restrict_only_is_the_baseline_and_one_word() -> None:
+    """Its times answer what that word does only as long as nothing else differs."""
+    variant = code(EXERCISE.solution.with_stem("restrict_only"))
+    assert variant.count("__restrict__ ") == 2
+    assert variant.replace("__restrict__ ", "") == code(EXERCISE.baseline)
+
+
+def test_the_starter_is_what_the_solution_makes() -> None:
+    assert starters.difference(EXERCISE.solution, EXERCISE.starter) == ""

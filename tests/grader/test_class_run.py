@@ -1,0 +1,217 @@
+"""A class is graded to its end: whatever one submission does, whoever kills the run, records are whole."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import time
+from pathlib import Path
+
+import pytest
+
+from common.cache import REPOSITORY
+from common.errors import CourseError
+from grader import registry
+from grader.class_run import UNGRADED, ClassRun, grade_all
+from grader.record import DeviceInfo, Record
+from grader.submissions import Submission
+from tests.grader.course_fixtures import FIRST, GRADER, course
+
+__all__ = ["course"]
+
+
+def class_run(course: Path, **changes: object) -> ClassRun:
+    run = ClassRun(
+        device=DeviceInfo("virtual", "h200"),
+        exercises={exercise.id: exercise for exercise in registry.all_exercises()},
+        output=course / "grades",
+        wall_seconds=30.0,
+        grader=GRADER,
+    )
+    return dataclasses.replace(run, **changes)  # type: ignore[arg-type]
+
+
+def submit(course: Path, student: str, text: str) -> Submission:
+    path = course / "handed-in" / f"{student}.cu"
+    path.parent.mkdir(exist_ok=True)
+    path.write_text(text)
+    return Submission(student, FIRST, path)
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def test_every_submission_gets_its_verdict_whatever_the_others_do(course, capfd):
+    submissions = [
+        submit(course, "good", "// fine"),
+        submit(course, "wrong", "// wrong"),
+        submit(course, "hanging", "// hang"),
+        submit(course, "killed", "// die"),
+        submit(course, "broken", "// fail"),
+        submit(course, "empty", ""),
+        Submission("lost", "", course / "lost.cu", "nothing says which exercise"),
+        submit(course, "late", "// slow"),
+    ]
+    records = grade_all(class_run(course, wall_seconds=4.0, jobs=2), submissions)
+    verdicts = {record.submission: record.verdict for record in records}
+    assert verdicts == {
+        "good": "full marks",
+        "wrong": "wrong answer",
+        "hanging": UNGRADED,
+        "killed": UNGRADED,
+        "broken": UNGRADED,
+        "empty": "unreadable submission: it is empty",
+        "lost": "unreadable submission: nothing says which exercise",
+        "late": "full marks",
+    }
+    flags = {record.submission: " ".join(record.flags) for record in records}
+    assert "took longer than 4 s and was stopped" in flags["hanging"]
+    assert "killed by signal 9" in flags["killed"]
+    assert "RuntimeError: the grader itself is broken" in flags["broken"]
+    assert not flags["good"]
+    paths = sorted((course / "grades" / "records").rglob("*.json"))
+    assert sorted(Record.read(path).submission for path in paths) == sorted(verdicts)
+    assert not (course / "grades" / ".scratch").exists()
+    told = capfd.readouterr().err
+    assert "[6/6]" in told
+    assert "left)" in told
+
+
+def test_what_a_dead_grading_left_running_is_ended(course, tmp_path):
+    noted = tmp_path / "pid"
+    records = grade_all(class_run(course), [submit(course, "eve", f"// orphan: {noted} \n")])
+    assert records[0].verdict == UNGRADED
+    deadline = time.monotonic() + 5
+    while alive(int(noted.read_text())) and time.monotonic() < deadline:
+        time.sleep(0.05)
+    assert not alive(int(noted.read_text()))
+
+
+def test_a_second_run_keeps_what_was_graded_from_the_same_bytes(course, tmp_path):
+    mark = tmp_path / "mark"
+
+    def graded_again(change: dict[str, object], text: str = "") -> bool:
+        before = len(mark.read_text()) if mark.exists() else 0
+        [record] = grade_all(
+            class_run(course, **change), [submit(course, "alice", f"// mark: {mark} \n{text}")]
+        )
+        assert record.verdict == "full marks"
+        return len(mark.read_text()) > before
+
+    assert graded_again({})
+    assert not graded_again({})
+    assert graded_again({"fresh": True})
+    assert graded_again({}, "// another")
+    assert graded_again({"wall_seconds": 29.0}, "// another")
+    (course / "exercises" / FIRST / "baseline.cu").write_text("// a new baseline")
+    assert graded_again({"wall_seconds": 29.0}, "// another")
+    [path] = (course / "grades" / "records").rglob("*.json")
+    path.write_text(path.read_text()[:100])
+    assert graded_again({"wall_seconds": 29.0}, "// another"), "half a record is none"
+
+
+def test_on_a_gpu_submissions_take_turns(course, tmp_path):
+    marks = [tmp_path / f"mark{number}" for number in range(2)]
+    submissions = [submit(course, f"s{n}", f"// mark: {mark} \n// slow") for n, mark in enumerate(marks)]
+    grade_all(class_run(course, device=DeviceInfo("gpu", "some card")), submissions)
+    first, second = (mark.stat().st_mtime for mark in marks)
+    assert second - first >= 1.4, "the second began after the first had ended"
+
+
+def test_two_runs_do_not_share_a_folder(course):
+    import fcntl
+
+    (course / "grades").mkdir()
+    with (course / "grades" / ".lock").open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)
+        with pytest.raises(CourseError, match="another run is grading into"):
+            grade_all(class_run(course), [submit(course, "alice", "// fine")])
+
+
+def test_a_folder_that_cannot_be_written_is_a_sentence(course):
+    (course / "grades").write_text("a file")
+    with pytest.raises(CourseError, match="cannot be written.*--output"):
+        grade_all(class_run(course), [submit(course, "alice", "// fine")])
+
+
+SCRIPT = textwrap.dedent(
+    """
+    import sys
+    from pathlib import Path
+    from grader import registry
+    from grader.class_run import ClassRun, grade_all
+    from grader.record import DeviceInfo
+    from grader.submissions import Submission
+
+    if __name__ == "__main__":
+        course = Path(sys.argv[1])
+        registry.EXERCISES = course / "exercises"
+        run = ClassRun(
+            DeviceInfo("virtual", "h200"),
+            {exercise.id: exercise for exercise in registry.all_exercises()},
+            course / "grades",
+            grader="tests.grader.fake_pipeline:grade",
+            jobs=2,
+        )
+        files = sorted((course / "handed-in").iterdir())
+        for record in grade_all(run, [Submission(path.stem, "01_first", path) for path in files]):
+            print(record.submission, record.verdict)
+    """
+)
+
+
+@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
+def test_a_run_that_is_stopped_half_way_is_resumed(course, tmp_path, number):
+    script, mark = tmp_path / "run.py", tmp_path / "mark"
+    script.write_text(SCRIPT)
+    for index in range(8):
+        submit(course, f"s{index}", f"// mark: {mark} \n// slow {index}")
+    command = [sys.executable, str(script), str(course)]
+    environment = {**os.environ, "PYTHONPATH": str(REPOSITORY)}
+    records = course / "grades" / "records" / FIRST
+    with subprocess.Popen(
+        command, env=environment, cwd=REPOSITORY, stderr=subprocess.DEVNULL, start_new_session=True
+    ) as first:
+        deadline = time.monotonic() + 60
+        while len(list(records.glob("*.json"))) < 3 and time.monotonic() < deadline:
+            time.sleep(0.05)
+        first.send_signal(number)
+    done = len(list(records.glob("*.json")))
+    assert 3 <= done < 8
+    assert all(Record.read(path).verdict == "full marks" for path in records.glob("*.json"))
+    _wait_until_nothing_runs(course)
+    graded = len(mark.read_text())
+    second = subprocess.run(
+        command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=120
+    )
+    assert second.stdout.splitlines() == [f"s{index} full marks" for index in range(8)]
+    assert len(mark.read_text()) - graded == 8 - done, "only what was missing is graded"
+    assert not list((course / "grades").rglob(".record-*"))
+
+
+def _wait_until_nothing_runs(course: Path) -> None:
+    """The gradings of a run that was killed are gone soon after it."""
+    deadline = time.monotonic() + 10
+    while _working_in(course) and time.monotonic() < deadline:
+        time.sleep(0.1)
+    assert not _working_in(course)
+
+
+def _working_in(course: Path) -> list[str]:
+    """Processes that have a file of the run's scratch folder open."""
+    found = []
+    for process in Path("/proc").glob("[0-9]*/fd/1"):
+        try:
+            if str(course / "grades" / ".scratch") in os.readlink(process):
+                found.append(process.parts[2])
+        except OSError:
+            continue
+    return found

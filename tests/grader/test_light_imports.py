@@ -1,0 +1,29 @@
+"""Verbs answer at once: what is heavy is imported where it is used."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import pytest
+
+from common.cache import REPOSITORY
+
+HEAVY = {"torch", "numpy", "rich", "matplotlib", "triton", "hypothesis"}
+QUICK = (
+    "grader",
+    "grader.cli",
+    "grader.cli.list",
+    "grader.cli.start",
+    "grader.cli.check",
+    "grader.cli.grade",
+)
+
+
+@pytest.mark.parametrize("module", QUICK)
+def test_importing_a_verb_is_cheap(module):
+    script = f"import sys, {module}; print(*sorted({HEAVY!r} & set(sys.modules)))"
+    answer = subprocess.run(
+        [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert answer.stdout.split() == []

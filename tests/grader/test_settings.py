@@ -1,0 +1,66 @@
+"""The course's settings decide where marks count; a mistake in them is a sentence."""
+
+from __future__ import annotations
+
+import pytest
+
+from common.devices import Gpu
+from common.errors import CourseError
+from grader import settings
+from grader.settings import Settings, choose_device, read_settings
+
+
+def test_without_a_file_marks_count_wherever_they_are_made(monkeypatch, tmp_path):
+    monkeypatch.setattr(settings, "DEFAULT_FILE", tmp_path / "course.toml")
+    assert read_settings() == Settings()
+    assert Settings().remark("gpu") == Settings().remark("virtual") == ""
+
+
+def test_marks_of_another_device_are_labelled(tmp_path):
+    (tmp_path / "course.toml").write_text('official_device = "gpu"\nwall_seconds = 60\n')
+    read = read_settings(tmp_path / "course.toml")
+    assert read == Settings("gpu", 60.0)
+    assert read.remark("gpu") == ""
+    assert read.remark("virtual") == "not official: this course's marks are made on a GPU"
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ('official_device = "moon"', "official_device is 'moon' where one of virtual, gpu was expected"),
+        ("wall_seconds = 0", "wall_seconds is 0 where a number of seconds above 0"),
+        ("wall_seconds = true", "wall_seconds is True"),
+        ("colour = 1", "has a setting 'colour'; the settings are official_device, wall_seconds"),
+        ("official_device = ", "cannot be read"),
+    ],
+)
+def test_a_mistake_in_the_settings_is_a_sentence(tmp_path, text, sentence):
+    (tmp_path / "course.toml").write_text(text)
+    with pytest.raises(CourseError, match=sentence):
+        read_settings(tmp_path / "course.toml")
+
+
+def test_a_file_that_was_named_must_be_there(tmp_path):
+    with pytest.raises(CourseError, match="cannot be read"):
+        read_settings(tmp_path / "nowhere.toml")
+
+
+@pytest.mark.parametrize(
+    ("asked", "official", "has_gpu", "kind"),
+    [
+        (None, "", False, "virtual"),
+        (None, "", True, "gpu"),
+        (None, "virtual", True, "virtual"),
+        (None, "gpu", True, "gpu"),
+        (None, "gpu", False, "virtual"),
+        ("virtual", "gpu", True, "virtual"),
+        ("gpu", "virtual", True, "gpu"),
+    ],
+)
+def test_the_device_is_the_one_asked_for_else_the_official_one_else_a_gpu(
+    monkeypatch, asked, official, has_gpu, kind
+):
+    gpu = Gpu("NVIDIA H200", "90", "580", 140000)
+    monkeypatch.setattr(settings, "find_gpus", lambda: (gpu,) if has_gpu else ())
+    monkeypatch.setattr(settings, "first_gpu", lambda: gpu)
+    assert choose_device(asked, Settings(official)).kind == kind

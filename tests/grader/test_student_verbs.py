@@ -1,0 +1,242 @@
+"""The student's loop: list, start, check, hint, profile."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from pathlib import Path
+
+import pytest
+
+from common.errors import CourseError
+from common.virtual_gpu.report import Counters, LineCounters, Report
+from grader import registry, student
+from grader.cli import check, hint, main, profile, start
+from grader.cli import list as listing
+from grader.record import Record
+from tests.grader.course_fixtures import FIRST, course
+from tests.grader.fake_pipeline import make_record
+
+__all__ = ["course"]
+
+
+def graded_as(monkeypatch: pytest.MonkeyPatch, record: Record) -> None:
+    monkeypatch.setattr(check, "_grade", lambda *arguments: record)
+
+
+def test_start_copies_and_never_overwrites(course, capsys):
+    assert start.main(["01"]) == 0
+    mine = course / "work" / FIRST / "kernel.cu"
+    assert mine.read_text() == (course / "exercises" / FIRST / "kernel.cu").read_text()
+    assert (mine.parent / "README.md").is_file()
+    mine.write_text("my own")
+    assert start.main(["first"]) == 0
+    assert mine.read_text() == "my own"
+    assert f"kept  work/{FIRST}/kernel.cu (it was there already)" in capsys.readouterr().out
+
+
+def test_the_untouched_starter_is_told_what_to_do_next(course, capsys):
+    assert check.main(["01", "--device", "virtual"]) == 1
+    shown = capsys.readouterr().out
+    assert f"exercises/{FIRST}/kernel.cu:3  TODO 1: write the thread's number" in shown
+    assert "`./course start 01`" in shown
+    assert shown.rstrip().splitlines()[-1].startswith("Correctness: FAILED")
+    start.main(["01"])
+    capsys.readouterr()
+    assert check.main(["01", "--device", "virtual", "--json"]) == 1
+    told = json.loads(capsys.readouterr().out)
+    [task] = told["todos"]
+    assert task == {"line": 3, "text": "TODO 1: write the thread's number"}
+
+
+def test_a_right_kernel_ends_with_the_four_lines(course, capsys, monkeypatch):
+    graded_as(monkeypatch, make_record())
+    (course / "mine.cu").write_text("__global__ void kernel() {}")
+    assert check.main(["01", "mine.cu", "--device", "virtual"]) == 0
+    assert capsys.readouterr().out.rstrip().splitlines()[-4:] == [
+        "Correctness: PASSED",
+        "Baseline performance: 13.00 us (modelled; 1.291 TB/s at 4096 tokens)",
+        "Optimized performance: 10.00 us (modelled; 1.678 TB/s at 4096 tokens)",
+        "Speedup: 1.30 x (modelled; at 4096 tokens; geometric mean: 1.44 x, met, "
+        "passes at 1.15, full marks at 1.40)",
+    ]
+
+
+def test_measured_times_are_not_called_modelled(course, capsys, monkeypatch):
+    graded_as(monkeypatch, make_record(device="gpu"))
+    (course / "mine.cu").write_text("__global__ void kernel() {}")
+    check.main(["01", "mine.cu", "--device", "virtual"])
+    assert "modelled" not in "".join(capsys.readouterr().out.splitlines()[-4:])
+
+
+def test_a_wrong_kernel_shows_the_case_the_findings_and_open_tasks(course, capsys, monkeypatch):
+    graded_as(monkeypatch, make_record(right=False))
+    (course / "mine.cu").write_text("// TODO 2: wait\n__global__ void kernel() {}")
+    assert check.main(["01", "mine.cu", "--device", "virtual"]) == 1
+    shown = capsys.readouterr().out
+    for words in ("hidden 1 (tokens 77):\n  off", "race", "kernel.cu:1  TODO 2: wait"):
+        assert words in shown
+    assert shown.rstrip().splitlines()[-1] == "Correctness: FAILED (wrong answer)"
+    assert "speed" not in shown, "nobody asks how fast a wrong answer is"
+
+
+def test_a_kernel_that_does_not_compile_shows_the_compilers_words(course, capsys, monkeypatch):
+    diagnostic = {
+        "severity": "error",
+        "file": "/a/kernel.cu",
+        "line": 3,
+        "column": 5,
+        "message": "expected a ;",
+    }
+    broken = dataclasses.replace(
+        make_record(), verdict="does not compile", cases=[], diagnostics=[diagnostic]
+    )
+    graded_as(monkeypatch, broken)
+    (course / "mine.cu").write_text("int")
+    assert check.main(["01", "mine.cu", "--device", "virtual"]) == 1
+    shown = capsys.readouterr().out
+    assert "kernel.cu:3:5: error: expected a ;" in shown
+    assert shown.rstrip().endswith("Correctness: FAILED (does not compile)")
+
+
+def test_check_as_json_has_no_seed(course, capsys, monkeypatch):
+    graded_as(monkeypatch, make_record())
+    (course / "mine.cu").write_text("int x;")
+    check.main(["01", "mine.cu", "--device", "virtual", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert (told["verdict"], told["seed"], told["todos"]) == ("full marks", "", [])
+
+
+def test_check_prefers_the_students_own_copy(course, monkeypatch):
+    exercise = registry.find("01")
+    assert student.own_file(exercise, None) == exercise.starter
+    start.main(["01"])
+    assert student.own_file(exercise, None) == course / "work" / FIRST / "kernel.cu"
+    with pytest.raises(CourseError, match="there is no file nowhere.cu"):
+        student.own_file(exercise, Path("nowhere.cu"))
+    (course / "empty.cu").write_text("")
+    with pytest.raises(CourseError, match="empty.cu cannot be checked: it is empty"):
+        check.main(["01", "empty.cu", "--device", "virtual"])
+
+
+def test_list_shows_what_was_begun_and_how_the_last_check_went(course, capsys, monkeypatch):
+    start.main(["01"])
+    (course / "work" / FIRST / "kernel.cu").write_text("int x;")
+    graded_as(monkeypatch, make_record(right=False))
+    check.main(["01", "--device", "virtual"])
+    capsys.readouterr()
+    assert listing.main([]) == 0
+    first, second = capsys.readouterr().out.splitlines()[2:4]
+    assert "The first exercise" in first
+    assert "yes      wrong answer, 3/10 on virtual" in first
+    assert "no       –" in second
+    assert listing.main(["--json"]) == 0
+    told = json.loads(capsys.readouterr().out)
+    assert [(item["exercise"], item["started"]) for item in told] == [(FIRST, True), ("02_second", False)]
+
+
+def test_hints_open_one_at_a_time(course, capsys):
+    with pytest.raises(CourseError, match="no hint of 01_first is open yet"):
+        hint.main(["01", "--again"])
+
+    def shown(*arguments: str) -> str:
+        assert hint.main(["01", *arguments]) == 0
+        return capsys.readouterr().out
+
+    assert shown() == "Hint 1 of 2:\n  Think.\n"
+    assert shown("--again") == "Hint 1 of 2:\n  Think.\n"
+    assert shown() == "Hint 2 of 2:\n  Think again.\n"
+    assert "All 2 hints are open" in shown()
+    assert shown("--again").count("Hint") == 2
+
+
+def test_a_state_file_that_someone_spoiled_is_forgotten(course, capsys):
+    for content in ("not json", "[]", '{"opened": "x"}', '{"opened": -5}'):
+        (course / "work" / ".state").mkdir(parents=True, exist_ok=True)
+        (course / "work" / ".state" / f"{FIRST}.hints.json").write_text(content)
+        hint.main(["01"])
+        assert "Hint 1 of 2" in capsys.readouterr().out
+
+
+def test_state_finds_another_place_where_the_course_cannot_be_written(course, tmp_path, monkeypatch):
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    (course / "work").write_text("a file, so that no folder can be made here")
+    exercise = registry.find("01")
+    student.write_state(exercise, "hints", {"opened": 1})
+    assert student.read_state(exercise, "hints") == {"opened": 1}
+    with pytest.raises(CourseError, match="cannot be filled"):
+        start.main(["01"])
+
+
+def test_profile_shows_costs_beside_the_source_and_draws_them(course, capsys, monkeypatch):
+    (course / "mine.cu").write_text("int a;\nint b;\n")
+    report = Report.from_dict({"launches": [_launch()]})
+    lines = (
+        LineCounters(
+            "/x/mine.cu", 2, Counters(global_load_requests=2, global_load_sectors=8, warp_instructions=5)
+        ),
+    )
+    report = dataclasses.replace(report, launches=(dataclasses.replace(report.launches[0], lines=lines),))
+    asked = []
+
+    def profiled(exercise, source, case):
+        asked.append(case.name)
+        return report
+
+    monkeypatch.setattr(profile, "_profiled", profiled)
+    assert profile.main(["01", "mine.cu", "--plot", "out.png"]) == 0
+    shown = capsys.readouterr().out
+    for words in (
+        "50% (registers)",
+        "memory bounds it",
+        "dram 2 us",
+        "8             5  int b;",
+        "load 2 × 4.0 sectors",
+    ):
+        assert words in shown
+    assert (course / "out.png").read_bytes().startswith(b"\x89PNG")
+    profile.main(["01", "mine.cu", "--case", "64 tokens", "--json"])
+    told = json.loads(capsys.readouterr().out)
+    assert told["case"] == "64 tokens"
+    assert asked == ["4096 tokens", "64 tokens"]
+    with pytest.raises(CourseError, match="no bench case 'huge' .*there are: 64 tokens; 4096 tokens"):
+        profile.main(["01", "mine.cu", "--case", "huge"])
+
+
+def _launch() -> dict[str, object]:
+    return {
+        "index": 0,
+        "kernel": "void k<int>(int*)",
+        "mangled": "k",
+        "grid": [4, 1, 1],
+        "block": [64, 1, 1],
+        "dynamic_shared": 0,
+        "static_shared": 1024,
+        "stream": 0,
+        "graph": False,
+        "error": 0,
+        "error_name": "cudaSuccess",
+        "registers": 32,
+        "registers_estimated": False,
+        "occupancy": {"blocks_per_sm": 16, "warps_per_sm": 32, "fraction": 0.5, "limiter": "registers"},
+        "counters": {"global_load_requests": 2, "global_load_sectors": 8},
+        "distinct_load_sectors": 8,
+        "distinct_store_sectors": 0,
+        "lines": [],
+        "modelled_seconds": 2e-6,
+        "cost": {"limiter": "dram", "sentence": "memory bounds it", "terms": {"dram": 2e-6, "issue": 1e-6}},
+        "wall_seconds": 0.01,
+    }
+
+
+def test_every_verb_can_answer_as_json(course, capsys):
+    def told(*arguments: str) -> dict[str, object]:
+        assert main(list(arguments)) == 0
+        answer = json.loads(capsys.readouterr().out)
+        assert isinstance(answer, dict)
+        return answer
+
+    assert len(told("start", "01", "--json")["made"]) == 2  # type: ignore[arg-type]
+    assert told("hint", "01", "--json")["hints"] == [{"number": 1, "text": "Think."}]
+    assert told("hint", "01", "--again", "--json")["of"] == 2
+    assert told("starters", "--check", "--json") == {"drifted": []}

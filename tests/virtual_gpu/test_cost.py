@@ -1,0 +1,194 @@
+"""The cost model: known limits are named, orders hold, and the same launch always takes the same time."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from benchmarks.model.compare import pairs, summary
+from benchmarks.model.document import PAGE, remade
+from common.build import Target, build_program
+from common.errors import CourseError
+from common.virtual_gpu.cost import ModelledTime, modelled
+from common.virtual_gpu.engine import PROFILES
+from common.virtual_gpu.report import Launch
+from common.virtual_gpu.session import run_program
+from grader.cli import calibrate
+
+KERNELS = Path(__file__).parents[2] / "benchmarks" / "model" / "kernels"
+QUICK = dict.fromkeys(("memory", "race", "init", "sync", "async"), "off")
+
+# Microseconds on an H200 with a cold L2: two launches, a warp a token, cp.async, loads before stores.
+KV_VARIANTS = ("kv_two_launches", "kv_baseline", "kv_async", "kv_loads_first")
+KV_MEASURED = {
+    1: (9.2, 7.7, 4.5, 4.5),
+    64: (10.5, 8.4, 4.8, 5.0),
+    256: (11.0, 9.0, 5.5, 5.6),
+    1024: (12.6, 10.1, 6.9, 6.7),
+    4096: (18.2, 15.5, 13.6, 12.7),
+}
+
+
+def launches_of(program: str, case: str, **options: object) -> tuple[Launch, ...]:
+    built = build_program([KERNELS / f"{program}.cu"], Target.virtual()).path
+    run = run_program(
+        built,
+        ["run", case],
+        options={**QUICK, **options},
+        timeout=60,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+    )
+    assert run.status == 0, run.stderr
+    return run.report.launches
+
+
+@cache
+def time_of(program: str, case: str) -> ModelledTime:
+    return modelled(launches_of(program, case))
+
+
+def microseconds(program: str, case: str) -> float:
+    return time_of(program, case).seconds * 1e6
+
+
+@pytest.mark.parametrize("tokens", KV_MEASURED)
+def test_kv_store_times_are_near_the_measured_ones(tokens: int):
+    for variant, measured in zip(KV_VARIANTS, KV_MEASURED[tokens], strict=True):
+        off = microseconds("kv_store", f"{variant}_{tokens}") / measured
+        assert 0.85 < off < 1.10, (variant, off)
+
+
+@pytest.mark.parametrize("tokens", KV_MEASURED)
+def test_kv_store_speedups_over_the_baseline_are_near_the_measured_ones(tokens: int):
+    baseline = microseconds("kv_store", f"kv_baseline_{tokens}")
+    measured_baseline = KV_MEASURED[tokens][1]
+    for variant, measured in zip(KV_VARIANTS, KV_MEASURED[tokens], strict=True):
+        speedup = baseline / microseconds("kv_store", f"{variant}_{tokens}")
+        assert speedup / (measured_baseline / measured) == pytest.approx(1, abs=0.12), variant
+
+
+def test_the_baseline_waits_for_each_trip_and_says_so():
+    time = time_of("kv_store", "kv_baseline_64")
+    assert time.limiter == "latency"
+    assert time.round_trips == 9  # the index, then four trips a row
+    assert time.sentence == "9 dependent DRAM round trips of 0.39 us each bound it"
+    assert time_of("kv_store", "kv_async_64").round_trips == 1
+
+
+@pytest.mark.parametrize(
+    ("program", "case", "limiter"),
+    [
+        ("copies", "copy_16m_16_bytes", "dram"),
+        ("copies", "copy_4m_1_byte", "dispatch"),
+        ("transposes", "transpose_naive_reads_in_rows_2048", "l2"),
+        ("transposes", "transpose_tile_2048", "shared"),
+        ("reductions", "histogram_global", "atomics"),
+        ("sequences", "chain_of_32", "latency"),
+        ("sequences", "sequence_64k_added_12_times", "launch"),
+    ],
+)
+def test_the_limit_of_a_kernel_made_for_it_is_named(program: str, case: str, limiter: str):
+    time = time_of(program, case)
+    assert time.limiter == limiter
+    assert time.sentence.endswith((" it", " us", "blocks"))
+
+
+def test_every_hop_of_a_chain_is_a_round_trip():
+    assert [time_of("sequences", f"chain_of_{hops}").round_trips for hops in (8, 32, 128)] == [8, 32, 128]
+
+
+@pytest.mark.parametrize("kind", ["read", "write"])
+def test_wider_strides_are_never_faster(kind: str):
+    times = [microseconds("copies", f"{kind}_stride_{stride}") for stride in (1, 2, 4, 8, 16, 32)]
+    assert times == sorted(times)
+
+
+def test_bank_conflicts_cost_and_padding_saves():
+    assert microseconds("transposes", "transpose_tile_2048") > 1.3 * microseconds(
+        "transposes", "transpose_tile_padded_2048"
+    )
+
+
+def test_what_the_launch_before_left_in_l2_is_not_read_again():
+    first, *later = launches_of("sequences", "sequence_4m_added_4_times")
+    assert all(launch.cost.terms["dram"] < 0.6 * first.cost.terms["dram"] for launch in later)
+
+
+def test_a_sequence_takes_its_floor_its_gaps_and_its_bodies():
+    launches = launches_of("sequences", "sequence_64k_in_8_pieces")
+    bodies = sum(launch.cost.body_seconds for launch in launches)
+    assert modelled(launches).seconds == pytest.approx(4.0e-6 + 7 * 1.57e-6 + bodies)
+    assert modelled(launches[:1]).seconds == pytest.approx(launches[0].modelled_seconds)
+    assert modelled(()) == ModelledTime()
+
+
+@pytest.mark.parametrize(
+    ("program", "case"),
+    [
+        ("kv_store", "kv_async_256"),
+        ("reductions", "histogram_by_warp"),
+        ("normalise", "softmax_three_passes_256"),
+    ],
+)
+def test_time_does_not_depend_on_cpu_threads(program: str, case: str):
+    costs = [[launch.cost for launch in launches_of(program, case, threads=n)] for n in (1, 2, 2)]
+    assert costs[0] == costs[1] == costs[2]
+
+
+def test_without_the_model_a_launch_takes_the_floor_alone():
+    (launch,) = launches_of("kv_store", "kv_async_64", cost="off")
+    assert launch.modelled_seconds == pytest.approx(4.0e-6)
+    assert launch.cost.limiter == ""
+    assert launch.cost.terms == {}
+
+
+def test_calibration_says_when_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(calibrate, "find_gpus", lambda: ())
+    with pytest.raises(CourseError, match="this machine has none"):
+        calibrate.main([])
+
+
+def test_a_calibrated_profile_has_every_number_of_a_profile():
+    base = json.loads(PROFILES.read_text())["profiles"]["h200"]
+    profile = calibrate.profile_of({"name": "Card", "sms": 7, "dram_latency_cycles": 500.0}, base)
+    assert profile.keys() == base.keys()
+    assert (profile["sms"], profile["dram_latency_cycles"]) == (7, 500.0)
+    assert calibrate.identity_of("NVIDIA GeForce RTX 4090") == "rtx_4090"
+
+
+def test_calibrating_the_virtual_gpu_finds_its_profile():
+    """The latencies and rates that the program measures are those the model was given."""
+    built = build_program([calibrate.SOURCE], Target.virtual()).path
+    run = run_program(built, ["64"], options=QUICK, timeout=120, stdout=subprocess.PIPE)
+    assert run.status == 0
+    measured = json.loads(run.stdout)
+    profile = json.loads(PROFILES.read_text())["profiles"]["h200"]
+    assert measured.keys() <= profile.keys()
+    for name in ("dram_latency_cycles", "l2_latency_cycles", "dispatch_blocks_per_second", "launch_floor_us"):
+        assert measured[name] == pytest.approx(profile[name], rel=0.1), name
+
+
+def _figures(**microseconds: float) -> dict[str, object]:
+    return {"cases": [{"family": "f", "name": name, "microseconds": t} for name, t in microseconds.items()]}
+
+
+def test_a_comparison_counts_order_and_ratio_errors():
+    found = pairs(_figures(a=10, b=22, c=9.5), _figures(a=10, b=20, c=12))
+    assert [(pair.first, pair.second, pair.apart, pair.ordered) for pair in found] == [
+        ("a", "b", True, True),
+        ("a", "c", True, False),
+        ("b", "c", True, True),
+    ]
+    total = summary(found)
+    assert (total.pairs, total.apart, total.ordered) == (3, 3, 2)
+    assert total.worst.error == pytest.approx(22 / 9.5 / (20 / 12) - 1)
+
+
+def test_the_page_shows_the_committed_figures():
+    text = PAGE.read_text()
+    assert remade(text) == text, "docs/cost-model.md is stale: run python -m benchmarks.model document"
