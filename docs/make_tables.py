@@ -3,7 +3,8 @@
     python -m docs.make_tables            rewrite what has changed
     python -m docs.make_tables --check    say what has changed, and end with status 1
 
-A page marks what is made here with `<!-- made: NAME [ARGUMENTS] -->` and `<!-- end -->`.
+A page marks what is made here with `<!-- made: NAME [ARGUMENTS] -->` and `<!-- end -->`, and what
+benchmarks/model/document.py makes with `<!-- modelled: NAME -->`.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks.model import document as model_tables
 from common.build import Target, build_program
 from common.cache import REPOSITORY
 from common.virtual_gpu.render import render_report
@@ -28,7 +30,7 @@ from tests.virtual_gpu.counters.comparison import DIFFERENCES, FIGURES, RECORDED
 from tests.virtual_gpu.faults.corpus import Fault, all_faults
 
 DOCS = Path(__file__).resolve().parent
-PAGES = ("virtual-gpu.md", "checks.md", "counters.md")
+PAGES = ("virtual-gpu.md", "checks.md", "counters.md", "cost-model.md")
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 _MADE = re.compile(r"(<!-- made: ([^>]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -67,7 +69,7 @@ def main() -> int:
 
 def remade(page: str) -> str:
     """The page with everything between its marks made anew."""
-    return _MADE.sub(lambda mark: mark[1] + made(mark[2]) + mark[3], page)
+    return model_tables.remade(_MADE.sub(lambda mark: mark[1] + made(mark[2]) + mark[3], page))
 
 
 def made(what: str) -> str:

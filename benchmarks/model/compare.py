@@ -10,6 +10,8 @@ from dataclasses import dataclass
 from typing import Any
 
 CLEARLY_APART = 1.10  # pairs closer than this on the device are not asked for their order
+# Families whose like had been measured when the model was made: for them it is no blind test.
+KNOWN = ("kv_store", "exercise_01")
 
 
 @dataclass(frozen=True)
@@ -21,6 +23,10 @@ class Pair:
     second: str
     predicted: float
     measured: float
+
+    @property
+    def blind(self) -> bool:
+        return not self.family.startswith(KNOWN)
 
     @property
     def apart(self) -> bool:
@@ -73,6 +79,13 @@ def pairs(predicted: Mapping[str, Any], measured: Mapping[str, Any]) -> list[Pai
     ]
 
 
+def parts(found: Sequence[Pair]) -> dict[str, list[Pair]]:
+    """Blind and known families apart, then together; a part without pairs is left out."""
+    blind, known = [pair for pair in found if pair.blind], [pair for pair in found if not pair.blind]
+    named = {"blind families": blind, "known families": known, "all": list(found)}
+    return {name: part for name, part in named.items() if part}
+
+
 def summary(found: Sequence[Pair]) -> Summary:
     errors = sorted(pair.error for pair in found)
     apart = [pair for pair in found if pair.apart]
@@ -97,14 +110,14 @@ def time_errors(predicted: Mapping[str, Any], measured: Mapping[str, Any]) -> di
 
 
 def text(predicted: Mapping[str, Any], measured: Mapping[str, Any]) -> str:
-    """A table by family, the worst pairs, and the totals."""
+    """A table by family with the totals, the pairs in the wrong order, and the largest errors."""
     found = pairs(predicted, measured)
     if not found:
         return "no case has both a prediction and a measurement"
     lines = [f"{'family':24}{'pairs':>6}{'> 10 %':>8}{'ordered':>9}{'median':>9}{'p90':>8}{'worst':>8}"]
     for family in dict.fromkeys(pair.family for pair in found):
         lines.append(_row(family, summary([pair for pair in found if pair.family == family])))
-    lines.append(_row("all", summary(found)))
+    lines += [_row(name, summary(part)) for name, part in parts(found).items()]
     lines += ["", "wrong order:"]
     lines += [_pair_text(pair) for pair in found if pair.apart and not pair.ordered] or ["  none"]
     lines += ["", "largest errors of a ratio:"]

@@ -8,23 +8,22 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks.model.compare import Summary, pairs, summary
+from benchmarks.model.compare import Summary, pairs, parts, summary
 
 FOLDER = Path(__file__).parent
 PAGE = FOLDER.parents[1] / "docs" / "cost-model.md"
 _MARKED = re.compile(r"(<!-- modelled: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
-_NOT_YET = "Not measured yet: `python -m benchmarks.model measure` on an H200 fills this in.\n"
 
 
 def remade(page: str) -> str:
     """The page with everything between its marks made anew."""
-    predicted, measured = _read("predicted_h200.json"), _read("measured_h200.json")
+    predicted, measured = read("predicted_h200.json"), read("measured_h200.json")
     return _MARKED.sub(lambda mark: mark[1] + _MAKERS[mark[2]](predicted, measured) + mark[3], page)
 
 
-def _read(name: str) -> dict[str, Any] | None:
-    path = FOLDER / name
-    figures: dict[str, Any] | None = json.loads(path.read_text()) if path.is_file() else None
+def read(name: str) -> dict[str, Any]:
+    """A committed file of figures."""
+    figures: dict[str, Any] = json.loads((FOLDER / name).read_text())
     return figures
 
 
@@ -33,14 +32,24 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) 
     return "".join("| " + " | ".join(row) + " |\n" for row in [header, rule, *rows])
 
 
-def _families(predicted: dict[str, Any] | None, measured: dict[str, Any] | None) -> str:
-    if predicted is None or measured is None:
-        return _NOT_YET
+def _headline(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
+    """Order and ratios, blind and known families apart: the mean of both would flatter the blind ones."""
+    rows = []
+    for name, part in parts(pairs(predicted, measured)).items():
+        total = summary(part)
+        cases = {case for pair in part for case in (pair.first, pair.second)}
+        ordered = f"{total.ordered} of {total.apart} ({total.share_ordered:.1%})"
+        errors = [f"{error:.1%}" for error in (total.median_error, total.p90_error)]
+        rows.append([name, str(len(cases)), str(total.pairs), ordered, *errors])
+    return _table(["", "cases", "pairs", "order right, over 10 % apart", "ratio error: median", "p90"], rows)
+
+
+def _families(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
     found = pairs(predicted, measured)
     names = dict.fromkeys(pair.family for pair in found)
     rows = [_row(name, summary([pair for pair in found if pair.family == name])) for name in names]
     header = ["family", "pairs", "over 10 % apart", "order right", "ratio error: median", "p90", "worst"]
-    return _table(header, [*rows, _row("all", summary(found))])
+    return _table(header, rows)
 
 
 def _row(name: str, total: Summary) -> list[str]:
@@ -49,28 +58,39 @@ def _row(name: str, total: Summary) -> list[str]:
     return [name, *counts, *errors]
 
 
-def _cases(predicted: dict[str, Any] | None, measured: dict[str, Any] | None) -> str:
-    if predicted is None:
-        return "Not predicted yet: `python -m benchmarks.model predict` fills this in.\n"
-    taken = {case["name"]: case["microseconds"] for case in (measured or {"cases": []})["cases"]}
-    rows = []
-    for case in predicted["cases"]:
-        time, real = case["microseconds"], taken.get(case["name"])
-        shown = ["not yet", ""] if real is None else [f"{real:.1f}", f"{time / real - 1:+.0%}"]
-        rows.append([case["name"], case["limiter"], f"{time:.1f}", *shown])
+def _disorders(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
+    """Pairs over 10 % apart whose order was foretold wrongly."""
+    wrong = [pair for pair in pairs(predicted, measured) if pair.apart and not pair.ordered]
+    rows = [[pair.first, pair.second, f"{pair.predicted:.2f}", f"{pair.measured:.2f}"] for pair in wrong]
+    return _table(["first", "second", "modelled second / first", "measured"], rows, left=2)
+
+
+def _cases(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
+    taken = {case["name"]: case["microseconds"] for case in measured["cases"]}
+    rows = [
+        [
+            case["name"],
+            case["limiter"],
+            f"{case['microseconds']:.1f}",
+            f"{taken[case['name']]:.1f}",
+            f"{case['microseconds'] / taken[case['name']] - 1:+.0%}",
+        ]
+        for case in predicted["cases"]
+        if case["name"] in taken
+    ]
     return _table(["case", "limited by", "modelled µs", "measured µs", "error"], rows, left=2)
 
 
-def _source(predicted: dict[str, Any] | None, measured: dict[str, Any] | None) -> str:
-    if measured is None:
-        return _NOT_YET
+def _source(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
     return (
         f"Measured on {measured['gpu']}, driver {measured['driver']}, {measured['repeats']} calls a case.\n"
     )
 
 
-_MAKERS: dict[str, Callable[[dict[str, Any] | None, dict[str, Any] | None], str]] = {
+_MAKERS: dict[str, Callable[[dict[str, Any], dict[str, Any]], str]] = {
+    "headline": _headline,
     "families": _families,
+    "disorders": _disorders,
     "cases": _cases,
     "source": _source,
 }

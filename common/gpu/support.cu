@@ -173,14 +173,17 @@ int wait_a_moment() {
   return 0;
 }
 
-int begin_timing() {
+int begin_timing_held(int nanoseconds) {
   if (const int e = prepare()) return e;
   cudaCtxResetPersistingL2Cache();
   cudaMemsetAsync(timer.flush, 0x5a, timer.flush_bytes);
   read_back<<<1024, 256>>>(reinterpret_cast<const uint4*>(timer.flush + timer.flush_bytes),
                            timer.flush_bytes / sizeof(uint4), reinterpret_cast<int*>(timer.flush));
-  spin<<<1, 1>>>(kSpinNanoseconds);
+  spin<<<1, 1>>>(nanoseconds);
   return cudaEventRecord(timer.start);
+}
+int begin_timing() {
+  return begin_timing_held(kSpinNanoseconds);
 }
 
 // The stop event follows the call's stream; the settled event is recorded once the whole device is idle, so

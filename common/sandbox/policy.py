@@ -34,6 +34,7 @@ class Walls:
     what it prints beyond `file_bytes` is dropped, and only a lower `output_bytes` makes that its end."""
 
     read: tuple[str, ...] = (*SYSTEM_LIBRARIES, *_ABOUT_THE_MACHINE)
+    write: tuple[str, ...] = ()  # beside its own folder
     devices: tuple[str, ...] = _HARMLESS_DEVICES
     environment: Mapping[str, str] = field(default_factory=lambda: dict(_ENVIRONMENT))
     more_threads: int = 0  # beside the first
@@ -63,6 +64,7 @@ class Walls:
         library_path = {"LD_LIBRARY_PATH": ":".join(folders)} if folders else {}
         return Walls(
             read=(*SYSTEM_LIBRARIES, *_ABOUT_THE_MACHINE, *_ABOUT_THE_GPU, *folders),
+            write=("/proc/self/task",),  # the driver names its threads there, and gives up if it cannot
             devices=(*_HARMLESS_DEVICES, *devices),
             environment={**_ENVIRONMENT, "CUDA_CACHE_DISABLE": "1", **passed, **library_path},
             more_threads=64,
@@ -78,7 +80,7 @@ class Walls:
         """The dictionary for `walls.enter`. Of the disk it opens each library's own folder and no other."""
         return {
             "read": [*self.read, *(str(library.absolute().parent) for library in libraries)],
-            "write": [str(folder)],
+            "write": [str(folder), *self.write],
             "devices": list(self.devices),
             "keep": list(keep),
             "threads": self.more_threads > 0,

@@ -138,6 +138,10 @@ class Worker:
             return False
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
 
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
     def close(self) -> None:
         """End the process and all that could have come of it, and remove its folder."""
         self._finalizer()

@@ -9,8 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.model.compare import pairs, summary
-from benchmarks.model.document import PAGE, remade
+from benchmarks.model.compare import Summary, pairs, parts, summary
+from benchmarks.model.document import read
+from benchmarks.model.predict import predict
+from benchmarks.model.programs import PROGRAMS
 from common.build import Target, build_program
 from common.errors import CourseError
 from common.virtual_gpu.cost import ModelledTime, modelled
@@ -189,6 +191,48 @@ def test_a_comparison_counts_order_and_ratio_errors():
     assert total.worst.error == pytest.approx(22 / 9.5 / (20 / 12) - 1)
 
 
-def test_the_page_shows_the_committed_figures():
-    text = PAGE.read_text()
-    assert remade(text) == text, "docs/cost-model.md is stale: run python -m benchmarks.model document"
+def _committed() -> dict[str, Summary]:
+    found = parts(pairs(read("predicted_h200.json"), read("measured_h200.json")))
+    return {name: summary(part) for name, part in found.items()}
+
+
+def test_every_committed_prediction_was_measured():
+    predicted, measured = read("predicted_h200.json"), read("measured_h200.json")
+    assert [case["name"] for case in predicted["cases"]] == [case["name"] for case in measured["cases"]]
+
+
+def test_the_committed_comparison_bears_out_the_claims():
+    total = _committed()["all"]
+    assert total.share_ordered >= 0.95
+    assert total.median_error <= 0.08
+
+
+def test_what_is_claimed_of_the_blind_families_is_less():
+    """They miss the 8 % of the whole, as docs/cost-model.md says; should that change, so must the page."""
+    blind = _committed()["blind families"]
+    assert blind.share_ordered >= 0.95
+    assert 0.08 < blind.median_error <= 0.11
+
+
+@pytest.mark.parametrize(
+    ("program", "case"),
+    [
+        ("kv_store", "kv_async_64"),
+        ("copies", "copy_256k_16_bytes"),
+        ("transposes", "transpose_tile_512"),
+        ("reductions", "row_sum_block_128x16384"),
+        ("matmuls", "matmul_mma_padded_two_stages_512"),
+        ("attention", "attention_mma_padded_8"),
+        ("normalise", "softmax_warp_per_row_256"),
+        ("stencils", "stencil_line_3_shared"),
+        ("sequences", "sequence_64k_added_4_times"),
+        ("exercise_01", "exercise_01_kernel_64x8"),
+    ],
+)
+def test_the_engine_still_predicts_what_was_committed(program: str, case: str):
+    """Else the table of modelled against measured would be that of another model."""
+    sources = [one for one in PROGRAMS if one.source.stem == program and case.startswith(one.variant)]
+    (today,) = (found for found in predict("h200", case, sources)["cases"] if found["name"] == case)
+    (committed,) = (one for one in read("predicted_h200.json")["cases"] if one["name"] == case)
+    assert today["microseconds"] == pytest.approx(committed["microseconds"], rel=0.01)
+    assert today["limiter"] == committed["limiter"]

@@ -74,8 +74,8 @@ struct Worker {
   std::vector<BlockCounts> blocks;
   std::unordered_map<uint64_t, LocalFinding> findings;
   std::unordered_map<uint64_t, LocalFinding*> known;  // the same by instruction: most occurrences repeat
-  Allocation* recent[64] = {};        // allocation an op touched last, by op index
-  std::unique_ptr<TouchMap> touched;  // while other threads run blocks of the same launch
+  Allocation* recent[64] = {};                        // allocation an op touched last, by op index
+  std::unique_ptr<TouchMap> touched;                  // while other threads run blocks of the same launch
 };
 
 struct Barrier {

@@ -1,0 +1,43 @@
+"""A worker on a GPU, behind its walls: whether memory is shared or copied, the parent sees what it holds."""
+
+from __future__ import annotations
+
+import pytest
+
+from common.build import Target
+from common.devices import first_gpu
+from grader.compare import difference, expected
+from grader.device.gpu import GpuSession
+from grader.device.gpu_memory import Copied, Shared
+from grader.random_inputs import Random
+from grader.registry import find
+from grader.stages.build import build
+
+EXERCISE = find("01")
+
+
+@pytest.fixture(scope="module")
+def library():
+    built = build(EXERCISE.solution, Target.gpu(first_gpu().cc))
+    assert built.library is not None, built.message
+    return built.library
+
+
+@pytest.mark.parametrize("memory", [Shared, Copied])
+def test_a_call_leaves_what_it_should_in_our_memory(library, memory):
+    size = EXERCISE.cases[2].size
+    call = EXERCISE.inputs(size, Random("session", "cuda"))
+    with GpuSession(library) as session:
+        session._memory = memory()
+        outcome = session.run(EXERCISE.entry, call, 60.0)
+        assert outcome.ok, outcome.message
+        assert isinstance(session._memory, memory)  # sharing was not given up
+    assert difference(EXERCISE, size, call, expected(EXERCISE, size, call), outcome.after) is None
+
+
+def test_every_wall_stands_on_this_machine(library):
+    call = EXERCISE.inputs(EXERCISE.cases[0].size, Random("walls", "cuda"))
+    with GpuSession(library) as session:
+        assert session.run(EXERCISE.entry, call, 60.0).ok
+        assert session._worker is not None
+        assert session._worker.missing_walls == []
