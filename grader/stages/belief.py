@@ -10,7 +10,7 @@ import numpy as np
 _FASTER_THAN_COPY = 1.25  # only the bytes read are counted, so nothing honest comes near
 _CLOCK_SHARE = 0.35  # of what the events claim to save must be seen outside
 _LEAST_TAIL = 2e-6
-_CLOCK_NOISE = 4e-6  # seconds a call: the outside clock cannot be trusted with less
+_CLOCK_NOISE = 20e-6  # seconds a call: honest kernels on an H200 were seen up to 18 us off
 
 
 @dataclass
@@ -63,7 +63,7 @@ def fits_clock(base: Samples, mine: Samples) -> str:
     """
     claimed = _median(event for _, event in base.batches) - _median(event for _, event in mine.batches)
     seen = np.array([theirs[0] - ours[0] for theirs, ours in zip(base.batches, mine.batches, strict=True)])
-    noise = max(float(np.ptp(seen)) / 2, _CLOCK_NOISE)
+    noise = max(float(np.ptp(seen)), _CLOCK_NOISE)
     if float(np.median(seen)) + noise >= claimed * _CLOCK_SHARE:
         return ""
     return (
