@@ -88,6 +88,9 @@ class VirtualSession:
             reason, message = "limit", f"{entry} was ended: it {problem.reason}"
         except WorkerDied as problem:
             reason, message = "crash", f"{entry} ended its process with {problem.ending}"
+        except TimeoutError:  # the call returned and left the device more work than it has time for
+            self.close()
+            return Outcome("timeout", f"what {entry} launched did not end within {seconds:g} s: launch less")
         except EngineDied as problem:
             self.close()
             return Outcome("device", f"the virtual GPU did not survive this call: {problem}")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -55,35 +55,60 @@ def profile_plot(report: Report, source: Path, path: Path) -> None:
 
 
 def bench_plot(exercise: str, entry: Mapping[str, Any], device: str, path: Path, *, modelled: bool) -> None:
-    """Ratio over the baseline and effective bandwidth, over bytes moved, a line a kernel."""
+    """Ratio over the baseline and effective bandwidth, over bytes moved: a line a kernel, a row a sweep."""
     pyplot = _pyplot()
-    figure, (left, right) = pyplot.subplots(1, 2, figsize=(13, 5), layout="constrained")
-    for name, points in sorted(_series(entry).items()):
-        size = [point["bytes"] for point in points]
+    sweeps = _sweeps(entry["shapes"])
+    size = (13, 0.5 + 4.5 * len(sweeps))
+    figure, axes = pyplot.subplots(len(sweeps), 2, figsize=size, layout="constrained", squeeze=False)
+    how = "modelled" if modelled else "measured"
+    for (left, right), (title, shapes) in zip(axes, sweeps.items(), strict=True):
+        _draw_sweep(left, right, shapes)
+        left.set(ylabel="speedup over the baseline", title=f"{exercise}, {how}: {title}")
+        if copy := entry.get("copy_bandwidth"):
+            right.axhline(copy / 1e12, color="grey", linestyle="--", linewidth=0.8, label="plain copy")
+        right.set(ylabel="effective TB/s", title=device)
+    axes[0][1].legend(fontsize="small")
+    _save(pyplot, figure, path)
+
+
+def _draw_sweep(left: Any, right: Any, shapes: Sequence[Mapping[str, Any]]) -> None:
+    for name, points in sorted(_series(shapes).items()):
+        moved = [point["bytes"] for point in points]
         ratios = [point["ratio"] for point in points]
         errors = [
             [max(point["ratio"] - point.get("ratio_low", point["ratio"]), 0.0) for point in points],
             [max(point.get("ratio_high", point["ratio"]) - point["ratio"], 0.0) for point in points],
         ]
-        left.errorbar(size, ratios, yerr=errors, marker="o", markersize=3, capsize=2, label=name)
+        left.errorbar(moved, ratios, yerr=errors, marker="o", markersize=3, capsize=2, label=name)
         rates = [point["bytes"] / point["seconds"] / 1e12 for point in points]
-        right.plot(size, rates, marker="o", markersize=3, label=name)
-    how = "modelled" if modelled else "measured"
+        right.plot(moved, rates, marker="o", markersize=3, label=name)
     left.axhline(1.0, color="grey", linewidth=0.8)
-    left.set(
-        xscale="log", xlabel="bytes moved", ylabel="speedup over the baseline", title=f"{exercise}, {how}"
-    )
-    if copy := entry.get("copy_bandwidth"):
-        right.axhline(copy / 1e12, color="grey", linestyle="--", linewidth=0.8, label="plain copy")
-    right.set(xscale="log", xlabel="bytes moved", ylabel="effective TB/s", title=device)
-    right.legend(fontsize="small")
-    _save(pyplot, figure, path)
+    for panel in (left, right):
+        panel.set(xscale="log", xlabel="bytes moved")
 
 
-def _series(entry: Mapping[str, Any]) -> dict[str, list[dict[str, Any]]]:
-    """By kernel, the results that have a ratio, in the order of bytes."""
+def _sweeps(shapes: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
+    """Runs of growing shapes, in the exercise's order, by how the names of each run end."""
+    runs: list[list[Mapping[str, Any]]] = []
+    for shape in shapes:
+        if not runs or shape["bytes"] <= runs[-1][-1]["bytes"]:
+            runs.append([])
+        runs[-1].append(shape)
+    titles = [_common_ending([shape["case"] for shape in run]) for run in runs]
+    return {title or f"sweep {n}": run for n, (title, run) in enumerate(zip(titles, runs, strict=True), 1)}
+
+
+def _common_ending(names: Sequence[str]) -> str:
+    length = 0
+    while length < min(map(len, names)) and len({name[-length - 1] for name in names}) == 1:
+        length += 1
+    return names[0][len(names[0]) - length :].strip(" ,")
+
+
+def _series(shapes: Sequence[Mapping[str, Any]]) -> dict[str, list[dict[str, Any]]]:
+    """By kernel, the results that have a ratio."""
     series: dict[str, list[dict[str, Any]]] = {}
-    for shape in sorted(entry["shapes"], key=lambda shape: shape["bytes"]):
+    for shape in shapes:
         for name, result in shape["results"].items():
             if result.get("seconds", 0) > 0 and "ratio" in result:
                 series.setdefault(name, []).append({**result, "bytes": shape["bytes"]})
