@@ -24,7 +24,7 @@ from grader.spec import Case, Exercise, Size
 from grader.stages.build import build
 from grader.stages.correctness import CALL_SECONDS
 from grader.stages.speed_gpu import copy_bandwidth
-from grader.statistics import median_interval, ratio_interval
+from grader.statistics import hedges_g, mann_whitney_p, median_interval, ratio_interval
 
 if TYPE_CHECKING:
     import torch
@@ -111,5 +111,8 @@ def _result(baseline: list[float], samples: list[float]) -> dict[str, float]:
         "ratio_low": ratio.low,
         "ratio_high": ratio.high,
         "samples": len(samples),
+        # Is it another speed at all, and by how many standard deviations?
+        "hedges_g": hedges_g(baseline, samples),
+        "mann_whitney_p": mann_whitney_p(baseline, samples),
         "spread": float(np.std(samples) / np.mean(samples)),
     }

@@ -30,16 +30,25 @@ class Launches:
 
 @dataclass(frozen=True)
 class AsyncCopies:
-    """cp.async moves at least this many bytes from global to shared memory."""
+    """cp.async moves at least this many bytes from global to shared memory, and no plain loads bring the same
+    once more: copies whose bytes nobody uses show no skill."""
 
     least_bytes: Callable[[Size], int]
+    most_loaded: Callable[[Size], int]
     name: str = "cp.async moves the data"
 
     def look(self, evidence: Evidence) -> str | None:
         moved = sum(launch.counters.async_bytes for launch in evidence.launches)
         wanted = self.least_bytes(evidence.case.size)
-        if moved >= wanted:
+        loaded = sum(launch.counters.global_load_bytes for launch in evidence.launches)
+        most = self.most_loaded(evidence.case.size)
+        if moved >= wanted and loaded <= most:
             return None
+        if moved >= wanted:
+            return (
+                f"plain loads moved {loaded:,} bytes beside cp.async where at most {most:,} are needed "
+                f"({evidence.case.name}): use what cp.async brought to shared memory"
+            )
         return (
             f"cp.async moved {moved:,} bytes of the {wanted:,} that this case ({evidence.case.name}) has to "
             "move: load the rows with __pipeline_memcpy_async, or cp.async in inline PTX"

@@ -32,6 +32,7 @@ from grader.suspicion import flags_of
 
 STAGES = ("build", "correctness", "checks", "mechanism", "speed")
 _MOST_SOURCE = 1 << 20
+_HIDDEN_LOOKS = 3
 Tell = Callable[[str], None]
 
 
@@ -114,19 +115,20 @@ def _grade(
 ) -> None:
     tell("building")
     device = record.device.kind
-    with ThreadPoolExecutor() as pool:  # the baseline is needed later, and may be built meanwhile
+    built = compile_submission(source, device, scratch / "submission")
+    record.diagnostics = (built.failed or built.built["virtual"]).plain()
+    if (failed := built.failed) is not None:
+        record.verdict = "does not compile"
+        rubric = exercise.points
+        for part in ("correct", "clean", "mechanism", "speed"):
+            message = failed.message if part == "correct" else "needs a kernel that compiles"
+            record.parts.append(PartResult(part, 0.0, getattr(rubric, part), message))
+        return
+    # The baseline is needed later, and may be built meanwhile; but no compiler's message waits for it.
+    with ThreadPoolExecutor() as pool:
         baseline = None
         if "speed" in stages:
             baseline = pool.submit(compile_submission, exercise.baseline, device, scratch / "baseline")
-        built = compile_submission(source, device, scratch / "submission")
-        record.diagnostics = (built.failed or built.built["virtual"]).plain()
-        if (failed := built.failed) is not None:
-            record.verdict = "does not compile"
-            rubric = exercise.points
-            for part in ("correct", "clean", "mechanism", "speed"):
-                message = failed.message if part == "correct" else "needs a kernel that compiles"
-                record.parts.append(PartResult(part, 0.0, getattr(rubric, part), message))
-            return
         record.flags += flags_of(built.path("virtual"))
         runs = _correctness(exercise, built, record, quick, tell)
         correct = bool(runs) and all(run.result.passed for run in runs)
@@ -219,12 +221,20 @@ def _checks(
 
 
 def _mechanism(exercise: Exercise, built: Libraries, record: Record, correct: bool, tell: Tell) -> None:
-    case = mechanism_case(exercise)
+    """At the exercise's case for it, and at hidden ones: a kernel cannot know where it will be looked at."""
     tell("looking at how it works")
-    call = exercise.inputs(case.size, Random(seeds.derive(record.seed, "mechanism")))
+    hidden = [case for case, public in all_cases(exercise, record.seed, gpu=False) if not public]
+    results = []
     with open_session("virtual", built) as session:
-        outcome = session.run(exercise.entry, call, CALL_SECONDS)
-    record.mechanisms = look(exercise.mechanisms, case, outcome, built.resources)
+        for number, case in enumerate((*hidden[:_HIDDEN_LOOKS], mechanism_case(exercise))):
+            call = exercise.inputs(case.size, Random(seeds.derive(record.seed, "mechanism", number)))
+            outcome = session.run(exercise.entry, call, CALL_SECONDS)
+            results.append(look(exercise.mechanisms, case, outcome, built.resources))
+    # The public case last: of several that lack something, it is the one a student can repeat.
+    record.mechanisms = [
+        next((one for one in reversed(ones) if not one.passed), ones[-1])
+        for ones in zip(*results, strict=True)
+    ]
     record.launches = [dataclasses.asdict(launch) for launch in outcome.report.launches]
     record.lines = [line for launch in record.launches for line in launch.pop("lines")]
     record.parts.append(points.mechanism_part(exercise, correct, record.mechanisms))

@@ -12,12 +12,15 @@ _UNUSUAL = re.compile(
     r"shm_open|memfd_create|mmap|getenv|environ)$"
 )
 
+# The file may be made to hurt its reader.
+_WITH_LITTLE_MEMORY = ("/bin/sh", "-c", 'ulimit -v 1048576; exec "$@"', "sh")
+
 
 def flags_of(library: Path) -> list[str]:
     """One sentence a name, from the symbols the library asks of others."""
     try:
         listing = subprocess.run(
-            ["nm", "-D", "--undefined-only", "--format=posix", str(library)],
+            [*_WITH_LITTLE_MEMORY, "nm", "-D", "--undefined-only", "--format=posix", str(library)],
             capture_output=True,
             text=True,
             timeout=30,

@@ -26,6 +26,7 @@ from common.virtual_gpu.engine import status_text
 
 _SCRIPT = Path(__file__).with_name("worker.py")
 _START_SECONDS = 60.0
+_LOAD_SECONDS = 20.0
 _END_SECONDS = 2.0  # an ended process with much memory takes a while to be gone
 _MOST_OUTPUT = 1 << 20
 _MOST_ANSWER = 64 << 10
@@ -146,7 +147,7 @@ class Worker:
         """End the process and all that could have come of it, and remove its folder."""
         self._finalizer()
 
-    def load(self, path: Path, timeout: float = _START_SECONDS) -> int:
+    def load(self, path: Path, timeout: float = _LOAD_SECONDS) -> int:
         answer = self._order({"load": str(path.absolute())}, f"loading {path}", timeout, "library")
         if isinstance(answer, _Problem):
             raise CourseError(f"{path} could not be loaded: {answer.text}")

@@ -19,8 +19,10 @@ if TYPE_CHECKING:
     import torch
 
 CALL_SECONDS = 20.0
-FATAL = ("timeout", "limit")  # what one case takes, each would: the rest is not waited for
+FATAL = ("timeout", "limit", "load")  # what one case takes, each would: the rest is not waited for
 NOT_IN_A_KERNEL = "not in a kernel"
+_COPIED_SHARE = 8  # the runtime may copy an eighth of what changes, or a few parameters
+_COPIED_FREELY = 4096  # bytes
 _REASON_OF_KIND = {"hang": "timeout", "trap": "crash"}
 
 
@@ -133,7 +135,8 @@ def _judge_anew(exercise: Exercise, case: Case, call: Call, outcome: Outcome) ->
 
 
 def _judge_kernels(report: Report, changed: int) -> tuple[str, str]:
-    """Right answers count when kernels wrote them: the runtime's own copies are no solution.
+    """Right answers count when kernels wrote them: the runtime's own copies are no solution, and stores
+    elsewhere beside such copies prove nothing.
 
     Only the virtual GPU can tell; elsewhere a report is empty and says nothing.
     """
@@ -142,8 +145,10 @@ def _judge_kernels(report: Report, changed: int) -> tuple[str, str]:
     stored = sum(
         launch.counters.global_store_bytes + launch.counters.global_atomic_bytes for launch in report.launches
     )
-    by_runtime = report.totals.get("copied_bytes", 0) + report.totals.get("filled_bytes", 0)
-    if report.launches and (by_runtime == 0 or stored >= changed):
+    copied = report.totals.get("copied_bytes", 0)
+    by_runtime = copied + report.totals.get("filled_bytes", 0)
+    few_copies = copied <= max(changed // _COPIED_SHARE, _COPIED_FREELY)
+    if report.launches and (by_runtime == 0 or (stored >= changed and few_copies)):
         return "", ""
     return NOT_IN_A_KERNEL, (
         f"kernels stored {stored:,} bytes of the {changed:,} that changed, cudaMemcpy and cudaMemset moved "

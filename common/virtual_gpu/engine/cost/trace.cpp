@@ -12,6 +12,14 @@ constexpr size_t kLeastEventsPerWarp = 1024;
 constexpr uint64_t kL1Bytes = 256 * 1024;  // of an SM, shared memory included
 constexpr double kGoldenRatio = 0.6180339887498949;
 
+// The i-th number that follows from a seed, with all bits well mixed.
+uint64_t mixed(uint64_t seed, uint64_t i) {
+  uint64_t x = seed + i * 0x9e3779b97f4a7c15ull;
+  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
+  x = (x ^ x >> 27) * 0x94d049bb133111ebull;
+  return x ^ x >> 31;
+}
+
 uint16_t narrow(uint64_t n) {
   return static_cast<uint16_t>(std::min<uint64_t>(n, 0xffff));
 }
@@ -105,15 +113,18 @@ void BlockTrace::local(uint32_t warp, uint32_t op, uint64_t sectors) {
   event->lines = narrow(event->lines + (sectors + 3) / 4);
 }
 
-LaunchSample::LaunchSample(KernelCode& code, uint64_t blocks, uint32_t warps, uint64_t l1_capacity)
+LaunchSample::LaunchSample(KernelCode& code, uint64_t blocks, uint32_t warps, uint64_t l1_capacity,
+                           uint64_t seed)
     : kernel(code) {
-  // The first and the last block, and some between that follow no stride of the grid.
-  linears = {0};
-  if (blocks > 1) linears.push_back(blocks - 1);
-  for (uint64_t i = 1; linears.size() < std::min(blocks, kSampledBlocks) && i < 4 * kSampledBlocks; ++i) {
+  // The first and the last block, and some between that follow no stride of the grid. With a seed all are
+  // drawn, so that a kernel cannot know which of its blocks will be looked at.
+  if (seed == 0) linears = {0};
+  if (seed == 0 && blocks > 1) linears.push_back(blocks - 1);
+  for (uint64_t i = 1; linears.size() < std::min(blocks, kSampledBlocks) && i < 16 * kSampledBlocks; ++i) {
     const double turn = static_cast<double>(i) * kGoldenRatio;
-    const uint64_t at = static_cast<uint64_t>((turn - static_cast<double>(static_cast<uint64_t>(turn))) *
-                                              static_cast<double>(blocks));
+    const uint64_t spread = static_cast<uint64_t>((turn - static_cast<double>(static_cast<uint64_t>(turn))) *
+                                                  static_cast<double>(blocks));
+    const uint64_t at = seed == 0 ? spread : mixed(seed, i) % blocks;
     if (at < blocks && std::find(linears.begin(), linears.end(), at) == linears.end()) linears.push_back(at);
   }
   std::sort(linears.begin(), linears.end());

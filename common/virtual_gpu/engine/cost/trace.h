@@ -86,7 +86,7 @@ struct BlockTrace {
 };
 
 struct LaunchSample {
-  LaunchSample(KernelCode& kernel, uint64_t blocks, uint32_t warps, uint64_t l1_capacity);
+  LaunchSample(KernelCode& kernel, uint64_t blocks, uint32_t warps, uint64_t l1_capacity, uint64_t seed);
   BlockTrace* trace_of(uint64_t linear) {
     for (size_t i = 0; i < linears.size(); ++i)
       if (linears[i] == linear) return traces[i].get();

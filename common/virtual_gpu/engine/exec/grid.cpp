@@ -188,9 +188,9 @@ struct Attempt {
     if (env.options.counters && env.options.cost) {
       const int resident = occupancy_blocks(*request.kernel, static_cast<int>(launch.threads),
                                             request.dynamic_shared, env.profile);
-      sample =
-          std::make_shared<LaunchSample>(kernel, request.grid.count(), launch.warps,
-                                         l1_sectors_per_block(env.profile, launch.shared_bytes, resident));
+      sample = std::make_shared<LaunchSample>(
+          kernel, request.grid.count(), launch.warps,
+          l1_sectors_per_block(env.profile, launch.shared_bytes, resident), env.options.cost_seed);
       sample->loads = loads;
       sample->stores = stores;
       launch.sample = sample.get();

@@ -86,8 +86,17 @@ std::map<uint64_t, std::vector<SourcePlace>> addr2line(const std::string& object
   struct stat details{};
   // The path comes from the program: a pipe or a device must not hold up the engine.
   if (stat(object_file.c_str(), &details) != 0 || !S_ISREG(details.st_mode)) return found;
-  std::vector<std::string> command = {"addr2line",  "--addresses", "--functions",
-                                      "--demangle", "--inlines",   "--exe=" + object_file};
+  // The file may be made to hurt its reader: the shell limits the memory that reading it can take.
+  std::vector<std::string> command = {"/bin/sh",
+                                      "-c",
+                                      "ulimit -v 1048576; exec \"$@\"",
+                                      "sh",
+                                      "addr2line",
+                                      "--addresses",
+                                      "--functions",
+                                      "--demangle",
+                                      "--inlines",
+                                      "--exe=" + object_file};
   for (size_t i = 0; i < offsets.size() && i < kMostOffsets; ++i) {
     char offset[24];
     std::snprintf(offset, sizeof offset, "0x%llx", static_cast<unsigned long long>(offsets[i]));
