@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from common.build import BuildError, Target, build_program, resources
+from common.build import BuildError, Target, build_engine, build_program, resources
 from common.cache import REPOSITORY, Cache, default_cache
 from common.sandbox.compiler import CompilerWalls, run_compiler
 from common.sandbox.walls import landlock_abi, seccomp_problem
@@ -48,6 +48,7 @@ def hidden(tmp_path: Path) -> Path:
 
 def own_cache(tmp_path: Path) -> Cache:
     """A cache of the test's own for what it builds; the engine comes from the usual one."""
+    build_engine()
     return Cache([tmp_path / "cache", default_cache().root])
 
 
