@@ -8,23 +8,17 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
+from common.build_errors import BuildError
 from common.cache import Cache, default_cache
-from common.compile import (
-    TIMEOUT_SECONDS,
-    BuildError,
-    Compiled,
-    Unit,
-    compile_units,
-    digest,
-    link,
-    spelled_names,
-)
+from common.compile import TIMEOUT_SECONDS, compile_units
 from common.diagnostics import Diagnostic, parse_diagnostics
 from common.engine_build import EnginePaths, build_engine
 from common.errors import CourseError
+from common.link import link
 from common.resources import KernelResources, resources
 from common.sandbox.compiler import CompilerWalls
 from common.toolchain import HostCompiler, Nvcc, find_host_compiler, find_nvcc
+from common.unit import Compiled, Unit, digest, spelled_names
 
 __all__ = [
     "BuildError",

@@ -1,4 +1,4 @@
-"""Compile sources to cached objects, in parallel through ninja, and link them.
+"""Compile sources to cached objects, in parallel through ninja.
 
 An object is found again without running a compiler: source, command and toolchain name a manifest, and the
 manifest lists the headers that each earlier compile read, with their hashes. The first list that still holds
@@ -13,80 +13,29 @@ import json
 import os
 import re
 import shlex
-import shutil
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.cache import Cache, Entry, full_error, translated_errors
-from common.diagnostics import Diagnostic, errors_of, parse_diagnostics, place_ptx_diagnostics
+from common.build_errors import BuildError, raise_if_full
+from common.cache import Cache, Entry, translated_errors
+from common.diagnostics import Diagnostic, parse_diagnostics, place_ptx_diagnostics
 from common.errors import CourseError
 from common.process import Finished
 from common.progress import Progress
 from common.sandbox.compiler import CompilerWalls, run_compiler, with_reasons
-from common.toolchain import compiler_variables, find_ninja
+from common.toolchain import find_ninja
+from common.unit import Compiled, Unit, digest, hash_file, listed, spelled_names
 
-_SCHEMA = "1"  # part of every key: change it when the meaning of a cached folder changes
 _REMEMBERED_HEADER_LISTS = 8
 _ATTEMPTS = 3
-_SHOWN_ERRORS = 20
 _MOST_LOG = 256 << 10  # characters
-_OUT_OF_SPACE = "No space left on device"
-_NEARLY_FULL_BYTES = 64 << 20
 # Headers under these belong to the compilers, whose fingerprint is in the key already.
 _SYSTEM_FOLDERS = ("/usr/include/", "/usr/lib/", "/usr/lib64/")
 # nvcc passes paths through a shell of its own without quoting these.
 _UNSAFE_IN_PATHS = re.compile(r'["$\\`\n]')
 TIMEOUT_SECONDS = 900.0
-
-
-class BuildError(CourseError):
-    """The compiler or the linker refused. `diagnostics` point at the user's lines; `log` has every word."""
-
-    def __init__(self, message: str, diagnostics: list[Diagnostic], log: str) -> None:
-        self.diagnostics = diagnostics
-        self.log = log
-        shown = errors_of(diagnostics) or diagnostics
-        details = "\n".join(map(str, shown[:_SHOWN_ERRORS])) if shown else _tail(log)
-        super().__init__(f"{message}\n{details}" if details else message)
-
-
-@dataclass(frozen=True)
-class Unit:
-    """One source and the command that compiles it, up to `source -o output` and the dependency file."""
-
-    source: Path
-    command: tuple[str, ...]
-    fingerprint: str
-    spelled: str | None = None  # the source as the user wrote it, for messages
-    output: str = "unit.o"
-    toolchain_root: Path | None = None  # headers under it are the compiler's own
-
-    def manifest_key(self) -> str:
-        identity = [str(self.source), hash_file(self.source), *self.command]
-        return digest("manifest", self.output, self.fingerprint, *compiler_variables(), *identity)
-
-
-@dataclass(frozen=True)
-class Compiled:
-    """A compiled unit: the cache entry that holds its output, and what the compiler said."""
-
-    unit: Unit
-    entry: Entry
-    cached: bool
-
-    @property
-    def path(self) -> Path:
-        return self.entry.path / self.unit.output
-
-    @property
-    def key(self) -> str:
-        return self.entry.path.name
-
-    @property
-    def log(self) -> str:
-        return str(self.entry.notes.get("log", ""))
 
 
 @dataclass(frozen=True)
@@ -109,18 +58,6 @@ class _Job:
         if len(text) <= _MOST_LOG:
             return text
         return f"{text[: _MOST_LOG // 2]}\n[…]\n{text[-_MOST_LOG // 2 :]}"
-
-
-def digest(*parts: str) -> str:
-    """A key for the cache. Hashed as JSON, so that no two lists of parts read the same."""
-    return hashlib.sha256(json.dumps([_SCHEMA, *parts]).encode()).hexdigest()[:40]
-
-
-def hash_file(path: Path) -> str:
-    try:
-        return hashlib.sha256(path.read_bytes()).hexdigest()
-    except OSError as error:
-        raise CourseError(f"cannot read {path}: {error.strerror}") from error
 
 
 def compile_units(
@@ -154,50 +91,6 @@ def compile_units(
     return [Compiled(unit, entry, True) for unit, entry in zip(units, entries, strict=True) if entry]
 
 
-def link(
-    command: Sequence[str],
-    objects: Sequence[Compiled],
-    *,
-    output: str,
-    libraries: Sequence[str],
-    fingerprint: str,
-    cache: Cache,
-    timeout: float = TIMEOUT_SECONDS,
-    walls: CompilerWalls | None = None,
-) -> tuple[Entry, bool]:
-    """Link objects into `output` inside a cache entry; the flag says whether it was there already."""
-    inputs = [*command, "--", *libraries, "--", *(compiled.key for compiled in objects)]
-    key = digest("link", fingerprint, output, *compiler_variables(), *inputs)
-    if (entry := cache.find(key)) is not None:
-        return entry, True
-    with cache.lock(key):
-        if (entry := cache.find(key)) is not None:
-            return entry, True
-        with cache.workspace() as workspace, translated_errors(cache):
-            folder = workspace / "linked"
-            folder.mkdir()
-            paths = [str(o.path) for o in objects]
-            finished = run_compiler(
-                [*command, "-o", str(folder / output), *paths, *libraries],
-                cwd=workspace,
-                scratch=workspace,
-                timeout=timeout,
-                walls=walls,
-                read=[*(Path(path).parent for path in paths), *_folders_of(libraries)],
-            )
-            if finished.status != 0:
-                _raise_if_full(finished.output, cache)
-                what = "did not end in time" if finished.status is None else "failed"
-                units = [compiled.unit for compiled in objects]
-                diagnostics = parse_diagnostics(finished.output, spelled_names(units))
-                if walls is not None:
-                    said, names = finished.output, _listed(units)
-                    diagnostics = with_reasons(diagnostics, said, finished.stopped, walls, names)
-                raise BuildError(f"linking {_listed(units)} {what}", diagnostics, finished.output)
-            os.chmod(folder / output, 0o755)  # behind walls no linker can
-            return cache.store(key, folder, {"log": finished.output}), False
-
-
 def make_entry(key: str, make: Callable[[Path], None], cache: Cache) -> Entry:
     """The entry `key`, filled by `make(folder)` if it is not there yet."""
     if (entry := cache.find(key)) is not None:
@@ -209,15 +102,6 @@ def make_entry(key: str, make: Callable[[Path], None], cache: Cache) -> Entry:
             make(folder)
             entry = cache.store(key, folder, {})
         return entry
-
-
-def _listed(units: Sequence[Unit]) -> str:
-    names = list(dict.fromkeys(unit.spelled or unit.source.name for unit in units))
-    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
-
-
-def spelled_names(units: Sequence[Unit]) -> dict[Path, str]:
-    return {unit.source: unit.spelled for unit in units if unit.spelled}
 
 
 def parallel_jobs() -> int:
@@ -256,7 +140,7 @@ def _compile_missing(
             return [Compiled(unit, entry, unit not in built) for unit in units if (entry := entries[unit])]
         _run_ninja(missing, cache, progress, timeout, walls)
         built.update(missing)
-    raise CourseError(f"{_listed(missing)} or its headers kept changing while being compiled: run it again")
+    raise CourseError(f"{listed(missing)} or its headers kept changing while being compiled: run it again")
 
 
 def _run_ninja(
@@ -295,11 +179,6 @@ def _inputs_of(units: Sequence[Unit]) -> list[Path]:
     """The user's files that compiling needs: the sources, and the include folders of their commands."""
     flags = (flag for unit in units for flag in unit.command if flag.startswith("-I"))
     return [*(unit.source for unit in units), *(Path(flag[2:]) for flag in dict.fromkeys(flags))]
-
-
-def _folders_of(libraries: Sequence[str]) -> list[Path]:
-    named = [Path(word.removeprefix("-L")) for word in libraries if word.startswith(("/", "-L"))]
-    return [path if path.is_dir() else path.parent for path in named]
 
 
 def _ninja_file(jobs: Sequence[_Job]) -> str:
@@ -368,14 +247,14 @@ def _failure(
 ) -> BuildError:
     names = spelled_names([job.unit for job in failed])
     log = "".join(job.log() for job in failed)
-    _raise_if_full(log, cache)
+    raise_if_full(log, cache)
     diagnostics: list[Diagnostic] = []
     for job in failed:
         found = parse_diagnostics(job.log(), names)
         if any((diagnostic.file or "").endswith(".ptx") for diagnostic in found):
             found = place_ptx_diagnostics(found, _ptx_of(job, scratch, walls), names)
         diagnostics += found
-    sources = _listed([job.unit for job in failed])
+    sources = listed([job.unit for job in failed])
     diagnostics = list(dict.fromkeys(diagnostics))  # one source may be compiled for several architectures
     if walls is not None:
         timeout = min(timeout, walls.seconds)
@@ -400,13 +279,3 @@ def _ptx_of(job: _Job, scratch: Path, walls: CompilerWalls | None) -> str:
         read=_inputs_of([job.unit]),
     )
     return job.read("again.ptx")
-
-
-def _raise_if_full(log: str, cache: Cache) -> None:
-    """A full disk may swallow the message that it is full: silence on a nearly full one is taken for it."""
-    if _OUT_OF_SPACE in log or (not log and shutil.disk_usage(cache.root).free < _NEARLY_FULL_BYTES):
-        raise full_error(cache.root)
-
-
-def _tail(log: str, lines: int = 15) -> str:
-    return "\n".join(log.strip().splitlines()[-lines:])

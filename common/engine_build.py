@@ -11,10 +11,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from common.build_errors import BuildError
 from common.cache import REPOSITORY, Cache, default_cache
-from common.compile import BuildError, Unit, compile_units, digest, hash_file, link, make_entry
+from common.compile import compile_units, make_entry
 from common.errors import CourseError
+from common.link import link
 from common.toolchain import HostCompiler, Nvcc, find_host_compiler, find_nvcc
+from common.unit import Unit, digest, hash_file
 
 SOURCE_DIR = REPOSITORY / "common" / "virtual_gpu"
 ENGINE_NAME = "vgpu-engine"

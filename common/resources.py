@@ -3,16 +3,21 @@
 from __future__ import annotations
 
 import ctypes
+import dataclasses
 import functools
+import json
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.cache import Cache, default_cache
-from common.compile import TIMEOUT_SECONDS, Unit, compile_units, digest
+from common.compile import TIMEOUT_SECONDS, compile_units
+from common.machine_code.cubin import NotACubin, read
+from common.machine_code.listing import Listing, listing
 from common.sandbox.compiler import CompilerWalls
 from common.toolchain import find_host_compiler, find_nvcc
+from common.unit import Unit, digest
 
 ARCHES = ("sm_80", "sm_89", "sm_90")
 
@@ -37,6 +42,7 @@ class KernelResources:
     spill_stores: int
     spill_loads: int
     constant: int
+    machine: Listing | None = field(default=None, repr=False, compare=False)
 
 
 def resources(
@@ -71,7 +77,35 @@ def resources(
     ]
     label = f"measuring registers of {source.name}"
     compiled = compile_units(units, cache=cache or default_cache(), label=label, timeout=timeout, walls=walls)
-    return {arch: parse_ptxas(one.log) for arch, one in zip(arches, compiled, strict=True)}
+    return {
+        arch: _with_machine_code(parse_ptxas(one.log), one.path)
+        for arch, one in zip(arches, compiled, strict=True)
+    }
+
+
+def write_for_engine(kernels: Sequence[KernelResources], folder: Path) -> Path:
+    """The file from which the engine learns what ptxas made of the kernels that it runs as PTX."""
+    path = folder / "resources.json"
+    known = {
+        kernel.name: {
+            "registers": kernel.registers,
+            **({"machine": kernel.machine.plain()} if kernel.machine else {}),
+        }
+        for kernel in kernels
+    }
+    path.write_text(json.dumps(known))
+    return path
+
+
+def _with_machine_code(kernels: list[KernelResources], cubin: Path) -> list[KernelResources]:
+    try:
+        texts = {text.name: text for text in read(cubin.read_bytes())}
+    except NotACubin:
+        return kernels
+    return [
+        dataclasses.replace(kernel, machine=listing(texts[kernel.name])) if kernel.name in texts else kernel
+        for kernel in kernels
+    ]
 
 
 def parse_ptxas(log: str) -> list[KernelResources]:

@@ -9,24 +9,22 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from benchmarks.model.programs import SEEN, UNSEEN
+
+UNSEEN_PART, BOTH = "unseen", "exercise 01 and unseen"
 CLEARLY_APART = 1.10  # pairs closer than this on the device are not asked for their order
-# Families whose like had been measured when the model was made: for them it is no blind test.
-KNOWN = ("kv_store", "exercise_01")
 
 
 @dataclass(frozen=True)
 class Pair:
     """Two kernels of a family. Ratios are those of the second's time to the first's."""
 
+    program: str
     family: str
     first: str
     second: str
     predicted: float
     measured: float
-
-    @property
-    def blind(self) -> bool:
-        return not self.family.startswith(KNOWN)
 
     @property
     def apart(self) -> bool:
@@ -61,17 +59,18 @@ class Summary:
 
 def pairs(predicted: Mapping[str, Any], measured: Mapping[str, Any]) -> list[Pair]:
     """Every pair within a family for which both sides have a time."""
-    expected = {case["name"]: case["microseconds"] for case in predicted["cases"]}
+    expected = {case["name"]: case for case in predicted["cases"]}
     families: dict[str, list[dict[str, Any]]] = defaultdict(list)
     for case in measured["cases"]:
         if case["name"] in expected:
             families[case["family"]].append(case)
     return [
         Pair(
+            expected[one["name"]]["program"],
             family,
             one["name"],
             other["name"],
-            predicted=expected[other["name"]] / expected[one["name"]],
+            predicted=expected[other["name"]]["microseconds"] / expected[one["name"]]["microseconds"],
             measured=other["microseconds"] / one["microseconds"],
         )
         for family, cases in families.items()
@@ -80,9 +79,11 @@ def pairs(predicted: Mapping[str, Any], measured: Mapping[str, Any]) -> list[Pai
 
 
 def parts(found: Sequence[Pair]) -> dict[str, list[Pair]]:
-    """Blind and known families apart, then together; a part without pairs is left out."""
-    blind, known = [pair for pair in found if pair.blind], [pair for pair in found if not pair.blind]
-    named = {"blind families": blind, "known families": known, "all": list(found)}
+    """The unseen programs, the exercise, both together, and what was seen before; none without pairs."""
+    exercise = [pair for pair in found if pair.program == "exercise_01"]
+    unseen = [pair for pair in found if pair.program in UNSEEN]
+    seen = [pair for pair in found if pair.program in SEEN]
+    named = {UNSEEN_PART: unseen, "exercise 01": exercise, BOTH: exercise + unseen, "seen before": seen}
     return {name: part for name, part in named.items() if part}
 
 

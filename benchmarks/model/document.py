@@ -33,7 +33,7 @@ def _table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) 
 
 
 def _headline(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
-    """Order and ratios, blind and known families apart: the mean of both would flatter the blind ones."""
+    """Order and ratios, by what was known of the cases when they were predicted."""
     rows = []
     for name, part in parts(pairs(predicted, measured)).items():
         total = summary(part)

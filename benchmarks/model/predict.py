@@ -12,6 +12,7 @@ from typing import Any
 from benchmarks.model.programs import PROGRAMS, Program
 from common.build import Target, build_program, resources
 from common.errors import CourseError
+from common.resources import write_for_engine
 from common.virtual_gpu.cost import modelled
 from common.virtual_gpu.session import run_program
 
@@ -39,6 +40,7 @@ def _program_cases(program: Program, profile: str, only: str) -> Iterator[dict[s
             _, launches = _run(built, ["run", named["name"]], profile, registers)
             time = modelled(launches)
             yield {
+                "program": program.source.stem,
                 "family": named["family"],
                 "name": program.name_of(named["name"]),
                 "microseconds": round(time.seconds * 1e6, 3),
@@ -71,6 +73,4 @@ def _registers(program: Program, target: Target, folder: Path) -> Path:
     kernels = resources(
         program.source, arches=[arch], defines=program.defines, include_dirs=program.include_dirs
     )[arch]
-    file = folder / "resources.json"
-    file.write_text(json.dumps({kernel.name: {"registers": kernel.registers} for kernel in kernels}))
-    return file
+    return write_for_engine(kernels, folder)

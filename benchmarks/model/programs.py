@@ -12,7 +12,10 @@ from pathlib import Path
 from common.cache import REPOSITORY
 
 _KERNELS = Path(__file__).with_name("kernels")
-_SOURCES = "kv_store copies transposes reductions matmuls attention normalise stencils sequences".split()
+# Measured, and looked at, before the model had its present form.
+SEEN = "kv_store copies transposes reductions matmuls attention normalise stencils sequences".split()
+# Modelled by it, and the predictions committed, before any was measured.
+UNSEEN = "serving_copies columns transposes_wide products decode_attention row_ops".split()
 # Implementations of exercise 01 that are one call: folder and file.
 _EXERCISE_01 = (
     ("exercises", "baseline"),
@@ -44,6 +47,6 @@ def _around_exercise_01(folder: str, file: str) -> Program:
 
 
 PROGRAMS = (
-    *(Program(_KERNELS / f"{name}.cu") for name in _SOURCES),
+    *(Program(_KERNELS / f"{name}.cu") for name in (*SEEN, *UNSEEN)),
     *(_around_exercise_01(*place) for place in _EXERCISE_01),
 )

@@ -12,9 +12,11 @@ from pathlib import Path
 from common.build import Target, build_program, resources
 from common.devices import Gpu, find_gpus, first_gpu
 from common.errors import CourseError
+from common.resources import write_for_engine
 from common.virtual_gpu.engine import DEFAULT_PROFILE, PROFILES
 from common.virtual_gpu.render import render_report
 from common.virtual_gpu.session import run_program
+from grader.cli.parser import Parser
 
 FINDINGS_STATUS = 3
 # As env, timeout and docker answer when the fault is theirs and not the program's.
@@ -70,7 +72,7 @@ def split_arguments(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="./course run",
         usage="./course run [OPTIONS] FILE.cu [ARGS…]",
         description=__doc__,
@@ -138,9 +140,7 @@ def _registers(options: argparse.Namespace, cc: str, folder: Path) -> Path:
     includes = [Path(include) for include in options.includes]
     arch = f"sm_{cc}"
     kernels = resources(options.file, arches=[arch], defines=options.defines, include_dirs=includes)[arch]
-    file = folder / "resources.json"
-    file.write_text(json.dumps({kernel.name: {"registers": kernel.registers} for kernel in kernels}))
-    return file
+    return write_for_engine(kernels, folder)
 
 
 def selected_checks(only: str | None, without: list[str]) -> dict[str, bool]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -13,6 +12,7 @@ from common.cache import REPOSITORY
 from common.diagnostics import Diagnostic
 from common.errors import CourseError
 from common.sandbox.compiler import CompilerWalls
+from grader.line_directives import line_directive
 
 _WALLS = CompilerWalls(memory_bytes=2 << 30)  # a kernel takes a tenth of it
 HEADERS = REPOSITORY / "common" / "cuda"
@@ -33,6 +33,8 @@ class Built:
 
 def build(source: Path, target: Target) -> Built:
     """Compile and link one file as a shared library."""
+    if (line := line_directive(source.read_text(errors="replace"))) is not None:
+        return _refused(source, line)
     try:
         result = build_program([source], target, kind="shared", include_dirs=[HEADERS], walls=_WALLS)
     except BuildError as problem:
@@ -42,6 +44,19 @@ def build(source: Path, target: Target) -> Built:
     return Built(result.path, diagnostics=tuple(result.diagnostics))
 
 
+def _refused(source: Path, line: int) -> Built:
+    """Findings and the compiler's messages must point into the file that was handed in."""
+    refused = Diagnostic(
+        severity="error",
+        file=str(source),
+        line=line,
+        column=None,
+        message="#line is not allowed in a submission: it would move findings to other files and lines",
+        hint="remove the directive",
+    )
+    return Built(message=f"{source}:{line}: {refused.message}", diagnostics=(refused,))
+
+
 def kernel_resources(source: Path) -> tuple[KernelResources, ...]:
     """ptxas figures of every kernel in the file; none where ptxas had nothing to say."""
     arch = f"sm_{ARCHITECTURE}"
@@ -49,10 +64,3 @@ def kernel_resources(source: Path) -> tuple[KernelResources, ...]:
         return tuple(resources(source, arches=[arch], include_dirs=[HEADERS], walls=_WALLS)[arch])
     except CourseError:
         return ()
-
-
-def write_registers(kernels: tuple[KernelResources, ...], folder: Path) -> Path:
-    """The file from which the engine takes true register counts, for its occupancy and its model."""
-    path = folder / "resources.json"
-    path.write_text(json.dumps({kernel.name: {"registers": kernel.registers} for kernel in kernels}))
-    return path

@@ -7,11 +7,14 @@ namespace vgpu {
 
 ModelledLaunch model_launch(const LaunchReport& report, const Profile& profile, L2Residency& l2) {
   ModelledLaunch model;
-  model.floor_seconds = profile.launch_floor_us * 1e-6;
+  // The first launch of a call finds neither code nor parameters in any cache: one trip to DRAM.
+  model.floor_seconds =
+      profile.launch_floor_us * 1e-6 + profile.dram_latency_cycles / (profile.clock_ghz * 1e9);
   model.gap_seconds = profile.launch_gap_us * 1e-6;
   if (report.sample != nullptr) {
     const LaunchSample& sample = *report.sample;
-    const Estimate estimate = estimate_launch(report, profile, l2.present(*sample.loads));
+    const Estimate estimate =
+        estimate_launch(report, profile, {l2.present(*sample.loads), l2.present(*sample.stores)});
     l2.touch(*sample.loads, *sample.stores);
     model.body_seconds = estimate.seconds;
     model.round_trips = estimate.round_trips;

@@ -12,6 +12,7 @@
 #include <string>
 #include <vector>
 
+#include "cost/machine_code.h"
 #include "device/memory_limit.h"
 #include "json.h"
 #include "server/server.h"
@@ -122,18 +123,23 @@ vgpu::Profile find_profile(const Arguments& arguments) {
   return h200;
 }
 
-std::map<std::string, int> read_registers(const std::string& path) {
-  std::map<std::string, int> registers;
-  if (path.empty()) return registers;
+std::map<std::string, vgpu::KernelFacts> read_resources(const std::string& path) {
+  std::map<std::string, vgpu::KernelFacts> compiled;
+  if (path.empty()) return compiled;
   try {
     const vgpu::json::Value file = vgpu::json::parse_file(path);
-    for (const auto& [kernel, resources] : file.object())
-      if (const auto* count = resources.get("registers"))
-        registers[kernel] = static_cast<int>(count->number());
+    for (const auto& [kernel, resources] : file.object()) {
+      const auto* registers = resources.get("registers");
+      if (registers == nullptr) continue;
+      vgpu::KernelFacts& facts = compiled[kernel];
+      facts.registers = static_cast<int>(registers->number());
+      if (const auto* machine = resources.get("machine"))
+        facts.machine = std::make_shared<vgpu::MachineCode>(*machine);
+    }
   } catch (const std::runtime_error& error) {
     fail(std::string("--resources: ") + error.what());
   }
-  return registers;
+  return compiled;
 }
 
 // A request to stop is honoured between requests and soon inside a kernel. The alarm wakes a wait that was
@@ -162,7 +168,7 @@ int main(int argc, char** argv) {
     Arguments arguments = parse(words_of(argc, argv));
     SessionConfig& config = arguments.config;
     config.profile = find_profile(arguments);
-    config.registers = read_registers(arguments.resources);
+    config.compiled = read_resources(arguments.resources);
     config.memory_limit = arguments.memory_limit != 0
                               ? arguments.memory_limit
                               : vgpu::default_memory_limit(config.profile.memory_bytes);

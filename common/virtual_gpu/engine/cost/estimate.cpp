@@ -11,7 +11,7 @@ namespace {
 
 // Replayed warp instructions: a share of what the engine ran, so that modelling costs little beside running.
 constexpr double kShareReplayed = 0.05, kLeastReplayed = 60'000, kMostReplayed = 400'000;
-constexpr double kL2Slices = 96;
+constexpr double kLeftTrips = 0.6;    // of n trips, n to this power do not overlap with others' traffic
 constexpr uint32_t kLeastRounds = 4;  // of a loop that stands for a long block
 constexpr double kFewWaves = 3;       // beyond, blocks that end at different times fill the SMs evenly
 
@@ -72,22 +72,23 @@ struct Outcome {
 
 class Estimator {
  public:
-  Estimator(const LaunchReport& report, const Profile& profile, uint64_t warm_sectors)
-      : report_(report), profile_(profile), warm_(warm_sectors), setting_(report, profile) {}
+  Estimator(const LaunchReport& report, const Profile& profile, WarmSectors warm)
+      : report_(report), profile_(profile), warm_(warm), setting_(report, profile) {}
 
   Estimate run() {
     Estimate out;
     if (setting_.traces.empty()) return out;
     plan_ = &plan_of(*report_.sample, profile_);
     out.waves = setting_.waves;
-    out.traffic =
-        launch_traffic(report_, profile_, {setting_.waves, setting_.work, static_cast<double>(warm_)});
+    out.traffic = launch_traffic(
+        report_, profile_,
+        {setting_.waves, setting_.work, static_cast<double>(warm_.loads), static_cast<double>(warm_.stores)});
     const double hertz = profile_.clock_ghz * 1e9;
     const double budget = std::clamp(kShareReplayed * static_cast<double>(report_.total.warp_instructions),
                                      kLeastReplayed, kMostReplayed);
     MemoryShare memory = memory_share(out.traffic, profile_, setting_.busy);
     const Outcome calm = whole_sm(memory, budget / 3);
-    const double dram_cycles = out.traffic.dram_bytes() / profile_.dram_bytes_per_second * hertz;
+    const double dram_cycles = out.traffic.dram_bytes() / out.traffic.dram_bytes_per_second(profile_) * hertz;
     double cycles = calm.cycles;
     // Latency grows with the use of DRAM, and the time with latency: T = calm + slope * (a L b / T).
     const double use = std::min(1.0, dram_cycles / calm.cycles);
@@ -97,8 +98,10 @@ class Estimator {
       const double growth = std::max(0.0, loaded.cycles - calm.cycles) / use * dram_cycles;
       cycles = (calm.cycles + std::sqrt(calm.cycles * calm.cycles + 4 * growth)) / 2;
     }
-    // Blocks are dealt to the SMs in turn; the last one starts late.
-    const double last_start = std::min(setting_.busy, setting_.blocks) / profile_.dispatch_blocks_per_second;
+    // Blocks are dealt to the SMs in turn, and each SM must fetch the code: the last one starts late.
+    const double last_start =
+        setting_.busy / profile_.dispatch_blocks_per_second +
+        profile_.start_spread_us * 1e-6 * std::log(setting_.busy) / std::log(profile_.sms);
     const Outcome alone = one_block(memory_share(out.traffic, profile_, 1), budget / 3);
     out.round_trips = static_cast<int>(std::lround(alone.round_trips));
     out.round_trip_seconds = (out.traffic.dram_chance * profile_.dram_latency_cycles +
@@ -107,7 +110,7 @@ class Estimator {
     add_terms(out, calm.usage, alone.cycles, hertz);
     out.seconds = cycles / hertz + last_start;
     // DRAM serves nobody in turn: when it is the bottleneck, some block is left with its trips to the end.
-    const double stragglers = out.round_trips * out.round_trip_seconds;
+    const double stragglers = std::pow(out.round_trips, kLeftTrips) * out.round_trip_seconds;
     out.seconds = std::max(out.seconds, dram_cycles / hertz + stragglers);
     for (const auto& [name, seconds] : out.terms)
       if (std::string_view(name) != "latency") out.seconds = std::max(out.seconds, seconds);
@@ -225,11 +228,9 @@ class Estimator {
 
   void add_terms(Estimate& out, const Usage& u, double block_cycles, double hertz) const {
     const auto pipe = [&](Pipe p) { return u.pipes[static_cast<size_t>(p)] / 4 / hertz; };
-    const double passes = static_cast<double>(report_.total.global_atomic_sectors);
-    const double slices = std::clamp(out.traffic.hot_sectors, 1.0, kL2Slices);
     out.terms = {
-        {"dram", out.traffic.dram_bytes() / profile_.dram_bytes_per_second},
-        {"l2", out.traffic.l2_bytes() / profile_.l2_bytes_per_second},
+        {"dram", out.traffic.dram_bytes() / out.traffic.dram_bytes_per_second(profile_)},
+        {"l2", out.traffic.l2_seconds(profile_)},
         {"issue", u.issue / 4 / hertz},
         {"fp32", pipe(Pipe::kFma)},
         {"integer", pipe(Pipe::kAlu)},
@@ -238,7 +239,7 @@ class Estimator {
         {"tensor", pipe(Pipe::kTensor)},
         {"shared", u.shared / hertz},
         {"lsu", u.lsu / hertz},
-        {"atomics", passes / slices / hertz},
+        {"atomics", out.traffic.atomic_cycles / out.traffic.atomic_slices / hertz},
         {"dispatch", setting_.blocks / profile_.dispatch_blocks_per_second},
         {"latency", setting_.waves * block_cycles / hertz},
     };
@@ -246,15 +247,15 @@ class Estimator {
 
   const LaunchReport& report_;
   const Profile& profile_;
-  const uint64_t warm_;
+  const WarmSectors warm_;
   const Setting setting_;
   KernelPlan* plan_ = nullptr;
 };
 
 }  // namespace
 
-Estimate estimate_launch(const LaunchReport& report, const Profile& profile, uint64_t warm_sectors) {
-  return Estimator(report, profile, warm_sectors).run();
+Estimate estimate_launch(const LaunchReport& report, const Profile& profile, WarmSectors warm) {
+  return Estimator(report, profile, warm).run();
 }
 
 }  // namespace vgpu

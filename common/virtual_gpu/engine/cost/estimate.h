@@ -19,7 +19,10 @@ struct Estimate {
   std::vector<std::pair<const char*, double>> terms;
 };
 
-// `warm_sectors`: of those it loads, so many are in L2 already.
-Estimate estimate_launch(const LaunchReport& report, const Profile& profile, uint64_t warm_sectors);
+// Of the sectors that a launch touches, so many are in L2 already.
+struct WarmSectors {
+  uint64_t loads = 0, stores = 0;
+};
+Estimate estimate_launch(const LaunchReport& report, const Profile& profile, WarmSectors warm);
 
 }  // namespace vgpu

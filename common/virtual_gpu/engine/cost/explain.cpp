@@ -67,13 +67,13 @@ std::string explain(const Estimate& e, const LaunchReport& report, const Profile
     return bytes(e.traffic.dram_bytes()) + " of DRAM traffic at " +
            number(profile.dram_bytes_per_second / 1e12) + " TB/s bound it";
   if (limiter == "l2")
-    return bytes(e.traffic.l2_bytes()) + " between the SMs and L2 at " +
-           number(profile.l2_bytes_per_second / 1e12) + " TB/s bound it";
+    return bytes((e.traffic.load_sectors + e.traffic.store_sectors) * 32) + " between the SMs and L2, in " +
+           number((e.traffic.load_lines + e.traffic.store_lines) / 1e3) + " thousand requests, bound it";
   if (limiter == "dispatch")
     return "handing out " + std::to_string(report.grid.count()) + " blocks bounds it";
   if (limiter == "atomics")
     return std::to_string(report.total.global_atomic_sectors) + " atomic passes over " +
-           number(e.traffic.hot_sectors) + " sectors bound it";
+           number(e.traffic.atomic_slices) + " slices of L2 bound it";
   return std::string(busy_parts().at(limiter)) + " for " + microseconds(seconds);
 }
 

@@ -155,7 +155,7 @@ MachineCost matrix_cost(std::string_view opcode, const Op& op, double tensor_cyc
             number_after(sizes, 'k') * bits / (16.0 * 8 * 16 * 16);
   }
   return {Pipe::kTensor, 1, static_cast<float>(share * tensor_cycles),
-          static_cast<float>(26.4 + share * tensor_cycles)};
+          static_cast<float>(18.2 + share * tensor_cycles)};
 }
 
 }  // namespace
@@ -168,6 +168,8 @@ const char* pipe_name(Pipe pipe) {
 
 MachineCost machine_cost(std::string_view opcode, const Op& op, double tensor_cycles) {
   if (op.cls == InstrClass::kMatrix) return matrix_cost(opcode, op, tensor_cycles);
+  if (op.cls == InstrClass::kLoadShared && op.bytes * op.vec == 16)
+    return {Pipe::kMemory, 1, 1, static_cast<float>(cycles::kWideSharedLoad)};
   const auto row = std::find_if(std::begin(kRows), std::end(kRows),
                                 [&](const Row& r) { return opcode.starts_with(r.prefix); });
   if (row != std::end(kRows)) return row->cost;

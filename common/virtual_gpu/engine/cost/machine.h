@@ -23,9 +23,10 @@ struct MachineCost {
 // `tensor_cycles` is what an m16n8k16 on 16-bit operands takes of its scheduler's tensor core.
 MachineCost machine_cost(std::string_view opcode, const Op& op, double tensor_cycles);
 
-// Cycles, from published micro-benchmarks of the architecture; none is fitted.
+// Cycles. Published micro-benchmarks of the architecture; barriers and wide loads measured on an H200.
 namespace cycles {
-constexpr double kSharedLoad = 23, kMatrixLoad = 29, kL1 = 34, kBarrier = 25, kBlockStart = 100;
+constexpr double kSharedLoad = 23, kWideSharedLoad = 27, kMatrixLoad = 27, kL1 = 34, kBarrier = 13,
+                 kBarrierWarp = 2, kBlockStart = 100;
 constexpr double kShuffle = 23, kFence = 250, kConstant = 8;
 }  // namespace cycles
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "cost/machine_order.h"
 #include "exec/memory_ops.h"
 #include "exec/module.h"
 #include "exec/warp_sync.h"
@@ -176,21 +177,37 @@ bool is_simple_loop(const Code& code, uint32_t block) {
 class Planner {
  public:
   Planner(const KernelCode& kernel, const std::vector<uint32_t>& bits, double tensor_cycles)
-      : kernel_(kernel), bits_(bits), tensor_cycles_(tensor_cycles) {}
+      : kernel_(kernel), bits_(bits), tensor_cycles_(tensor_cycles) {
+    if (kernel.info.machine) machine_.emplace(*kernel.info.machine, kernel);
+  }
 
   // `predicated`: blocks between that a branch may pass over; the branch itself then costs nothing.
   PlannedBlock plan(const Code& code, uint32_t first, uint32_t last, uint32_t first_value,
                     const std::vector<KernelPlan::Link>& predicated = {}) const {
     ScheduleInput in = collect(code, first, last, first_value, predicated);
-    return finish(in);
+    return finish(in, machine_ ? machine_->place(in) : std::nullopt);
   }
 
-  // Several rounds of a block that branches to itself. What a round writes has a name of its own, but for the
-  // last, which leaves the loop's values behind.
-  PlannedBlock plan_rounds(const Code& code, uint32_t block, uint32_t first_value,
-                           uint32_t& next_value) const {
-    const ScheduleInput once = collect(code, block, block, first_value, {});
+  // A block that branches to itself: one round of it, and several where they are unrolled.
+  void plan_loop(const Code& code, uint32_t block, uint32_t first_value, uint32_t& next_value,
+                 KernelPlan::Entry& entry) const {
+    ScheduleInput once = collect(code, block, block, first_value, {});
+    MachineOrder::LoopPlaces places;
+    if (machine_) places = machine_->loop(once);
+    entry.rounds = places.unrolled ? places.unrolled->copies : KernelPlan::kUnroll;
+    if (entry.rounds > 1)
+      entry.unrolled = finish(repeat(once, entry.rounds, next_value), places.unrolled);
+    else
+      entry.rounds = 0;
+    entry.alone = finish(once, places.single);
+  }
+
+ private:
+  // Several rounds of a loop. What a round writes has a name of its own, but for the last, which leaves the
+  // loop's values behind.
+  static ScheduleInput repeat(const ScheduleInput& once, uint32_t rounds, uint32_t& next_value) {
     ScheduleInput in;
+    in.rounds = rounds;
     uint32_t memory_ops = 0;
     for (const PlannedOp& op : once.ops) memory_ops += has_event(op.kind);
     std::unordered_map<uint32_t, uint32_t> name;
@@ -198,8 +215,8 @@ class Planner {
       const auto found = name.find(value);
       return found == name.end() ? value : found->second;
     };
-    for (size_t round = 0; round < KernelPlan::kUnroll; ++round) {
-      const bool last = round + 1 == KernelPlan::kUnroll;
+    for (size_t round = 0; round < rounds; ++round) {
+      const bool last = round + 1 == rounds;
       for (size_t i = 0; i + !last < once.ops.size(); ++i) {  // only the last round keeps its branch
         PlannedOp op = once.ops[i];
         ScheduleInput::Memory memory = once.memory[i];
@@ -217,15 +234,14 @@ class Planner {
       }
     }
     in.last_stays = true;
-    return finish(in);
+    return in;
   }
 
- private:
-  PlannedBlock finish(ScheduleInput& in) const {
+  PlannedBlock finish(ScheduleInput in, const std::optional<MachinePlace>& place) const {
     uint32_t memory_ops = 0;
     for (const PlannedOp& op : in.ops) memory_ops += has_event(op.kind);
     merge_shared_loads(in, bits_);
-    PlannedBlock out = schedule(std::move(in));
+    PlannedBlock out = place ? machine_->order(std::move(in), *place) : schedule(std::move(in));
     out.memory_ops = memory_ops;
     return out;
   }
@@ -274,6 +290,7 @@ class Planner {
   const KernelCode& kernel_;
   const std::vector<uint32_t>& bits_;
   double tensor_cycles_;
+  std::optional<MachineOrder> machine_;
 };
 
 }  // namespace
@@ -305,8 +322,10 @@ KernelPlan::KernelPlan(const KernelCode& kernel, const std::vector<uint32_t>& bi
     Chains chains(*code);
     for (uint32_t b = 0; b < code->blocks.size(); ++b) {
       Entry& entry = blocks[code->first_block + b];
-      entry.alone = planner.plan(*code, b, b, value_count);
-      if (is_simple_loop(*code, b)) entry.unrolled = planner.plan_rounds(*code, b, value_count, next_value);
+      if (is_simple_loop(*code, b))
+        planner.plan_loop(*code, b, value_count, next_value, entry);
+      else
+        entry.alone = planner.plan(*code, b, b, value_count);
       entry.links = chains.after(b);
       if (entry.links.empty()) continue;
       entry.chain = planner.plan(*code, b, entry.links.back().block, value_count, entry.links);

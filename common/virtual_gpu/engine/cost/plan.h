@@ -1,5 +1,6 @@
-// The cost model's view of a kernel's code: each basic block as the hardware would issue it. Stands in for
-// ptxas: within a block independent loads move up, and neighbouring loads of shared memory become one.
+// The cost model's view of a kernel's code: each basic block as the hardware would issue it. Where the
+// machine code is known, in its order and with its stalls. Elsewhere a stand-in for ptxas: within a block
+// independent loads move up, and neighbouring loads of shared memory become one.
 #pragma once
 
 #include <cstdint>
@@ -36,6 +37,7 @@ struct PlannedOp {
   bool waits_for_nobody = false;  // a barrier that the whole block need not reach
   bool commits_first = false;     // kAsyncWait: for what has not been committed too
   MachineCost cost;
+  float stall = 0;                 // cycles that the warp waits after it, at least
   uint32_t op = 0;                 // Op::index
   uint32_t ordinal = 0;            // among the memory ops of its planned block, in the order of the source
   uint32_t merged = 0;             // further loads that travel with it
@@ -63,10 +65,11 @@ struct KernelPlan {
     PlannedBlock alone;
     PlannedBlock chain;       // with the blocks that follow it
     std::vector<Link> links;  // those
-    PlannedBlock unrolled;    // kUnroll rounds of a loop of one block; empty when it is none
+    PlannedBlock unrolled;    // `rounds` rounds of a loop of one block; empty when it is none
+    uint32_t rounds = 0;
   };
-  static constexpr size_t kUnroll = 4;  // as ptxas does, also where the front end has unrolled already
-  std::vector<Entry> blocks;            // by the kernel's numbering of basic blocks
+  static constexpr uint32_t kUnroll = 4;  // rounds, where the machine code is not known
+  std::vector<Entry> blocks;              // by the kernel's numbering of basic blocks
   uint32_t value_count = 0;
 };
 
@@ -83,6 +86,7 @@ struct ScheduleInput {
   };
   std::vector<Memory> memory;  // beside ops
   bool last_stays = false;     // the last op is a branch
+  uint32_t rounds = 1;         // of one loop, one after the other
 };
 PlannedBlock schedule(ScheduleInput input);
 

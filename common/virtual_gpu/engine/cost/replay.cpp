@@ -4,6 +4,8 @@
 #include <deque>
 #include <queue>
 
+#include "cost/traffic_share.h"
+
 namespace vgpu {
 namespace {
 
@@ -113,11 +115,12 @@ class Sm {
   void push(int index, double time) { push(index, time, time); }
   void push(int index, double time, double since) { queue_.push({time, since, index}); }
 
-  // How often the warp runs the block at `at` before another, up to as many as are unrolled.
-  static size_t rounds(const std::vector<BlockEvent>& events, size_t at) {
-    size_t n = 1;
-    while (n < KernelPlan::kUnroll && at + n < events.size() && events[at + n].block == events[at].block) ++n;
-    return n;
+  // Whether the warp runs the block at `at` so many times before another.
+  static bool goes_round(const std::vector<BlockEvent>& events, size_t at, size_t rounds) {
+    if (at + rounds > events.size()) return false;
+    for (size_t i = 1; i < rounds; ++i)
+      if (events[at + i].block != events[at].block) return false;
+    return true;
   }
 
   // How many events from `at` on are the entry's chain; 1 when the warp left it early.
@@ -156,8 +159,8 @@ class Sm {
       const KernelPlan::Entry& entry = in_.plan->blocks[events[w.event].block];
       size_t taken = 1;
       w.code = &entry.alone;
-      if (!entry.unrolled.ops.empty() && rounds(events, w.event) >= KernelPlan::kUnroll)
-        w.code = &entry.unrolled, taken = KernelPlan::kUnroll;
+      if (entry.rounds > 0 && goes_round(events, w.event, entry.rounds))
+        w.code = &entry.unrolled, taken = entry.rounds;
       else if (const size_t chained = chained_events(entry, events, w.event); chained > 1)
         w.code = &entry.chain, taken = chained;
       w.memory_begin = events[w.event].memory;
@@ -238,14 +241,14 @@ class Sm {
       result_.usage.issue += static_cast<double>(op->cost.instructions);
       result_.usage.pipes[static_cast<size_t>(op->cost.pipe)] += static_cast<double>(op->cost.cycles);
       ++result_.instructions;
-      now = slot;
+      now = std::max(slot, time + static_cast<double>(op->stall));
       ++w.at;
       if (op->kind == PlanKind::kBarrier && !op->waits_for_nobody) {
         write(w, *op, {time, w.trips});
         return arrive(w, time);
       }
       carry_out(w, *op, time);
-      if (op->cost.pipe == Pipe::kControl) now = time + static_cast<double>(op->cost.latency);
+      if (op->cost.pipe == Pipe::kControl) now = std::max(now, time + static_cast<double>(op->cost.latency));
       w.next = since = now;
       if (!queue_.empty() && queue_.top().time < now) return push(index, now);
     }
@@ -308,7 +311,9 @@ class Sm {
     const bool updates = op.kind == PlanKind::kGlobalAtomic;
     const double missed = stores || updates ? e.sectors : e.misses;
     if (missed == 0) return {tagged + cycles::kL1, trips};
-    const double at_l2 = use(l2_free_, tagged, missed * 32 / m.l2_bytes_per_cycle, result_.usage.l2);
+    const double weight = stores || updates ? l2_store_weight(e.lines, e.sectors, e.parts)
+                                            : l2_load_weight(e.lines * missed / e.sectors, missed);
+    const double at_l2 = use(l2_free_, tagged, weight * 32 / m.l2_bytes_per_cycle, result_.usage.l2);
     if (stores) {
       use(dram_free_, at_l2, e.sectors * m.store_dram_bytes / m.dram_bytes_per_cycle, result_.usage.dram);
       return {tagged, trips};
@@ -332,7 +337,8 @@ class Sm {
   }
 
   void release(BlockRun& block) {
-    const double time = block.release + cycles::kBarrier;
+    const double time =
+        block.release + cycles::kBarrier + cycles::kBarrierWarp * static_cast<double>(block.warps.size());
     for (int i : block.warps) {
       WarpRun& w = warps_[static_cast<size_t>(i)];
       if (!w.at_barrier) continue;

@@ -10,6 +10,7 @@ constexpr uint64_t kSampledBlocks = 6;
 constexpr size_t kEventsPerBlock = 1u << 16;
 constexpr size_t kLeastEventsPerWarp = 1024;
 constexpr uint64_t kL1Bytes = 256 * 1024;  // of an SM, shared memory included
+constexpr int kSliceShift = 4;             // sectors: neighbouring 512 bytes lie in one slice of L2
 constexpr double kGoldenRatio = 0.6180339887498949;
 
 // The i-th number that follows from a seed, with all bits well mixed.
@@ -22,6 +23,21 @@ uint64_t mixed(uint64_t seed, uint64_t i) {
 
 uint16_t narrow(uint64_t n) {
   return static_cast<uint16_t>(std::min<uint64_t>(n, 0xffff));
+}
+
+// A sector's words are updated side by side; lanes that meet in a word take turns.
+uint64_t turns_of(const uint64_t* address, Mask mask) {
+  uint64_t words[kLanes];
+  size_t n = 0;
+  for (Mask m = mask; m != 0; m &= m - 1) words[n++] = address[std::countr_zero(m)] >> 2;
+  std::sort(words, words + n);
+  uint64_t turns = 0, most = 0, here = 0;
+  for (size_t i = 0; i < n; ++i) {
+    here = i > 0 && words[i] == words[i - 1] ? here + 1 : 1;
+    if (i > 0 && words[i] >> 3 != words[i - 1] >> 3) turns += most, most = 0;
+    most = std::max(most, here);
+  }
+  return turns + most;
 }
 
 }  // namespace
@@ -67,7 +83,8 @@ MemoryEvent* BlockTrace::event_of(uint32_t warp, uint32_t op) {
   return &w.memory.back();
 }
 
-void BlockTrace::global(uint32_t warp, uint32_t op, const uint64_t* address, Mask mask, TraceAccess how) {
+void BlockTrace::global(uint32_t warp, uint32_t op, const uint64_t* address, uint32_t bytes, Mask mask,
+                        TraceAccess how) {
   MemoryEvent* event = event_of(warp, op);
   if (event == nullptr) return;
   uint64_t sectors[kLanes];
@@ -82,13 +99,25 @@ void BlockTrace::global(uint32_t warp, uint32_t op, const uint64_t* address, Mas
   bool new_pair = false;
   for (int i = 0; i < n; ++i) {
     lines += i == 0 || sectors[i] >> 2 != sectors[i - 1] >> 2;
-    if (how == TraceAccess::kAtomic) updated.touch(sectors[i]);
     if (how != TraceAccess::kLoad && how != TraceAccess::kAsync) continue;
     if (i == 0 || sectors[i] >> 1 != sectors[i - 1] >> 1)
       new_pair = loaded_pairs.touch(sectors[i] >> 1) == ~0ull;
     const bool missed = loaded.touch(sectors[i]) > l1_capacity;
     misses += missed;
     fresh += missed && new_pair;
+  }
+  if (how == TraceAccess::kStore) {
+    uint32_t stored[kLanes] = {};
+    for (Mask m = mask; m != 0; m &= m - 1) {
+      const uint64_t s = address[std::countr_zero(m)] >> 5;
+      stored[std::lower_bound(sectors, sectors + n, s) - sectors] += bytes;
+    }
+    event->parts = narrow(event->parts + static_cast<uint64_t>(std::count_if(
+                                             stored, stored + n, [](uint32_t b) { return b < 32; })));
+  }
+  if (how == TraceAccess::kAtomic) {
+    for (int i = 0; i < n; ++i) updated.touch(sectors[i] >> kSliceShift);
+    event->turns = narrow(event->turns + turns_of(address, mask));
   }
   event->sectors = narrow(event->sectors + static_cast<uint64_t>(n));
   event->lines = narrow(event->lines + static_cast<uint64_t>(lines));

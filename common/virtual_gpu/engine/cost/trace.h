@@ -26,6 +26,8 @@ struct MemoryEvent {
   uint16_t misses = 0;      // of the sectors, those that L1 cannot hold from an earlier load
   uint16_t fresh = 0;       // of those, sectors of 64-byte pairs that the block has not asked for before
   uint16_t wavefronts = 0;  // of shared memory
+  uint16_t parts = 0;       // of stores: sectors that got some of their bytes only
+  uint16_t turns = 0;       // of atomics: in each sector, as many as lanes meet in one word
 };
 
 struct BlockEvent {
@@ -70,13 +72,15 @@ struct BlockTrace {
     traced_instructions += ops;
     w.blocks.push_back({block, static_cast<uint32_t>(w.memory.size())});
   }
-  void global(uint32_t warp, uint32_t op, const uint64_t* address, Mask mask, TraceAccess how);
+  void global(uint32_t warp, uint32_t op, const uint64_t* address, uint32_t bytes, Mask mask,
+              TraceAccess how);
   void shared(uint32_t warp, uint32_t op, const uint32_t* address, Mask mask, int wavefronts);
   void local(uint32_t warp, uint32_t op, uint64_t sectors);
 
   std::vector<WarpTrace> warps;
   uint64_t instructions = 0, traced_instructions = 0;  // of all warps
-  SectorClock loaded, loaded_pairs, updated;           // by plain loads and cp.async; by atomics
+  SectorClock loaded, loaded_pairs;                    // by plain loads and cp.async
+  SectorClock updated;                                 // by atomics: pieces that one slice of L2 keeps
   std::vector<uint32_t> address_bits;                  // by op: its lanes' shared addresses, or-ed together
   uint64_t l1_capacity = 0;                            // sectors, the block's share
   size_t most_events = 0;                              // a warp

@@ -1,60 +1,131 @@
 #include "cost/traffic_share.h"
 
 #include <algorithm>
+#include <string_view>
+
+#include "exec/module.h"
 
 namespace vgpu {
 namespace {
 
 constexpr double kSectorBytes = 32;
 
-// Misses of L1 in one sampled block, all of it.
-double block_misses(const BlockTrace& trace) {
-  double misses = 0;
+// Measured on an H200. An update of one word, in cycles; and the slices that work side by side at most.
+constexpr double kUpdateCycles = 1.45, kFloatUpdateCycles = 3.5, kMostSlices = 48;
+constexpr double kLineBytes = 128;
+
+// What one sampled block asked of L2, all of it.
+struct BlockRequests {
+  double misses = 0, miss_lines = 0, other_sectors = 0, other_lines = 0, other_parts = 0, atomic_cycles = 0;
+};
+
+BlockRequests requests_of(const BlockTrace& trace, const KernelCode& kernel) {
+  BlockRequests r;
+  if (trace.traced_instructions == 0) return r;
+  const double whole =
+      static_cast<double>(trace.instructions) / static_cast<double>(trace.traced_instructions);
   for (const WarpTrace& w : trace.warps)
-    for (const MemoryEvent& e : w.memory) misses += e.misses;
-  return trace.traced_instructions == 0 ? 0
-                                        : misses * static_cast<double>(trace.instructions) /
-                                              static_cast<double>(trace.traced_instructions);
+    for (const MemoryEvent& e : w.memory) {
+      if (e.sectors == 0) continue;
+      r.misses += whole * e.misses;
+      if (e.misses > 0) {
+        r.miss_lines += whole * e.lines * e.misses / e.sectors;
+        continue;
+      }
+      const std::string_view opcode = kernel.origins[e.op].opcode;
+      if (e.turns > 0) {
+        const bool is_float = opcode.find(".f") != std::string_view::npos;
+        r.atomic_cycles += whole * e.turns * (is_float ? kFloatUpdateCycles : kUpdateCycles);
+      }
+      if (opcode.starts_with("ld")) continue;
+      r.other_sectors += whole * e.sectors;
+      r.other_lines += whole * e.lines;
+      r.other_parts += whole * e.parts;
+    }
+  return r;
 }
 
-// Stored sectors that never get all their bytes. DRAM with error correction cannot write a part: the rest is
-// read first. Sectors that several warps fill between them are whole by the time L2 lets go of them.
-double partial_sectors(const LaunchReport& report) {
-  const Counters& c = report.total;
-  if (c.global_store_sectors == 0) return 0;
+// Of the sectors that are stored in parts, those that nobody completes: L2 reads the rest of their lines.
+// Where warps store enough bytes to fill all between them, they do.
+double never_filled(const LaunchReport& report) {
+  const double filled = static_cast<double>(report.total.global_store_bytes) / kSectorBytes;
   const double distinct = static_cast<double>(report.distinct_store_sectors);
-  const double filled = static_cast<double>(c.global_store_bytes) / kSectorBytes;
-  const double coverage = filled / static_cast<double>(c.global_store_sectors);  // of one by one request
-  if (filled >= distinct || coverage >= 1) return 0;
-  return std::min(distinct, (distinct - filled) / (1 - coverage));
+  const double passes = static_cast<double>(report.total.global_store_sectors);
+  if (filled >= distinct) return 0;
+  const double coverage = filled / passes;  // of a sector by one request
+  return std::min(1.0, (distinct - filled) / (distinct * (1 - coverage)));
 }
 
 }  // namespace
+
+double l2_load_weight(double lines, double sectors) {
+  return 0.4 * lines + 0.9 * sectors;
+}
+
+double l2_store_weight(double lines, double sectors, double parts) {
+  return 1.9 * lines + 0.7 * sectors + 0.43 * parts;
+}
+
+double LaunchTraffic::l2_seconds(const Profile& profile) const {
+  const double weight =
+      l2_load_weight(load_lines, load_sectors) + l2_store_weight(store_lines, store_sectors, store_parts);
+  return weight * kSectorBytes / profile.l2_bytes_per_second;
+}
+
+double LaunchTraffic::dram_bytes_per_second(const Profile& profile) const {
+  const double read = load_dram_bytes + fill_dram_bytes, all = dram_bytes();
+  if (all == 0) return profile.dram_bytes_per_second;
+  // L2 keeps what was written last; only what it has no room for is written while others read.
+  const double written_out =
+      store_dram_bytes > 0 ? std::max(0.0, 1 - profile.l2_bytes / store_dram_bytes) : 0;
+  const double mixed = 4 * read * (all - read) / (all * all) * written_out;
+  return profile.dram_bytes_per_second * (1 + profile.dram_one_way_gain * (1 - mixed));
+}
 
 LaunchTraffic launch_traffic(const LaunchReport& report, const Profile& profile,
                              const TrafficSetting& setting) {
   const Counters& c = report.total;
   const LaunchSample& sample = *report.sample;
+  const double sampled = static_cast<double>(sample.traces.size());
   const double blocks = static_cast<double>(report.grid.count());
   LaunchTraffic t;
-  double misses = 0;
+  BlockRequests sum;
   for (const auto& trace : sample.traces) {
-    misses += block_misses(*trace);
-    t.hot_sectors = std::max(t.hot_sectors, static_cast<double>(trace->updated.distinct()));
+    const BlockRequests r = requests_of(*trace, sample.kernel);
+    sum.misses += r.misses;
+    sum.miss_lines += r.miss_lines;
+    sum.other_sectors += r.other_sectors;
+    sum.other_lines += r.other_lines;
+    sum.other_parts += r.other_parts;
+    sum.atomic_cycles += r.atomic_cycles;
+    t.atomic_slices = std::max(t.atomic_slices, static_cast<double>(trace->updated.distinct()));
   }
+  t.atomic_slices = std::clamp(t.atomic_slices, 1.0, kMostSlices);
+  t.atomic_cycles = sum.atomic_cycles / sampled * setting.work * blocks;
   const double distinct = static_cast<double>(report.distinct_load_sectors);
-  t.load_sectors =
-      std::max(distinct, misses / static_cast<double>(sample.traces.size()) * setting.work * blocks);
+  t.load_sectors = std::max(distinct, sum.misses / sampled * setting.work * blocks);
+  t.load_lines = sum.misses > 0 ? t.load_sectors * sum.miss_lines / sum.misses : t.load_sectors / 4;
   t.store_sectors = static_cast<double>(c.global_store_sectors + c.global_atomic_sectors);
+  t.store_lines =
+      sum.other_sectors > 0 ? t.store_sectors * sum.other_lines / sum.other_sectors : t.store_sectors / 4;
+  const double part = sum.other_sectors > 0 ? sum.other_parts / sum.other_sectors : 0;
+  t.store_parts = t.store_sectors * part;
   const bool by_pairs = profile.dram_access_bytes > kSectorBytes;
   const auto moved = [&](uint64_t sectors, uint64_t pairs) {
     return by_pairs ? static_cast<double>(pairs) * 2 * kSectorBytes
                     : static_cast<double>(sectors) * kSectorBytes;
   };
-  const double cold = distinct > 0 ? 1 - setting.warm_sectors / distinct : 1;
+  const double cold = distinct > 0 ? 1 - setting.warm_loads / distinct : 1;
   t.load_dram_bytes = cold * moved(report.distinct_load_sectors, report.distinct_load_pairs);
-  t.store_dram_bytes = moved(report.distinct_store_sectors, report.distinct_store_pairs) +
-                       partial_sectors(report) * kSectorBytes;
+  if (report.distinct_store_sectors > 0) {
+    // What is in L2 already changes there; parts of sectors wait there for the rest of their line.
+    const double stored = static_cast<double>(report.distinct_store_sectors);
+    const double fresh = 1 - setting.warm_stores / stored;
+    const double left = part * never_filled(report);
+    t.store_dram_bytes =
+        fresh * (1 - left) * moved(report.distinct_store_sectors, report.distinct_store_pairs);
+    t.fill_dram_bytes = fresh * left * static_cast<double>(report.distinct_store_lines) * kLineBytes;
+  }
   // Blocks of one wave ask for what they share at about the same time: none finds it in L2.
   const double reused = t.load_sectors > 0 ? distinct / t.load_sectors : 1;
   t.dram_chance = cold * (1 / setting.waves + (1 - 1 / setting.waves) * std::min(1.0, reused));
@@ -66,11 +137,14 @@ MemoryShare memory_share(const LaunchTraffic& traffic, const Profile& profile, d
   MemoryShare m;
   m.dram_latency = m.unloaded_dram_latency = profile.dram_latency_cycles;
   m.l2_latency = profile.l2_latency_cycles;
-  m.dram_bytes_per_cycle = std::min(profile.sm_bytes_per_cycle, profile.dram_bytes_per_second * per_cycle);
+  m.dram_bytes_per_cycle =
+      std::min(profile.sm_bytes_per_cycle, traffic.dram_bytes_per_second(profile) * per_cycle);
   m.l2_bytes_per_cycle = std::min(profile.sm_bytes_per_cycle, profile.l2_bytes_per_second * per_cycle);
   m.dram_chance = traffic.dram_chance;
   m.load_dram_bytes = traffic.load_sectors > 0 ? traffic.load_dram_bytes / traffic.load_sectors : 0;
-  m.store_dram_bytes = traffic.store_sectors > 0 ? traffic.store_dram_bytes / traffic.store_sectors : 0;
+  m.store_dram_bytes = traffic.store_sectors > 0
+                           ? (traffic.store_dram_bytes + traffic.fill_dram_bytes) / traffic.store_sectors
+                           : 0;
   return m;
 }
 

@@ -11,17 +11,28 @@ struct LaunchTraffic {
   double load_sectors = 0;   // that miss L1, of all blocks
   double store_sectors = 0;  // stores and atomics
   double load_dram_bytes = 0, store_dram_bytes = 0;
-  double dram_chance = 1;  // that a sector which misses L1 is not in L2 either
-  double hot_sectors = 0;  // over which its atomics are spread
+  double fill_dram_bytes = 0;  // read because only parts of sectors were stored
+  double dram_chance = 1;      // that a sector which misses L1 is not in L2 either
+  double load_lines = 0;       // requests to L2, of up to 128 bytes each
+  double store_lines = 0;
+  double store_parts = 0;    // of the stored sectors, those that come in parts
+  double atomic_cycles = 0;  // of the L2 slices that update
+  double atomic_slices = 0;  // that share them
 
-  double l2_bytes() const { return (load_sectors + store_sectors) * 32; }
-  double dram_bytes() const { return load_dram_bytes + store_dram_bytes; }
+  double l2_seconds(const Profile& profile) const;
+  // DRAM that turns between reading and writing loses time.
+  double dram_bytes_per_second(const Profile& profile) const;
+  double dram_bytes() const { return load_dram_bytes + store_dram_bytes + fill_dram_bytes; }
 };
 
+// What a request costs L2, in sectors of a load that takes whole lines.
+double l2_load_weight(double lines, double sectors);
+double l2_store_weight(double lines, double sectors, double parts);
+
 struct TrafficSetting {
-  double waves = 1;         // of blocks that the device holds at once
-  double work = 1;          // what an average block does, as a share of what the sampled ones do
-  double warm_sectors = 0;  // of the loaded ones, in L2 before the launch
+  double waves = 1;  // of blocks that the device holds at once
+  double work = 1;   // what an average block does, as a share of what the sampled ones do
+  double warm_loads = 0, warm_stores = 0;  // sectors that were in L2 before the launch
 };
 LaunchTraffic launch_traffic(const LaunchReport& report, const Profile& profile,
                              const TrafficSetting& setting);

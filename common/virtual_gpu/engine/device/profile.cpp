@@ -41,6 +41,8 @@ const Field kFields[] = {
     {"fp32_lanes_per_sm", &Profile::fp32_lanes_per_sm},
     {"tensor_cycles_per_mma", &Profile::tensor_cycles_per_mma},
     {"launch_floor_us", &Profile::launch_floor_us},
+    {"start_spread_us", &Profile::start_spread_us},
+    {"dram_one_way_gain", &Profile::dram_one_way_gain},
     {"launch_gap_us", &Profile::launch_gap_us},
     {"graph_gap_us", &Profile::graph_gap_us},
     {"dispatch_blocks_per_second", &Profile::dispatch_blocks_per_second},

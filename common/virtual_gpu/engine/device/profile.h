@@ -16,13 +16,15 @@ struct Profile {
   double memory_bytes = 0, l2_bytes = 0;
   double clock_ghz = 1.98;
   double dram_bytes_per_second = 4.27e12;  // copy bandwidth, read + written
+  double dram_one_way_gain = 0.11;         // by which only reading, or only writing, is faster
   double l2_bytes_per_second = 5.5e12;
   double fp32_lanes_per_sm = 128;
   double tensor_cycles_per_mma = 6.6;  // m16n8k16 on one scheduler
-  double launch_floor_us = 4.0, launch_gap_us = 1.57, graph_gap_us = 0.6;
+  double launch_floor_us = 2.66, launch_gap_us = 1.544, graph_gap_us = 0.6;
+  double start_spread_us = 0.2;  // by which the last of all SMs begins later than one alone
   double dispatch_blocks_per_second = 1.66e9;
   double dram_latency_cycles = 767;
-  double dram_load_slowdown = 1.55;  // latency grows by this share of itself when DRAM is fully used
+  double dram_load_slowdown = 0.7;  // latency grows by this share of itself when DRAM is fully used
   double dram_access_bytes = 64;     // read or written at once
   double l2_latency_cycles = 262;
   double sm_bytes_per_cycle = 64;  // between one SM and L2

@@ -234,7 +234,7 @@ void count_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes
                             : direction == Direction::kStore  ? TraceAccess::kStore
                             : direction == Direction::kAtomic ? TraceAccess::kAtomic
                                                               : TraceAccess::kAsync;
-    b.trace->global(w.id, op.index, address, mask, how);
+    b.trace->global(w.id, op.index, address, bytes, mask, how);
   }
   OpCounts& c = b.worker->ops[op.index];
   SectorMap* loads = direction == Direction::kStore ? nullptr : b.launch->load_sectors;

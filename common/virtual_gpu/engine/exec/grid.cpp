@@ -206,6 +206,7 @@ struct Attempt {
     out.distinct_store_sectors = stores->count();
     out.distinct_load_pairs = loads->count_pairs();
     out.distinct_store_pairs = stores->count_pairs();
+    out.distinct_store_lines = stores->count_lines();
     out.sample = std::move(sample);
     return out;
   }

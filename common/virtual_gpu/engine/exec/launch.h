@@ -74,6 +74,7 @@ struct LaunchReport {
   std::vector<LineCounters> lines;  // the student's line: the outermost place of the inlined-at chain
   uint64_t distinct_load_sectors = 0, distinct_store_sectors = 0;  // 32-byte sectors of device memory
   uint64_t distinct_load_pairs = 0, distinct_store_pairs = 0;      // aligned pairs of them: 64 bytes
+  uint64_t distinct_store_lines = 0;                               // aligned fours: 128 bytes
   std::shared_ptr<const LaunchSample> sample;                      // for the cost model; not kept
   double wall_seconds = 0;
   double modelled_seconds = 0;
@@ -81,6 +82,8 @@ struct LaunchReport {
   int registers = 0;
   bool registers_estimated = true;
 };
+
+struct MachineCode;
 
 struct KernelInfo {
   std::string name;
@@ -90,6 +93,7 @@ struct KernelInfo {
   int static_shared = 0, local_bytes = 0, const_bytes = 0;
   int registers = 0;
   bool registers_estimated = true;
+  std::shared_ptr<const MachineCode> machine;  // from ptxas, where known
   int ptx_version = 0, binary_version = 0;
   int max_dynamic_shared = 48 * 1024;  // raised by cudaFuncSetAttribute
 };

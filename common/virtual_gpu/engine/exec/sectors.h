@@ -54,6 +54,13 @@ class SectorMap {
   uint64_t count_pairs() const {
     return count_bits([](uint64_t word) { return (word | word >> 1) & 0x5555555555555555ull; });
   }
+  // Aligned lines of 128 bytes of which at least one sector was touched: what L2 fetches to complete a part.
+  uint64_t count_lines() const {
+    return count_bits([](uint64_t word) {
+      word |= word >> 1;
+      return (word | word >> 2) & 0x1111111111111111ull;
+    });
+  }
 
  private:
   template <class Select>

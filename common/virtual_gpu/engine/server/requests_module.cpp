@@ -70,9 +70,10 @@ void get_function(Session& session, const wire::Named& in, Bytes name_bytes, Rep
   if (id == 0) {
     id = session.next_id++;
     session.functions[id] = {module->second, kernel};
-    if (const auto known = session.config.registers.find(name); known != session.config.registers.end()) {
-      kernel->registers = known->second;
+    if (const auto known = session.config.compiled.find(name); known != session.config.compiled.end()) {
+      kernel->registers = known->second.registers;
       kernel->registers_estimated = false;
+      kernel->machine = known->second.machine;
     }
   }
   put_function(id, *kernel, reply);

@@ -19,13 +19,19 @@
 
 namespace vgpu {
 
+// What ptxas said of a kernel: takes the place of estimates.
+struct KernelFacts {
+  int registers = 0;
+  std::shared_ptr<const MachineCode> machine;  // may be absent
+};
+
 struct SessionConfig {
   Profile profile;
   Options options;
   uint64_t memory_limit = 0;
-  std::string report_path;               // empty: none is written
-  std::map<std::string, int> registers;  // by mangled name, from ptxas: takes the place of the estimate
-  bool quiet = false;                    // no findings and sentences on stderr
+  std::string report_path;                      // empty: none is written
+  std::map<std::string, KernelFacts> compiled;  // by mangled name
+  bool quiet = false;                           // no findings and sentences on stderr
 };
 
 // What cudaDeviceGetLimit answers at first, by cudaLimit: stack, printf, malloc heap, sync depth, pending

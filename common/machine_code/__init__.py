@@ -1,0 +1,1 @@
+"""Reads what ptxas made of a kernel: its instructions, and where in the PTX they come from."""

@@ -1,0 +1,60 @@
+"""The command lines of all verbs: argparse, with what it has to complain about in the course's own words."""
+
+from __future__ import annotations
+
+import argparse
+import re
+from typing import NoReturn
+
+_USAGE_ERROR = 2
+# What argparse says, and what a person is told instead.
+_WORDS: tuple[tuple[re.Pattern[str], str], ...] = (
+    (re.compile(r"argument (.+?): expected one argument"), "{0} needs a value"),
+    (re.compile(r"argument (.+?): expected .* arguments?"), "{0} needs more values than were given"),
+    (re.compile(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)"), "{0} is {1}; it may be {2}"),
+    (re.compile(r"argument (.+?): invalid int value: (.+)"), "{0} is {1}, which is no whole number"),
+    (re.compile(r"argument (.+?): ignored explicit argument (.+)"), "{0} takes no value, and {1} was given"),
+    (re.compile(r"argument (.+?): (?!not allowed)(.+)"), "{0}: {1}"),
+    (re.compile(r"the following arguments are required: (.+)"), "{0} is missing"),
+    (re.compile(r"unrecognized arguments: (.+)"), "{0}: no such option, or an argument too many"),
+)
+
+
+class Parser(argparse.ArgumentParser):
+    """Says what is wrong in one sentence, how the value is written, and where the rest stands."""
+
+    def error(self, message: str) -> NoReturn:
+        told = f"error: {self._sentence(message)}\n`{self.prog} --help` shows the options.\n"
+        self.exit(_USAGE_ERROR, told)
+
+    def _sentence(self, message: str) -> str:
+        for pattern, words in _WORDS:
+            if found := pattern.fullmatch(message):
+                return words.format(*found.groups()) + self._form_of(found[1], words)
+        return message
+
+    def _form_of(self, name: str, words: str) -> str:
+        """How an option is written, where a value was forgotten."""
+        action = self._option_string_actions.get(name.split("/")[0])
+        if "needs" not in words or action is None:
+            return ""
+        value = " or ".join(action.choices) if action.choices else action.metavar or action.dest.upper()
+        return f": {name.split('/')[-1]} {value}"
+
+
+def above_zero(text: str) -> float:
+    """A number for an option that 0 and less make no sense for."""
+    try:
+        number = float(text)
+    except ValueError:
+        number = 0.0
+    if not 0 < number < float("inf"):
+        raise argparse.ArgumentTypeError(f"{text!r} is not a number above 0")
+    return number
+
+
+def count(text: str) -> int:
+    """A whole number of at least 1."""
+    if not text.isdecimal() or int(text) < 1:
+        raise argparse.ArgumentTypeError(f"{text!r} is not a whole number above 0")
+    return int(text)

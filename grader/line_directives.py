@@ -1,0 +1,53 @@
+"""Finds `#line` and `# 12 "file"` in a submission: they would move its findings to places that are not there.
+
+The preprocessor obeys a directive only where a line begins, but sees lines in its own way: comments are
+blanks, a backslash joins lines, `%:` is a `#`. Reading goes as far as that; where more would be needed to
+tell text from code (raw strings, lone carriage returns), what could be such a directive counts as one.
+"""
+
+from __future__ import annotations
+
+import re
+
+_SPLICE = re.compile(r"\\[ \t\v\f]*(?:\r\n|\n|\r)")
+_BLANK = r"[ \t\v\f\ufeff]*+"
+# A comment may stand before it, or between its two words: what follows a # and a comment is not looked at.
+_DIRECTIVE = re.compile(rf"(?:^|\*/){_BLANK}(?P<mark>#|%:){_BLANK}(?:line\b|\d|/\*)", re.MULTILINE)
+_NEEDS_MORE_READING = re.compile(r'R"|\r(?!\n)')
+# What a comment may be mistaken for, and comments.
+_TOKEN = re.compile(
+    r"""
+      (?P<comment> /\*.*?(?:\*/|\Z) | //[^\n]* )
+    | "(?:\\[^\n]|[^"\\\n])*"?
+    | '(?:\\[^\n]|[^'\\\n])*'?
+    | \.?[0-9](?:'?[\w.]|[eEpP][+-])*  # 1'000'000 holds no character literal
+    | \w+
+    | .
+    """,
+    re.DOTALL | re.VERBOSE,
+)
+
+
+def line_directive(text: str) -> int | None:
+    """The number of the first line with such a directive."""
+    spliced = _SPLICE.sub("", text)
+    if not _DIRECTIVE.search(spliced.replace("\r", "\n")):
+        return None  # nearly always: nothing has to be read closely
+    if not _NEEDS_MORE_READING.search(spliced):
+        spliced = _TOKEN.sub(_without_comment, spliced)
+    found = _DIRECTIVE.search(spliced.replace("\r", "\n"))
+    return None if found is None else _line_of(text, found.start("mark"))
+
+
+def _without_comment(token: re.Match[str]) -> str:
+    """A comment is a blank, even one that spans lines. Places stay what they were."""
+    return " " * len(token[0]) if token["comment"] else token[0]
+
+
+def _line_of(text: str, place: int) -> int:
+    """The line, in the file, of a place in the text without splices."""
+    for splice in _SPLICE.finditer(text):
+        if splice.start() > place:
+            break
+        place += len(splice[0])
+    return len(re.findall(r"\r\n|\n|\r", text[:place])) + 1
