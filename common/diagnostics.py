@@ -61,9 +61,12 @@ _FORMS = (
         r"^(?:\S*ld: )?(?:(?P<file>[^:\s(][^:]*):)?(?:(?P<line>\d+)|\(\.[^)]*\)): "
         r"(?P<message>(?:undefined reference to|multiple definition of) .*)$"
     ),
+    re.compile(r"^At end of source: (?P<severity>error|warning)(?: #[\w-]+)?: (?P<message>.*)$"),
     re.compile(r"^\S*ld: (?P<message>cannot find .*)$"),
     re.compile(r"^(?:\S*/)?(?:g\+\+|cc1plus|c\+\+): (?P<severity>fatal error|error): (?P<message>.*)$"),
 )
+_AT_THE_END = "At end of source: "
+_WHOSE_END = re.compile(r'^\d+ errors? detected in the compilation of "(?P<file>.+)"')
 # A last word that only repeats that something went wrong before.
 _ECHOES = re.compile(r"^(Ptx assembly aborted due to errors|ld returned \d+ exit status)")
 
@@ -79,7 +82,9 @@ def parse_diagnostics(log: str, names: Mapping[Path, str]) -> list[Diagnostic]:
         diagnostic = _parse_line(line)
         if diagnostic is None or _ECHOES.match(diagnostic.message):
             continue
-        if _CUDAFE.match(line):
+        if line.startswith(_AT_THE_END):
+            diagnostic = _at_the_end(diagnostic, lines[number + 1 :])
+        elif _CUDAFE.match(line):
             diagnostic = _with_what_follows(diagnostic, lines[number + 1 :])
         diagnostic = replace(diagnostic, hint=hint_for(diagnostic.message))
         if diagnostic.file is not None:
@@ -135,6 +140,18 @@ def _with_what_follows(diagnostic: Diagnostic, following: list[str]) -> Diagnost
         column = _true_column(diagnostic, block[caret - 1], block[caret].index("^"))
         block = block[: caret - 1] + block[caret + 1 :]
     return replace(diagnostic, column=column, context=tuple(line.strip() for line in block))
+
+
+def _at_the_end(diagnostic: Diagnostic, following: list[str]) -> Diagnostic:
+    """cudafe++ does not say which file has ended; its last line does."""
+    found = next((match for line in following if (match := _WHOSE_END.match(line))), None)
+    if found is None:
+        return diagnostic
+    try:
+        last = len(Path(found["file"]).read_text(errors="replace").splitlines())
+    except OSError:
+        last = None
+    return replace(diagnostic, file=found["file"], line=last)
 
 
 def _true_column(diagnostic: Diagnostic, shown: str, caret: int) -> int | None:

@@ -29,6 +29,9 @@ _INCLUDE_FOR = {
     "uint64_t": "<cstdint>",
     "malloc": "<cstdlib>",
     "free": "<cstdlib>",
+    "__pipeline_memcpy_async": "<cuda_pipeline.h>",
+    "__pipeline_commit": "<cuda_pipeline.h>",
+    "__pipeline_wait_prior": "<cuda_pipeline.h>",
     "cooperative_groups": "<cooperative_groups.h>",
     "nvcuda": "<mma.h>",
 }
@@ -39,7 +42,22 @@ def _hint_for_unknown_name(found: re.Match[str]) -> str | None:
     if header := _INCLUDE_FOR.get(name):
         return f"{name} needs #include {header}"
     close = difflib.get_close_matches(name, _CUDA_NAMES, n=1, cutoff=0.75)
-    return f"did you mean {close[0]}?" if close else None
+    if close:
+        return f"did you mean {close[0]}?"
+    return f"nothing above this line declares {name} where it can be seen here: look for a slip in spelling"
+
+
+def _hint_for_missing_member(found: re.Match[str]) -> str:
+    kind, member = found[1], found[2]
+    if kind in ("uint3", "dim3"):
+        return "threadIdx, blockIdx, blockDim and gridDim have x, y and z, and nothing else"
+    return f"look up what {kind} is made of: {member} is no part of it"
+
+
+def _hint_for_std(found: re.Match[str]) -> str:
+    name = found[1]
+    header = _INCLUDE_FOR.get(name, f"<{name}>")
+    return f"host code needs #include {header} for it; in a kernel most of std does not exist"
 
 
 # The mistakes met most often, and what to try. A function may look at the message before it answers.
@@ -47,6 +65,10 @@ _HINTS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str | None]
     (
         re.compile(r"""expected (?:a )?["']?;"""),
         "look at the end of the line before: a ; is usually missing there",
+    ),
+    (
+        re.compile(r'identifier "\w+" is undefined in device code'),
+        "device code sees device functions and constants only: mark it __device__, or pass it as an argument",
     ),
     (re.compile(r'(?:identifier|namespace) "(\w+)" is undefined'), _hint_for_unknown_name),
     (re.compile(r"'(\w+)' was not declared in this scope"), _hint_for_unknown_name),
@@ -57,6 +79,78 @@ _HINTS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str | None]
     (
         re.compile(r"calling a __host__ function.* from a __(?:global|device)__"),
         "kernels cannot call host functions: mark it __device__ (and __host__ if both sides use it)",
+    ),
+    (
+        re.compile(r'expected an? "?[})\]]'),
+        "a bracket that was opened is never closed: count from the function's first line",
+    ),
+    (
+        re.compile(r"expected an? (?:expression|statement|declaration|identifier)"),
+        "something is missing or one too many here or just before: a name, an operator, a bracket",
+    ),
+    (
+        re.compile(r"too (?:few|many) arguments in function call"),
+        "compare the call with the parameters where the function or the kernel is defined",
+    ),
+    (
+        re.compile(r'argument of type "(.+)" is incompatible with parameter of type "(.+)"'),
+        lambda found: (
+            f"it wants {found[2]} and gets {found[1]}: pass another variable, or cast it if you are sure"
+        ),
+    ),
+    (
+        re.compile(r'a value of type "(.+ \*)" cannot be (?:used to initialize|assigned to)'),
+        "that is an address: read what it points to with [i] or *, or cast it to another pointer type",
+    ),
+    (
+        re.compile(r'no suitable constructor .*convert from ".+ \*"|cast to type ".+" is not allowed'),
+        "to read several elements at once cast the pointer and then read: *reinterpret_cast<const int4*>(p)",
+    ),
+    (
+        re.compile(r"expression must be a modifiable lvalue"),
+        "it is const, or no variable at all: write to an output, or compare with == if that was meant",
+    ),
+    (
+        re.compile(r"a __global__ function call must be configured"),
+        "a kernel is launched, not called: kernel<<<blocks, threads, shared_bytes, stream>>>(arguments)",
+    ),
+    (
+        re.compile(r"a host function call cannot be configured"),
+        "only a kernel can be launched with <<< >>>: mark the function __global__",
+    ),
+    (
+        re.compile(r"a __global__ function must have a void return type"),
+        "a kernel returns nothing: let it write its answer to memory that it gets a pointer to",
+    ),
+    (
+        re.compile(r"variable length array|incomplete type \".*\[\]\" is not allowed"),
+        "the size of an array is fixed when compiling: a constant or template parameter, or "
+        "extern __shared__ with the size in the launch",
+    ),
+    (
+        re.compile(r"expression must have a constant value"),
+        "template arguments and array sizes must be constants: constexpr, or one launch for each value",
+    ),
+    (
+        re.compile(r"no instance of (?:overloaded )?function"),
+        "a function of that name exists, but not with these types: compare each argument with its definition",
+    ),
+    (
+        re.compile(r'(?:class|struct) "([\w:<> ]+)" has no member "(\w+)"'),
+        _hint_for_missing_member,
+    ),
+    (re.compile(r'namespace "std" has no member "(\w+)"'), _hint_for_std),
+    (
+        re.compile(r"has already been declared in the current scope"),
+        "two variables of one block share that name: rename one, or leave out the type to assign again",
+    ),
+    (
+        re.compile(r"pointer to a complete object type"),
+        "a void* has no elements: cast it first, as in static_cast<const __half*>(p)",
+    ),
+    (
+        re.compile(r"missing return statement at end of non-void function"),
+        "return something on every path; an entry point ends with: return cudaGetLastError();",
     ),
     (
         re.compile(r"not supported on \.target '(sm_\w+)'|requires \.target (sm_\w+)"),

@@ -2,71 +2,106 @@
 
 from __future__ import annotations
 
+import lzma
 import stat
 import zipfile
+import zlib
+from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
 from common.errors import CourseError
 
 MOST_FILES = 20_000
 MOST_BYTES = 256 << 20  # of all files together, once unpacked
-MOST_FILE_BYTES = 4 << 20  # larger ones hold no submission
+MOST_FILE_BYTES = 1 << 20  # larger ones are no submission
 _CHUNK = 1 << 16
 _FOLDERS_OF_TOOLS = ("__MACOSX",)
+_HANDED_IN = (".cu", ".py", ".zip")  # what may be a student's only file
+_BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplementedError, RuntimeError)
 
 
-def unpack(archive: Path, folder: Path) -> list[str]:
-    """Unpack the plain files of `archive` below `folder`, and say in sentences what was left out.
+@dataclass
+class Unpacked:
+    """What was left out, in sentences. A source that was has an empty file in its place, and its reason in
+    `problems`: whoever handed it in gets a verdict too."""
+
+    notes: list[str] = field(default_factory=list)
+    problems: dict[Path, str] = field(default_factory=dict)
+
+
+def unpack(archive: Path, folder: Path) -> Unpacked:
+    """Unpack the plain files of `archive` below `folder`.
 
     Raises CourseError when it is no zip, or one that wants more space than a class can need.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
             return _unpack(opened, folder, archive.name)
-    except (zipfile.BadZipFile, OSError, EOFError, NotImplementedError, RuntimeError, ValueError) as problem:
-        raise CourseError(f"{archive} cannot be unpacked: {problem}") from problem
+    except (*_BROKEN, OSError, ValueError) as problem:
+        raise CourseError(f"{archive.name} cannot be unpacked: {problem}") from problem
 
 
-def _unpack(opened: zipfile.ZipFile, folder: Path, name: str) -> list[str]:
+def _unpack(opened: zipfile.ZipFile, folder: Path, name: str) -> Unpacked:
     members = opened.infolist()
     if len(members) > MOST_FILES:
         raise CourseError(f"{name} holds {len(members):,} files; at most {MOST_FILES:,} are unpacked")
-    notes: list[str] = []
+    out = Unpacked()
     left = MOST_BYTES
     for member in members:
         if member.is_dir() or member.filename.split("/")[0] in _FOLDERS_OF_TOOLS:
             continue
-        if reason := _refused(member):
-            notes.append(f"{name}: {member.filename!r} was left out: {reason}")
+        if _leads_out(member):
+            out.notes.append(f"{name}: {member.filename!r} was left out: its path leads out of the archive")
             continue
         target = folder.joinpath(*PurePosixPath(member.filename).parts)
         try:
-            left -= _write(opened, member, target, min(left, MOST_FILE_BYTES + 1))
+            reason = _refused(member)
+            if not reason:
+                left -= _write(opened, member, target, min(left, MOST_FILE_BYTES + 1))
+        except _BROKEN as problem:
+            reason = f"it cannot be unpacked ({problem})"
         except (FileExistsError, NotADirectoryError, IsADirectoryError):
-            notes.append(f"{name}: {member.filename!r} was left out: another file has its name")
+            out.notes.append(f"{name}: {member.filename!r} was left out: another file has its name")
             continue
+        if reason:
+            out.notes.append(f"{name}: {member.filename!r} was left out: {reason}")
+            _hold_its_place(target, reason, out)
         if left <= 0:
             raise CourseError(
                 f"{name} unpacks to more than {MOST_BYTES >> 20} MiB and was not read to its end"
             )
-    return notes
+    return out
 
 
-def _refused(member: zipfile.ZipInfo) -> str | None:
-    """Why a member is not unpacked."""
+def _leads_out(member: zipfile.ZipInfo) -> bool:
     path = PurePosixPath(member.filename)
+    return path.is_absolute() or ".." in path.parts or "\\" in member.filename
+
+
+def _refused(member: zipfile.ZipInfo) -> str:
+    """Why a member is not unpacked; empty when it is."""
     mode = member.external_attr >> 16
     reasons = (
-        (
-            path.is_absolute() or ".." in path.parts or "\\" in member.filename,
-            "its path leads out of the archive",
-        ),
         (bool(stat.S_IFMT(mode)) and not stat.S_ISREG(mode), "it is no plain file (a link or a device)"),
         (bool(member.flag_bits & 1), "it is encrypted"),
-        (path.suffix.lower() == ".zip", "a zip inside a zip is not opened; unpack it and hand in the folder"),
+        (
+            PurePosixPath(member.filename).suffix.lower() == ".zip",
+            "a zip inside a zip is not opened; unpack it and hand in the folder",
+        ),
         (member.file_size > MOST_FILE_BYTES, f"it is larger than {MOST_FILE_BYTES >> 20} MiB"),
     )
-    return next((reason for applies, reason in reasons if applies), None)
+    return next((reason for applies, reason in reasons if applies), "")
+
+
+def _hold_its_place(target: Path, reason: str, out: Unpacked) -> None:
+    if target.suffix.lower() not in _HANDED_IN:
+        return
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(b"")
+    except (FileExistsError, NotADirectoryError, IsADirectoryError):
+        return  # another file has its name
+    out.problems[target] = reason
 
 
 def _write(opened: zipfile.ZipFile, member: zipfile.ZipInfo, target: Path, most: int) -> int:

@@ -5,17 +5,10 @@ from __future__ import annotations
 import datetime
 from collections.abc import Callable
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
-from common.errors import CourseError
-from grader import seeds
-from grader.device.virtual import MEASURING, VirtualSession
-from grader.modelled import modelled_call
-from grader.pipeline import compile_submission, device_info
-from grader.random_inputs import Random
-from grader.spec import Case, Exercise
-from grader.stages.correctness import CALL_SECONDS
+from grader.pipeline import device_info
+from grader.spec import Exercise
 
 Tell = Callable[[str], None]
 
@@ -26,8 +19,13 @@ def kernels_of(exercise: Exercise) -> dict[str, Path]:
     return named | {path.stem: path for path in exercise.variants()}
 
 
-def bench(exercise: Exercise, device: str, tell: Tell = lambda text: None) -> dict[str, Any]:
-    """Results by shape and kernel; seconds are medians with intervals, or modelled."""
+def bench(
+    exercise: Exercise, device: str, tell: Tell = lambda text: None, *, large: bool = False
+) -> dict[str, Any]:
+    """Results by shape and kernel; seconds are medians with intervals, or modelled.
+
+    With `large` the virtual GPU models the shapes meant for GPUs too; a GPU measures them in any case.
+    """
     info = device_info(device)
     out: dict[str, Any] = {
         "device": info.name,
@@ -41,38 +39,7 @@ def bench(exercise: Exercise, device: str, tell: Tell = lambda text: None) -> di
 
         found = bench_gpu(exercise, tell)
     else:
-        found = {"shapes": _bench_virtual(exercise, tell)}
+        from grader.bench_virtual import bench_virtual
+
+        found = bench_virtual(exercise, tell, large=large)
     return {**out, "exercises": {exercise.id: found}}
-
-
-def _bench_virtual(exercise: Exercise, tell: Tell) -> list[dict[str, Any]]:
-    shapes = [case for case in exercise.bench if not case.gpu_only]
-    rows = {case.name: _row(exercise, case) for case in shapes}
-    with TemporaryDirectory(prefix="bench-") as scratch:
-        for name, source in kernels_of(exercise).items():
-            tell(f"modelling {name}")
-            built = compile_submission(source, "virtual", Path(scratch) / name)
-            with VirtualSession(
-                built.path("virtual"), options=MEASURING, resources=built.registers
-            ) as session:
-                for number, case in enumerate(shapes):
-                    call = exercise.inputs(case.size, Random(seeds.derive("bench", number)))
-                    outcome = session.run(exercise.entry, call, CALL_SECONDS)
-                    if not outcome.ok:
-                        raise CourseError(f"{name} failed at {case.name}: {outcome.message}")
-                    seconds, limit = modelled_call(outcome)
-                    rows[case.name]["results"][name] = {"seconds": seconds, "limit": limit}
-    for row in rows.values():
-        base = row["results"]["baseline"]["seconds"]
-        for result in row["results"].values():
-            result["ratio"] = base / result["seconds"]
-    return list(rows.values())
-
-
-def _row(exercise: Exercise, case: Case) -> dict[str, Any]:
-    return {
-        "case": case.name,
-        "sizes": dict(case.sizes),
-        "bytes": exercise.bytes_moved(case.size),
-        "results": {},
-    }

@@ -1,12 +1,11 @@
-"""The bench on a GPU: kernels and library alternatives in turns over all shapes, cold, with intervals."""
+"""The bench on a GPU: kernels and library alternatives in turns over all shapes, with intervals."""
 
 from __future__ import annotations
 
-import random
 import time
 from collections.abc import Callable, Mapping
 from contextlib import ExitStack
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -14,26 +13,19 @@ from common.build import Target
 from common.devices import first_gpu
 from common.errors import CourseError
 from common.gpu.clocks import exclusive, read_clocks
-from common.gpu.support import SharedBuffer, begin_timing, end_timing
 from grader import seeds
 from grader.bench import kernels_of
-from grader.compare import difference, expected
 from grader.device.gpu import GpuSession
-from grader.random_inputs import Random
-from grader.spec import Case, Exercise, Size
+from grader.spec import BASELINE, Case, Exercise, Protocol_
+from grader.stages.belief import Samples
 from grader.stages.build import build
-from grader.stages.correctness import CALL_SECONDS
+from grader.stages.contest import Contestant
 from grader.stages.speed_gpu import copy_bandwidth
+from grader.stages.turns import take_host_turns, take_turns
 from grader.statistics import hedges_g, mann_whitney_p, median_interval, ratio_interval
 
-if TYPE_CHECKING:
-    import torch
-
 _TURNS = 40
-_LEAST_TURNS = 11
 _SHAPE_SECONDS = 8.0
-_WARM_UP = 2
-Alternative = Callable[[Size, Mapping[str, "torch.Tensor"]], None]
 
 
 def bench_gpu(exercise: Exercise, tell: Callable[[str], None]) -> dict[str, Any]:
@@ -46,59 +38,51 @@ def bench_gpu(exercise: Exercise, tell: Callable[[str], None]) -> dict[str, Any]
         libraries[name] = built.library
     shapes = []
     with exclusive(), ExitStack() as stack:
-        sessions = {name: stack.enter_context(GpuSession(path)) for name, path in libraries.items()}
+        sides: dict[str, Contestant] = {
+            name: stack.enter_context(GpuSession(path)) for name, path in libraries.items()
+        }
+        sides |= exercise.rivals
         bandwidth = copy_bandwidth()
         for number, case in enumerate(exercise.bench):
             tell(f"measuring {case.name} ({number + 1} of {len(exercise.bench)})")
-            shapes.append(_shape(exercise, case, sessions, seeds.derive("bench", number)))
+            shapes.append(_shape(exercise, case, sides, seeds.derive("bench", number)))
     return {"shapes": shapes, "copy_bandwidth": bandwidth, "clock_mhz": read_clocks().sm_mhz}
 
 
-def _shape(exercise: Exercise, case: Case, sessions: Mapping[str, GpuSession], seed: str) -> dict[str, Any]:
-    order = random.Random(seed)
-    samples: dict[str, list[float]] = {name: [] for name in (*sessions, *exercise.alternatives)}
-    size = case.size
-    deadline = time.monotonic() + _SHAPE_SECONDS
-    buffers: dict[str, SharedBuffer] = {}
-    turn = 0
-    while turn < _TURNS + _WARM_UP and (turn < _LEAST_TURNS + _WARM_UP or time.monotonic() < deadline):
-        call = exercise.inputs(size, Random(seeds.derive(seed, turn), "cuda"))
-        buffers = buffers or {name: SharedBuffer(tensor) for name, tensor in call.buffers.items()}
-        wanted = expected(exercise, size, call)
-        for name in order.sample(list(samples), len(samples)):
-            for key, tensor in call.buffers.items():
-                buffers[key].write(tensor)
-            tensors = {key: buffer.tensor() for key, buffer in buffers.items()}
-            if name in sessions:
-                outcome = sessions[name].call(exercise.entry, call, buffers, CALL_SECONDS, timed=True)
-                if not outcome.ok:
-                    raise CourseError(f"{name} failed at {case.name}: {outcome.message}")
-                seconds = sessions[name].timing.seconds
-            else:
-                seconds = _time_alternative(exercise.alternatives[name], size, tensors)
-            wrong = difference(exercise, size, call, wanted, tensors)
-            if wrong is not None:
-                raise CourseError(f"{name} is wrong at {case.name}: {wrong.message}")
-            if turn >= _WARM_UP:
-                samples[name].append(seconds)
-        turn += 1
-    for session in sessions.values():
-        session.forget(buffers)
-    for buffer in buffers.values():
-        buffer.free()
-    return {
+def _shape(exercise: Exercise, case: Case, sides: Mapping[str, Contestant], seed: str) -> dict[str, Any]:
+    """`results` as the exercise's targets time it; what is timed inside graphs is shown cold and by the
+    host's clock as well."""
+    shape = {
         "case": case.name,
         "sizes": dict(case.sizes),
-        "bytes": exercise.bytes_moved(size),
-        "results": {name: _result(samples["baseline"], taken) for name, taken in samples.items()},
+        "bytes": exercise.bytes_moved(case.size),
+        "protocol": exercise.protocol,
+        "results": _timed(exercise, case, exercise.protocol, sides, seed),
     }
+    if exercise.protocol == "graph":
+        shape["cold"] = _timed(exercise, case, "cold", sides, seed)
+        host = take_host_turns(exercise, case, sides, seed, unchecked=exercise.yardsticks)
+        shape["host"] = {name: _result(host[BASELINE], taken) for name, taken in host.items()}
+    return shape
 
 
-def _time_alternative(function: Alternative, size: Size, tensors: Mapping[str, torch.Tensor]) -> float:
-    """A library's way, in this process: nothing of a submission is in it."""
-    begin_timing()
-    function(size, tensors)
-    return end_timing()
+def _timed(
+    exercise: Exercise, case: Case, protocol: Protocol_, sides: Mapping[str, Contestant], seed: str
+) -> dict[str, dict[str, float]]:
+    samples = {name: Samples() for name in sides}
+    take_turns(
+        exercise,
+        case,
+        protocol,
+        sides,
+        samples,
+        seed,
+        turns=_TURNS,
+        deadline=time.monotonic() + _SHAPE_SECONDS,
+        unchecked=exercise.yardsticks,
+    )
+    base = samples[BASELINE].per_call
+    return {name: _result(base, taken.per_call) for name, taken in samples.items()}
 
 
 def _result(baseline: list[float], samples: list[float]) -> dict[str, float]:

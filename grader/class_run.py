@@ -27,7 +27,7 @@ from grader.record import VERSION, DeviceInfo, Record
 from grader.render.progress import RunProgress, run_progress
 from grader.render.text import one_line
 from grader.spec import Exercise
-from grader.submissions import Submission, read_source
+from grader.submissions import Submission, kernel_name, read_source
 
 UNGRADED = "could not be graded"
 UNREADABLE = "unreadable submission"
@@ -143,13 +143,13 @@ def _places(run: ClassRun, tasks: int) -> list[list[int]]:
 
 
 def _start(run: ClassRun, task: _Task, place: int, cpus: Sequence[int]) -> GradingProcess:
-    scratch = run.scratch / f"place-{place}"
+    scratch = run.scratch.absolute() / f"place-{place}"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
-    source = scratch / "kernel.cu"
+    source = scratch / kernel_name(task.submission.source)
     source.write_bytes(task.data)
     job = Job(
-        folder=run.exercises[task.submission.exercise].folder,
+        folder=run.exercises[task.submission.exercise].folder.absolute(),
         source=source,
         submission=task.submission.student,
         device=run.device.kind,
@@ -193,7 +193,7 @@ def _bare_record(run: ClassRun, submission: Submission, verdict: str) -> Record:
         exercise=submission.exercise,
         device=dataclasses.replace(run.device),
         verdict=verdict,
-        max_points=exercise.points.total if exercise else 0.0,
+        max_points=exercise.max_points if exercise else 0.0,
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
 

@@ -6,7 +6,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.spec import Call, Exact, Exercise, Relative, Size
+from grader.render import numbers
+from grader.spec import Call, Exact, Relative, Size, Task
 
 if TYPE_CHECKING:
     import torch
@@ -24,36 +25,45 @@ class Difference:
     message: str
 
 
-def expected(exercise: Exercise, size: Size, call: Call) -> dict[str, torch.Tensor]:
-    """All buffers as the reference leaves them. Computed only once the submission's are back."""
+def expected(task: Task, size: Size, call: Call) -> dict[str, torch.Tensor]:
+    """All buffers as the reference leaves them, or as they were where the call must be refused.
+
+    Computed only once the submission's are back.
+    """
     buffers = {name: tensor.clone() for name, tensor in call.buffers.items()}
-    exercise.reference(size, buffers)
+    if call.returns == 0:
+        task.reference(size, buffers)
     return buffers
 
 
 def difference(
-    exercise: Exercise,
+    task: Task,
     size: Size,
     call: Call,
     wanted: Mapping[str, torch.Tensor],
     after: Mapping[str, torch.Tensor],
 ) -> Difference | None:
     """None when every output is right and nothing else was touched."""
+    refused = call.returns != 0
     for name, before in call.buffers.items():
-        if name not in call.outputs and not _same_bits(after[name], before):
+        if (refused or name not in call.outputs) and not _same_bits(after[name], before):
             where, got, want, count = _first(after[name], before)
+            rule = f"{name} is an input, leave it as it is"
             return Difference(
-                "input changed",
-                f"{name}[{where}] was {want} and is {got} after the call, {count:,} elements are changed: "
-                f"{name} is an input, leave it as it is",
+                "mismatch" if refused else "input changed",
+                f"{name}[{where}] was {want} and is {got} after the call, "
+                f"{numbers.counted(count, 'element is', 'elements are')} changed: "
+                + ("a call that is refused changes nothing" if refused else rule),
             )
+    if refused:
+        return None
     for name in call.outputs:
-        if isinstance(exercise.compare, Exact):
+        if isinstance(task.compare, Exact):
             wrong = None if _same_bits(after[name], wanted[name]) else _mismatch(name, call, wanted, after)
         else:
-            wrong = _too_far(name, exercise, exercise.compare, size, call, after)
+            wrong = _too_far(name, task, task.compare, size, call, after)
         if wrong is not None:
-            guess = _guess(exercise, size, call, wanted, after)
+            guess = _guess(task, size, call, wanted, after)
             return Difference("mismatch", wrong + (f". {guess}" if guess else ""))
     return None
 
@@ -105,12 +115,13 @@ def _mismatch(
 ) -> str:
     where, got, want, count = _first(after[name], wanted[name])
     return (
-        f"{name}[{where}] is {got}, expected {want}; {count:,} of {after[name].numel():,} elements are wrong"
+        f"{name}[{where}] is {got}, expected {want}; "
+        f"{count:,} of {after[name].numel():,} elements {'is' if count == 1 else 'are'} wrong"
     )
 
 
 def _too_far(
-    name: str, exercise: Exercise, rule: Relative, size: Size, call: Call, after: Mapping[str, torch.Tensor]
+    name: str, task: Task, rule: Relative, size: Size, call: Call, after: Mapping[str, torch.Tensor]
 ) -> str | None:
     """A sentence when the error is over `rule.times` that of torch in the same precision."""
     import torch
@@ -120,7 +131,7 @@ def _too_far(
             key: t.to(dtype) if dtype is not None and t.is_floating_point() else t.clone()
             for key, t in call.buffers.items()
         }
-        exercise.reference(size, buffers)
+        task.reference(size, buffers)
         return buffers[name].double()
 
     exact, same, got = run(torch.float64), run(None), after[name].double()
@@ -143,20 +154,20 @@ def _too_far(
 
 
 def _guess(
-    exercise: Exercise,
+    task: Task,
     size: Size,
     call: Call,
     wanted: Mapping[str, torch.Tensor],
     after: Mapping[str, torch.Tensor],
 ) -> str:
     """The mistake this looks like, if it looks like one."""
-    must_change = _written_by_reference(exercise, size, call, wanted)
+    must_change = _written_by_reference(task, size, call, wanted)
     touched = [name for name in call.outputs if bool(must_change[name].any())]
     if touched and all(_same_bits(after[name], call.buffers[name]) for name in touched):
         return "Nothing was written: every output is as it was before the call"
     if touched and all(bool((bits(after[name])[must_change[name]] == 0).all()) for name in touched):
         return "Every element that had to be written is zero"
-    for name, mistake in exercise.suspicions.items():
+    for name, mistake in task.suspicions.items():
         buffers = {key: tensor.clone() for key, tensor in call.buffers.items()}
         mistake(size, buffers)
         if all(_same_bits(after[output], buffers[output]) for output in call.outputs):
@@ -176,11 +187,11 @@ def _guess(
 
 
 def _written_by_reference(
-    exercise: Exercise, size: Size, call: Call, wanted: Mapping[str, torch.Tensor]
+    task: Task, size: Size, call: Call, wanted: Mapping[str, torch.Tensor]
 ) -> dict[str, torch.Tensor]:
     """Which elements of each output the reference writes: those that come out the same whatever was there."""
     other = {name: tensor.clone() for name, tensor in call.buffers.items()}
     for name in call.outputs:
         bits(other[name]).bitwise_not_()
-    exercise.reference(size, other)
+    task.reference(size, other)
     return {name: bits(other[name]) == bits(wanted[name]) for name in call.outputs}

@@ -26,6 +26,8 @@ from grader.registry import load
 
 DEFAULT_GRADER = "grader.pipeline:grade"
 _PRELOADED = ["torch", "grader.pipeline", "grader.grading_process"]
+_FOLDER_VARIABLES = ("COURSE_CACHE", "XDG_CACHE_HOME", "CUDA_HOME")
+_PROGRAM_VARIABLES = ("COURSE_NVCC", "CXX")
 _PR_SET_PDEATHSIG = 1
 _PR_SET_CHILD_SUBREAPER = 36
 _TOLD_BYTES = 300
@@ -38,11 +40,11 @@ class Job:
     """What a grading process is asked to do. `grader` names the function, as module:function."""
 
     folder: Path  # the exercise's
-    source: Path
+    source: Path  # in the scratch folder
     submission: str
     device: str
     cpus: Collection[int]
-    scratch: Path
+    scratch: Path  # absolute: the process moves there
     seed: str | None = None
     grader: str = DEFAULT_GRADER
 
@@ -114,17 +116,28 @@ def _grade(job: Job, run: int, telling: Connection) -> None:
     os.sched_setaffinity(0, job.cpus)
     os.environ["OMP_NUM_THREADS"] = str(len(job.cpus))
     _log_to(job.log)
+    _move_to(job.scratch)
     module, _, function = job.grader.partition(":")
     grade: Callable[..., Record] = getattr(importlib.import_module(module), function)
     record = grade(
         load(job.folder),
-        job.source,
+        job.source.relative_to(job.scratch),
         submission=job.submission,
         device=job.device,
         seed=job.seed,
         tell=lambda text: _tell(telling, text),
     )
     record.write(job.record)
+
+
+def _move_to(folder: Path) -> None:
+    """Findings and diagnostics name files as seen from here: there the student's is kernel.cu, no more."""
+    for name in (*_FOLDER_VARIABLES, *_PROGRAM_VARIABLES):
+        value = os.environ.get(name, "")
+        # A program's name without a slash is searched for, wherever we are.
+        if value and (name in _FOLDER_VARIABLES or "/" in value):
+            os.environ[name] = os.path.abspath(value)
+    os.chdir(folder)
 
 
 def _end_with_the_run(run: int) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from grader.evidence import Evidence
+from grader.render import numbers
 from grader.spec import Size
 
 
@@ -23,9 +24,11 @@ class Launches:
         seen = [launch.kernel for launch in evidence.launches]
         if len(seen) == self.exactly and evidence.runtime_copies == 0:
             return None
-        beside = f" and {evidence.runtime_copies} copies by the runtime" if evidence.runtime_copies else ""
+        copies = numbers.counted(evidence.runtime_copies, "copy", "copies")
+        beside = f" and {copies} by the runtime" if evidence.runtime_copies else ""
         names = ", ".join(seen) or "none"
-        return f"{len(seen)} kernel launches ({names}){beside} where {self.exactly} should do it"
+        launches = numbers.counted(len(seen), "kernel launch", "kernel launches")
+        return f"{launches} ({names}){beside} where {self.exactly} should do it"
 
 
 @dataclass(frozen=True)

@@ -7,52 +7,31 @@ import datetime
 import hashlib
 import tempfile
 import time
-from collections.abc import Callable, Collection
+from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
-from common.build import KernelResources, Target
 from common.devices import first_gpu
-from common.errors import CourseError
 from common.toolchain import find_nvcc
 from common.virtual_gpu.engine import DEFAULT_PROFILE
-from common.virtual_gpu.report import Report
+from common.virtual_gpu.report import Finding, Report
 from grader import seeds
-from grader.device import Session
-from grader.device.virtual import VirtualSession
-from grader.random_inputs import Random
+from grader.libraries import Libraries, compile_submission
+from grader.printed import told_once
+from grader.python_track import grade_python, worth
 from grader.record import CaseResult, DeviceInfo, PartResult, Record
-from grader.spec import Exercise
+from grader.spec import Exercise, Step
 from grader.stages import checks, points
-from grader.stages.build import ARCHITECTURE, Built, build, kernel_resources, write_registers
-from grader.stages.correctness import CALL_SECONDS, FATAL, NOT_IN_A_KERNEL, CaseRun, all_cases, run_cases
-from grader.stages.mechanism import look, mechanism_case
+from grader.stages.build import Built
+from grader.stages.correctness import FATAL, NOT_IN_A_KERNEL, CaseRun
+from grader.stages.mechanism import mechanism_case
+from grader.stages.steps import grade_step
+from grader.stages.task import Tell, check_on_virtual, look_at, run_on
 from grader.suspicion import flags_of
 
 STAGES = ("build", "correctness", "checks", "mechanism", "speed")
 _MOST_SOURCE = 1 << 20
-_HIDDEN_LOOKS = 3
-Tell = Callable[[str], None]
-
-
-@dataclass
-class Libraries:
-    """What the compiler made of a file."""
-
-    built: dict[str, Built]  # by device
-    resources: tuple[KernelResources, ...]
-    registers: Path
-
-    def path(self, device: str) -> Path:
-        library = self.built[device].library
-        if library is None:
-            raise CourseError(self.built[device].message)
-        return library
-
-    @property
-    def failed(self) -> Built | None:
-        return next((built for built in self.built.values() if built.library is None), None)
 
 
 def grade(
@@ -64,9 +43,11 @@ def grade(
     seed: str | None = None,
     stages: Collection[str] | None = None,
     quick: bool = False,
+    step: int | None = None,
     tell: Tell = lambda text: None,
 ) -> Record:
-    """Grade one file on `device` ("virtual" or "gpu"). With `quick`, the first failing case is the last."""
+    """Grade one file on `device` ("virtual" or "gpu"). With `quick`, the first failing case is the last; with
+    `step`, that step alone, counted from 1."""
     import torch
 
     started = time.monotonic()
@@ -78,12 +59,20 @@ def grade(
         exercise=exercise.id,
         device=device_info(device),
         source=text.decode(errors="replace"),
+        file="kernel.py" if source.suffix == ".py" else "kernel.cu",
         source_sha256=hashlib.sha256(text).hexdigest(),
         seed=seed or seeds.fresh(),
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
+    only = None if step is None else exercise.steps[step - 1]
+    wanted = set(stages or STAGES)
     with tempfile.TemporaryDirectory(prefix="grade-") as scratch:
-        _grade(exercise, source, record, set(stages or STAGES), quick, Path(scratch), tell)
+        if source.suffix == ".py":
+            runs = grade_python(exercise, source, record, wanted, quick, Path(scratch), tell)
+            _count_wrong_while_timed(exercise, record, runs, worth(exercise))
+        else:
+            _grade(exercise, source, record, wanted, quick, only, Path(scratch), tell)
+    record.output = told_once(record.output)
     points.settle(record)
     record.seconds = time.monotonic() - started
     return record
@@ -97,44 +86,42 @@ def device_info(device: str) -> DeviceInfo:
     return DeviceInfo("gpu", gpu.name, gpu.driver, compiler)
 
 
-def compile_submission(source: Path, device: str, scratch: Path) -> Libraries:
-    """The file for every device it will run on, and its ptxas figures, all at once."""
-    targets = {"virtual": Target.virtual(ARCHITECTURE)}
-    if device == "gpu":
-        targets["gpu"] = Target.gpu(first_gpu().cc)
-    with ThreadPoolExecutor() as pool:
-        building = {name: pool.submit(build, source, target) for name, target in targets.items()}
-        kernels = pool.submit(kernel_resources, source).result()
-        scratch.mkdir(exist_ok=True)
-        built = {name: future.result() for name, future in building.items()}
-    return Libraries(built, kernels, write_registers(kernels, scratch))
-
-
 def _grade(
-    exercise: Exercise, source: Path, record: Record, stages: set[str], quick: bool, scratch: Path, tell: Tell
+    exercise: Exercise,
+    source: Path,
+    record: Record,
+    stages: set[str],
+    quick: bool,
+    only: Step | None,
+    scratch: Path,
+    tell: Tell,
 ) -> None:
     tell("building")
     device = record.device.kind
     built = compile_submission(source, device, scratch / "submission")
     record.diagnostics = (built.failed or built.built["virtual"]).plain()
     if (failed := built.failed) is not None:
-        record.verdict = "does not compile"
-        rubric = exercise.points
-        for part in ("correct", "clean", "mechanism", "speed"):
-            message = failed.message if part == "correct" else "needs a kernel that compiles"
-            record.parts.append(PartResult(part, 0.0, getattr(rubric, part), message))
+        _not_built(exercise, failed, record, only)
         return
     # The baseline is needed later, and may be built meanwhile; but no compiler's message waits for it.
     with ThreadPoolExecutor() as pool:
         baseline = None
-        if "speed" in stages:
+        if "speed" in stages and only is None:
             baseline = pool.submit(compile_submission, exercise.baseline, device, scratch / "baseline")
         record.flags += flags_of(built.path("virtual"))
-        runs = _correctness(exercise, built, record, quick, tell)
+        reports: list[Report] = []
+        for step in exercise.steps if only is None else (only,):
+            reports += grade_step(step, built, record, quick=quick, tell=tell)
+        if only is not None:
+            record.findings = _plain(checks.merge(reports))
+            return
+        runs, printed = run_on(device, exercise, built, record.seed, quick=quick, tell=tell)
+        record.output += printed
+        record.cases += [run.result for run in runs]
         correct = bool(runs) and all(run.result.passed for run in runs)
         record.parts.append(points.correct_part(exercise, runs))
         if "checks" in stages:
-            correct = _checks(exercise, built, record, runs, correct, tell)
+            correct = _checks(exercise, built, record, runs, reports, correct, tell)
         if "mechanism" in stages and not any(run.result.reason in FATAL for run in runs):
             _mechanism(exercise, built, record, correct, tell)
         elif "mechanism" in stages:
@@ -146,69 +133,62 @@ def _grade(
             _count_wrong_while_timed(exercise, record, runs)
 
 
-def _correctness(
-    exercise: Exercise, built: Libraries, record: Record, quick: bool, tell: Tell
-) -> list[CaseRun]:
-    on_gpu = record.device.kind == "gpu"
-    cases = all_cases(exercise, record.seed, gpu=on_gpu)
-    runs = []
-    where = "cuda" if on_gpu else "cpu"
-    with open_session(record.device.kind, built) as session:
-        for run in run_cases(exercise, session, cases, record.seed, where=where, tell=tell):
-            runs.append(run)
-            record.cases.append(run.result)
-            if quick and not run.result.passed:
-                break
-        record.output = session.output
-    return runs
+def _not_built(exercise: Exercise, failed: Built, record: Record, only: Step | None) -> None:
+    record.verdict = "does not compile"
+    lost = [(step.name, step.points) for step in exercise.steps if only in (None, step)]
+    if only is None:
+        lost += [(part, getattr(exercise.points, part)) for part in points.PARTS]
+    told = "correct" if only is None else only.name
+    for name, most in lost:
+        message = failed.message if name == told else "needs a kernel that compiles"
+        record.parts.append(PartResult(name, 0.0, most, message))
 
 
-def _count_wrong_while_timed(exercise: Exercise, record: Record, runs: list[CaseRun]) -> None:
-    """A case that is wrong only where it is timed is as wrong as any other."""
+def _count_wrong_while_timed(
+    exercise: Exercise, record: Record, runs: list[CaseRun], most: float | None = None
+) -> None:
+    """A case that is wrong only where it is timed is as wrong as any other. Steps keep what they earned."""
     if record.speed is None or not record.speed.wrong:
         return
     for name, message in record.speed.wrong.items():
         sizes = dict(exercise.bench_case(name).sizes)
         record.cases.append(CaseResult(name, True, sizes, False, "mismatch", message))
         runs = [*runs, CaseRun(record.cases[-1], Report(), counts=True)]
+    steps = [part for part in record.parts if part.name not in points.PARTS]
     later = [
         PartResult(part.name, 0.0, part.max_points, points.NEEDS_CORRECT)
         for part in record.parts
-        if part.name != "correct"
+        if part.name in points.PARTS and part.name != "correct"
     ]
-    record.parts = [points.correct_part(exercise, runs), *later]
-
-
-def open_session(device: str, built: Libraries) -> Session:
-    """A worker with the library for this device."""
-    if device == "virtual":
-        return VirtualSession(built.path("virtual"), resources=built.registers)
-    from grader.device.gpu import GpuSession
-
-    return GpuSession(built.path("gpu"))
+    record.parts = [*steps, points.correct_part(exercise, runs, most), *later]
 
 
 def _checks(
-    exercise: Exercise, built: Libraries, record: Record, runs: list[CaseRun], correct: bool, tell: Tell
+    exercise: Exercise,
+    built: Libraries,
+    record: Record,
+    runs: list[CaseRun],
+    steps: list[Report],
+    correct: bool,
+    tell: Tell,
 ) -> bool:
-    """Findings come from the virtual GPU: of the cases just run there, or of the public ones run again.
+    """Findings come from the virtual GPU: of the cases just run there, or of the public ones run again. Those
+    of the steps are shown with them, but cost the steps alone.
 
     Whether the answers still count as correct: that they came from kernels only shows there.
     """
-    reports: list[Report] = [run.report for run in runs]
+    reports = [run.report for run in runs]
     if record.device.kind == "gpu":
-        public = [(case, public) for case, public in all_cases(exercise, record.seed, gpu=False) if public]
-        with open_session("virtual", built) as session:
-            again = list(run_cases(exercise, session, public, record.seed, phase="checks", tell=tell))
-            reports = [run.report for run in again]
+        again = check_on_virtual(exercise, built, record.seed, tell)
+        reports = [run.report for run in again]
         if elsewhere := [run.result for run in again if run.result.reason == NOT_IN_A_KERNEL]:
             correct = False
             record.cases += elsewhere
-            record.parts = [points.correct_part(exercise, [run for run in again if run.counts])]
+            counted = points.correct_part(exercise, [run for run in again if run.counts])
+            record.parts = [part if part.name != "correct" else counted for part in record.parts]
     findings = checks.merge(reports)
+    record.findings = _plain(checks.merge([*steps, *reports]))
     unsupported = next((f for f in findings if f.kind == "unsupported"), None)
-    plain = Report(findings=tuple(findings)).to_dict()["findings"]
-    record.findings = plain
     record.parts.append(
         points.clean_part(
             exercise,
@@ -221,20 +201,10 @@ def _checks(
 
 
 def _mechanism(exercise: Exercise, built: Libraries, record: Record, correct: bool, tell: Tell) -> None:
-    """At the exercise's case for it, and at hidden ones: a kernel cannot know where it will be looked at."""
     tell("looking at how it works")
-    hidden = [case for case, public in all_cases(exercise, record.seed, gpu=False) if not public]
-    results = []
-    with open_session("virtual", built) as session:
-        for number, case in enumerate((*hidden[:_HIDDEN_LOOKS], mechanism_case(exercise))):
-            call = exercise.inputs(case.size, Random(seeds.derive(record.seed, "mechanism", number)))
-            outcome = session.run(exercise.entry, call, CALL_SECONDS)
-            results.append(look(exercise.mechanisms, case, outcome, built.resources))
-    # The public case last: of several that lack something, it is the one a student can repeat.
-    record.mechanisms = [
-        next((one for one in reversed(ones) if not one.passed), ones[-1])
-        for ones in zip(*results, strict=True)
-    ]
+    record.mechanisms, outcome = look_at(
+        exercise, exercise.mechanisms, mechanism_case(exercise), built, record.seed
+    )
     record.launches = [dataclasses.asdict(launch) for launch in outcome.report.launches]
     record.lines = [line for launch in record.launches for line in launch.pop("lines")]
     record.parts.append(points.mechanism_part(exercise, correct, record.mechanisms))
@@ -242,9 +212,11 @@ def _mechanism(exercise: Exercise, built: Libraries, record: Record, correct: bo
 
 def _speed(exercise: Exercise, baseline: Libraries, built: Libraries, record: Record, tell: Tell) -> None:
     if record.device.kind == "gpu":
+        from grader.device.gpu import GpuSession
         from grader.stages.speed_gpu import measure
 
-        record.speed = measure(exercise, baseline.path("gpu"), built.path("gpu"), record.seed, tell)
+        ours = GpuSession(built.path("gpu"))
+        record.speed = measure(exercise, baseline.path("gpu"), ours, record.seed, tell)
         return
     from grader.stages.speed_virtual import model
 
@@ -256,3 +228,8 @@ def _speed(exercise: Exercise, baseline: Libraries, built: Libraries, record: Re
         record.seed,
         tell,
     )
+
+
+def _plain(findings: Sequence[Finding]) -> list[dict[str, Any]]:
+    plain: list[dict[str, Any]] = Report(findings=tuple(findings)).to_dict()["findings"]
+    return plain

@@ -10,6 +10,7 @@ if TYPE_CHECKING:
     import torch
 
 _INFINITE = 0x7C00  # the exponent of half-precision infinities and NaNs
+_PIECE = 1 << 20  # elements
 
 
 class Random:
@@ -31,8 +32,10 @@ class Random:
         bits = torch.randint(
             -(1 << 15), 1 << 15, shape, dtype=torch.int16, device=self.device, generator=self._generator
         )
-        # Clearing the lowest exponent bit of an all-ones exponent makes it finite.
-        bits = torch.where((bits & _INFINITE) == _INFINITE, bits & ~0x0400, bits)
+        # Clearing the lowest exponent bit of an all-ones exponent makes it finite; in pieces, because what
+        # that takes on the way would else be several times the tensor.
+        for part in bits.view(-1).split(_PIECE):
+            part &= ~(((part & _INFINITE) == _INFINITE).to(torch.int16) << 10)
         return bits.view(torch.float16)
 
     def normal(self, *shape: int, scale: float = 1.0) -> torch.Tensor:

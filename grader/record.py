@@ -36,6 +36,11 @@ class CaseResult:
     reason: str = ""
     message: str = ""  # for the student: what, where, what was expected
     seconds: float = 0.0
+    step: str = ""  # of which step; empty for the exercise itself
+
+    @property
+    def label(self) -> str:
+        return f"{self.step}: {self.name}" if self.step else self.name
 
 
 @dataclass
@@ -47,7 +52,11 @@ class MechanismResult:
 
 @dataclass
 class SpeedCase:
-    """One bench case. Seconds are medians; on the virtual GPU they are modelled."""
+    """One bench case. Seconds are medians; on the virtual GPU they are modelled.
+
+    `baseline_seconds` and `baseline_samples` are those of what it is held `against`; `protocol` is how both
+    were timed: "cold", "graph" or "host".
+    """
 
     name: str
     sizes: dict[str, int]
@@ -60,6 +69,14 @@ class SpeedCase:
     note: str = ""  # which term limits, or what was thrown away
     baseline_samples: list[float] = field(default_factory=list)
     samples: list[float] = field(default_factory=list)
+    against: str = "baseline"
+    protocol: str = "cold"
+
+    @property
+    def label(self) -> str:
+        """The name, and against what where that is not the baseline."""
+        rival = "" if self.against == "baseline" else f" against {self.against}"
+        return f"{self.name}{rival}{', host' if self.protocol == 'host' else ''}"
 
     @property
     def bandwidth(self) -> float:
@@ -91,10 +108,14 @@ class Speed:
     notes: list[str] = field(default_factory=list)  # clocks, throttling, how long it took
     wrong: dict[str, str] = field(default_factory=dict)  # cases that went wrong while timed, and how
 
+    @property
+    def over_baseline(self) -> list[SpeedCase]:
+        return [case for case in self.cases if case.against == "baseline"]
+
 
 @dataclass
 class PartResult:
-    """Points of one part: build, correct, clean, mechanism or speed."""
+    """Points of one part: a step by its name, correct, clean, mechanism or speed."""
 
     name: str
     points: float
@@ -123,11 +144,17 @@ class Record:
     output: str = ""  # what the submission printed: text for the student, nothing else
     flags: list[str] = field(default_factory=list)  # suspicions for a person, never points
     source: str = ""
+    file: str = "kernel.cu"  # the name of the source's file
     source_sha256: str = ""
     seed: str = ""  # all cases and inputs follow from it
     started: str = ""
     seconds: float = 0.0
     version: int = VERSION
+
+    @property
+    def deciding_cases(self) -> list[CaseResult]:
+        """The exercise's own: steps stand for themselves, unless there is nothing else."""
+        return [case for case in self.cases if not case.step] or self.cases
 
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)

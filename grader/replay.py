@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from grader.record import Record
+from grader.render import numbers
 
 
 def differences(before: Record, after: Record) -> list[str]:
@@ -19,9 +20,10 @@ def _differences(before: Record, after: Record) -> Iterator[str]:
     earned = {part.name: part.points for part in after.parts}
     for part in before.parts:
         if not (measured and part.name == "speed") and earned.get(part.name) != part.points:
-            yield f"{part.name} earned {part.points:g} points and earns {earned.get(part.name, 0.0):g}"
+            today = numbers.points(earned.get(part.name, 0.0))
+            yield f"{part.name} earned {numbers.points(part.points)} and now earns {today}"
     if len(before.cases) != len(after.cases):
-        yield f"{len(before.cases)} cases were run, and {len(after.cases)} are"
+        yield f"{numbers.counted(len(before.cases), 'case')} before, and {len(after.cases)} now"
     for one, other in zip(before.cases, after.cases, strict=False):
         if (one.name, one.sizes) != (other.name, other.sizes):
             yield f"the case {one.name} {one.sizes} is now {other.name} {other.sizes}"

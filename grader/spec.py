@@ -77,16 +77,32 @@ STREAM = Scalar("stream", 0)
 
 
 @dataclass(frozen=True)
+class HostTable:
+    """An argument: a pointer to a table in host memory, every field 8 bytes (a pointer or an i64).
+
+    The table is written anew for each call and belongs to the caller: the entry reads it, and must have
+    read it when it returns.
+    """
+
+    rows: tuple[tuple[At | Scalar, ...], ...]
+
+
+Argument = At | Scalar | HostTable
+
+
+@dataclass(frozen=True)
 class Call:
     """One call of the entry point: the device memory it finds, and its arguments in order.
 
     Every buffer is an allocation of its own. All bytes of the buffers in `outputs` are compared with what
     the reference leaves there, so whatever must stay untouched is checked too; the others must not change.
+    A call that must be refused says with which error in `returns`; then no buffer may change at all.
     """
 
     buffers: Mapping[str, torch.Tensor]
     outputs: tuple[str, ...]
-    arguments: tuple[At | Scalar, ...]
+    arguments: tuple[Argument, ...]
+    returns: int = 0  # the cudaError_t that the entry must return
 
 
 @dataclass(frozen=True)
@@ -116,9 +132,15 @@ class Mechanism(Protocol):
         ...
 
 
+BASELINE = "baseline"
+
+
 @dataclass(frozen=True)
 class Speedup:
-    """A ratio over the baseline, as a geometric mean over bench cases, each no slower than `least_each`."""
+    """A ratio over something else, as a geometric mean over bench cases, none of them under `least_each`.
+
+    With `each`, pass mark and full marks are held against the slowest of the cases instead of their mean.
+    """
 
     cases: tuple[str, ...]
     passing: float
@@ -128,6 +150,13 @@ class Speedup:
     share: float = 1.0  # of the points for speed
     # What must hold on the virtual GPU when its modelled ratio is too close to the target to call.
     structure: tuple[Mechanism, ...] = ()
+    against: str = BASELINE  # or the name of one of the exercise's alternatives or yardsticks
+    each: bool = False
+
+    @property
+    def gpu_only(self) -> bool:
+        """Only the baseline is a kernel that the virtual GPU can run; alternatives are torch calls."""
+        return self.against != BASELINE
 
 
 @dataclass(frozen=True)
@@ -140,7 +169,18 @@ class CopyBandwidth:
     gpu_only: bool = True
 
 
-Target = Speedup | CopyBandwidth
+@dataclass(frozen=True)
+class HostTime:
+    """The host's time in a call of the entry, in each case at most `at_most` times that of an alternative."""
+
+    against: str
+    cases: tuple[str, ...]
+    at_most: float = 1.0
+    share: float = 1.0
+    gpu_only: bool = True
+
+
+Target = Speedup | CopyBandwidth | HostTime
 
 
 @dataclass(frozen=True)
@@ -157,6 +197,58 @@ class Points:
         return self.correct + self.clean + self.mechanism + self.speed
 
 
+# Does something to a case's buffers in place, with torch: what the entry should do, or what a mistake would.
+OnBuffers = Callable[[Size, "Mapping[str, torch.Tensor]"], None]
+
+
+class Task(Protocol):
+    """An entry point with what is right for it: what the correctness stage needs of an exercise or a step."""
+
+    @property
+    def entry(self) -> str: ...
+    @property
+    def inputs(self) -> Callable[[Size, Random], Call]: ...
+    @property
+    def reference(self) -> OnBuffers: ...
+    @property
+    def compare(self) -> Comparison: ...
+    @property
+    def cases(self) -> tuple[Case, ...]: ...
+    @property
+    def hidden(self) -> Callable[[Random], Sequence[Case]]: ...
+    @property
+    def suspicions(self) -> Mapping[str, OnBuffers]: ...
+
+
+@dataclass(frozen=True)
+class Step:
+    """A smaller entry point in the same file, on the way to the whole: right and clean, never fast."""
+
+    name: str
+    entry: str
+    inputs: Callable[[Size, Random], Call]
+    reference: OnBuffers
+    compare: Comparison
+    cases: tuple[Case, ...]
+    hidden: Callable[[Random], Sequence[Case]]
+    points: float
+    suspicions: Mapping[str, OnBuffers] = field(default_factory=dict)
+    mechanisms: tuple[Mechanism, ...] = ()
+
+
+@dataclass(frozen=True)
+class PythonTrack:
+    """The exercise as a Python file too: a function with the entry's arguments by name.
+
+    Each At arrives as a torch tensor that starts there (a view of its buffer), each number as an int or a
+    float, a HostTable as a list of tuples of these; the stream is torch's current one.
+    """
+
+    function: str
+    arguments: tuple[str, ...]  # names for the Call's arguments in order, the stream left out
+    file: str = "kernel.py"
+
+
 @dataclass(frozen=True)
 class Exercise:
     """Everything the harness must know about an exercise, and nothing it can know itself."""
@@ -164,8 +256,7 @@ class Exercise:
     title: str
     entry: str  # the C symbol; it returns a cudaError_t as int
     inputs: Callable[[Size, Random], Call]
-    # Does to the buffers what the entry point should do, in place, with torch.
-    reference: Callable[[Size, Mapping[str, torch.Tensor]], None]
+    reference: OnBuffers
     compare: Comparison
     cases: tuple[Case, ...]
     hidden: Callable[[Random], Sequence[Case]]
@@ -175,13 +266,16 @@ class Exercise:
     targets: tuple[Target, ...]
     points: Points
     # Named guesses at what went wrong: for each, what the buffers would hold if that were the mistake.
-    suspicions: Mapping[str, Callable[[Size, Mapping[str, torch.Tensor]], None]] = field(default_factory=dict)
+    suspicions: Mapping[str, OnBuffers] = field(default_factory=dict)
     hints: tuple[str, ...] = ()
     mechanism_case: str = ""  # of `cases`; the first when empty
     # Libraries and torch calls to measure beside the kernels: name -> function of (size, buffers on a GPU).
-    alternatives: Mapping[str, Callable[[Size, Mapping[str, torch.Tensor]], None]] = field(
-        default_factory=dict
-    )
+    alternatives: Mapping[str, OnBuffers] = field(default_factory=dict)
+    # The same, but for comparison of speed alone: what they leave in the buffers is not the answer and is
+    # not checked. Targets may name them as they name alternatives.
+    yardsticks: Mapping[str, OnBuffers] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    python: PythonTrack | None = None
     folder: Path = Path()  # filled in by the registry
     solution: Path = Path()
 
@@ -193,6 +287,20 @@ class Exercise:
     @property
     def number(self) -> str:
         return self.id.partition("_")[0]
+
+    @property
+    def max_points(self) -> float:
+        return self.points.total + sum(step.points for step in self.steps)
+
+    @property
+    def protocol(self) -> Protocol_:
+        """How its kernels are timed: as the first ratio among its targets says."""
+        return next((target.protocol for target in self.targets if isinstance(target, Speedup)), "cold")
+
+    @property
+    def rivals(self) -> Mapping[str, OnBuffers]:
+        """Everything beside kernels that a target may name."""
+        return {**self.alternatives, **self.yardsticks}
 
     @property
     def baseline(self) -> Path:

@@ -6,6 +6,8 @@
     CLASS/NN_name-student.cu                   a flat folder of several exercises, or student_NN_name.cu
     FILE.cu, ARCHIVE.zip                       one file; any of the above in a zip
 
+Where there is no kernel.cu, a kernel.py is taken for it.
+
 What cannot be read becomes a submission with a `problem`, so that its student gets a verdict too.
 """
 
@@ -19,10 +21,11 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 from common.errors import CourseError
-from grader.archives import unpack
+from grader.archives import MOST_FILE_BYTES, unpack
 
 KERNEL = "kernel.cu"
-MOST_SOURCE_BYTES = 1 << 20
+PYTHON_KERNEL = "kernel.py"  # for exercises with a track in Python
+MOST_SOURCE_BYTES = MOST_FILE_BYTES
 
 
 @dataclass(frozen=True)
@@ -71,6 +74,7 @@ class _Search:
     scratch: Path
     found: Found = field(default_factory=Found)
     _archives: int = 0
+    _left_out: dict[Path, str] = field(default_factory=dict)  # of archives: why only their places are there
 
     def path(self, path: Path) -> None:
         """One path of the command line: it must exist, whatever it is."""
@@ -86,7 +90,7 @@ class _Search:
     def _folder(self, folder: Path) -> None:
         """A class, or the folder of one student, or of one exercise of one student."""
         name = folder.absolute().name
-        if _present(folder / KERNEL):
+        if _present(_kernel_in(folder)):
             owner = folder.absolute().parent.name if name in self.exercises else name
             self._kernel(folder, owner)
         elif any(entry.name in self.exercises for entry in _entries(folder)):
@@ -108,10 +112,11 @@ class _Search:
     def _student(self, folder: Path, student: str) -> None:
         before = len(self.found.submissions)
         for exercise in self.exercises:
-            if _present(folder / exercise / KERNEL):
+            kernel = _kernel_in(folder / exercise)
+            if _present(kernel):
                 linked = (folder / exercise).is_symlink()
-                self._add(student, exercise, folder / exercise / KERNEL, _LINK if linked else "")
-        if len(self.found.submissions) == before and _present(folder / KERNEL):
+                self._add(student, exercise, kernel, _LINK if linked else "")
+        if len(self.found.submissions) == before and _present(_kernel_in(folder)):
             self._kernel(folder, student)
         if len(self.found.submissions) == before:
             self._nothing(folder, student)
@@ -127,12 +132,12 @@ class _Search:
 
     def _kernel(self, folder: Path, student: str) -> None:
         named = folder.absolute().name
-        self._add(student, named if named in self.exercises else self.exercise, folder / KERNEL)
+        self._add(student, named if named in self.exercises else self.exercise, _kernel_in(folder))
 
     def _file(self, path: Path) -> None:
         """A file whose own name may say both the exercise and the student."""
         absolute = path.absolute()
-        if absolute.name == KERNEL:
+        if absolute.name == KERNEL or path == _kernel_in(path.parent):
             in_exercise = absolute.parent.name in self.exercises
             owner = absolute.parent.parent.name if in_exercise else absolute.parent.name
             self._kernel(path.parent, owner or path.stem)
@@ -151,20 +156,25 @@ class _Search:
         folder = self.scratch / f"archive-{self._archives}" / path.stem
         folder.mkdir(parents=True)
         try:
-            self.found.notes += unpack(path, folder)
+            if path in self._left_out:
+                raise CourseError(self._left_out[path])
+            unpacked = unpack(path, folder)
         except CourseError as problem:
             self._add(path.stem, self.exercise, path, str(problem))
             return
+        self.found.notes += unpacked.notes
+        self._left_out |= unpacked.problems
         if not whole_class:
             self._student(folder, path.stem)
             return
         inner = _entries(folder)
         # A zip of a folder holds that one folder; its name says no more than the zip's own.
-        alone = len(inner) == 1 and inner[0].is_dir() and not _present(inner[0] / KERNEL)
+        alone = len(inner) == 1 and inner[0].is_dir() and not _present(_kernel_in(inner[0]))
         holds_exercises = alone and any(entry.name in self.exercises for entry in _entries(inner[0]))
         self._folder(inner[0] if alone and not holds_exercises else folder)
 
     def _add(self, student: str, exercise: str, source: Path, problem: str = "") -> None:
+        problem = problem or self._left_out.get(source, "")
         if not exercise and not problem:
             known = ", ".join(self.exercises)
             problem = f"nothing says which exercise {source.name} belongs to: add --exercise NN ({known})"
@@ -201,6 +211,17 @@ def read_source(submission: Submission) -> bytes:
     if "\0" in text:
         raise CourseError("it holds NUL bytes, so it is not text")
     return data
+
+
+def kernel_name(source: Path) -> str:
+    """What a submission's file is called where it is graded."""
+    return PYTHON_KERNEL if source.suffix == ".py" else KERNEL
+
+
+def _kernel_in(folder: Path) -> Path:
+    """The file that a folder hands in, be it there or not."""
+    native, python = folder / KERNEL, folder / PYTHON_KERNEL
+    return python if _present(python) and not _present(native) else native
 
 
 def _entries(folder: Path) -> list[Path]:

@@ -1,4 +1,4 @@
-// Rows of halves, copied in the widest units that their alignment allows.
+// Rows, copied in the widest units that their alignment allows.
 #pragma once
 
 #include <cuda_runtime.h>
@@ -23,6 +23,10 @@ struct UnitOf<4> {
 template <>
 struct UnitOf<2> {
   using Type = uint16_t;
+};
+template <>
+struct UnitOf<1> {
+  using Type = uint8_t;
 };
 template <int kBytes>
 using Unit = typename UnitOf<kBytes>::Type;

@@ -108,6 +108,20 @@ def time_nothing() -> float:
     return float(library.stop_nanoseconds()) * 1e-9
 
 
+def time_empty_graph(calls: int) -> float:
+    """Seconds for a graph of so many empty kernels, timed as submissions are."""
+    library = _library()
+    if error := library.time_empty_graph(calls):
+        raise CourseError(f"a graph of empty kernels could not be timed (cudaError {error})")
+    return float(library.stop_nanoseconds()) * 1e-9
+
+
+def begin_replay() -> None:
+    """Start the clock for a graph that this process launches on the default stream; caches are left alone."""
+    if error := _library().begin_replay():
+        raise CourseError(f"the GPU's clock could not be started (cudaError {error})")
+
+
 def begin_timing() -> None:
     """Empty the cache and start the clock, for work that this process queues on the default stream.
 
@@ -118,7 +132,7 @@ def begin_timing() -> None:
 
 
 def end_timing() -> float:
-    """Seconds on the device since `begin_timing`."""
+    """Seconds on the device since `begin_timing` or `begin_replay`."""
     library = _library()
     if error := library.end_timing():
         raise CourseError(f"the GPU's clock could not be read (cudaError {error})")

@@ -47,6 +47,8 @@ class Walls:
     folder_bytes: int = 128 << 20
     folder_files: int = 256
     open_files: int = 128
+    children: int = 0  # processes beside the first, which may run what may be read
+    folders: bool = False  # whether folders may be made in its own
 
     @staticmethod
     def virtual(memory_bytes: int = 2 << 30, output_bytes: int = 16 << 20) -> Walls:
@@ -84,6 +86,8 @@ class Walls:
             "devices": list(self.devices),
             "keep": list(keep),
             "threads": self.more_threads > 0,
+            "children": self.children > 0,
+            "folders": self.folders,
             "unix_sockets": self.unix_sockets,
             "broker_connect": self.broker_connect,
             "limits": {"FSIZE": self.file_bytes, "NOFILE": self.open_files, "CORE": 0},
@@ -95,8 +99,8 @@ class Walls:
             output_bytes=self.output_bytes,
             folder_bytes=self.folder_bytes,
             folder_files=self.folder_files,
-            processes=1,
-            threads=1 + self.more_threads,
+            processes=1 + self.children,
+            threads=1 + self.more_threads + self.children,
         )
 
 

@@ -9,6 +9,7 @@ from typing import Any
 from common.virtual_gpu.error_names import error_name
 from common.virtual_gpu.tensor import DevicePointer, DeviceTensor
 from common.virtual_gpu.worker import C_TYPES
+from common.virtual_gpu.worker_process import Value
 
 
 @dataclass(frozen=True)
@@ -46,7 +47,18 @@ def f64(value: float) -> Number:
 # The default stream, for entry points whose last parameter is a cudaStream_t.
 stream = Number("stream", 0)
 
-Argument = DeviceTensor | DevicePointer | Number | int | float | None
+
+@dataclass(frozen=True)
+class Table:
+    """A table in the worker's host memory, passed by its address: every field takes 8 bytes.
+
+    It is made for one call and wiped after it: the entry point must have read it when it returns.
+    """
+
+    rows: Sequence[Sequence[DeviceTensor | DevicePointer | Number]]
+
+
+Argument = DeviceTensor | DevicePointer | Number | Table | int | float | None
 _ADDRESSES = ("pointer", "stream")
 _REALS = ("f32", "f64")
 
@@ -69,11 +81,12 @@ class CallResult:
 
 def convert(
     entry: str, arguments: Sequence[Argument], argtypes: Sequence[str] | None
-) -> tuple[list[str], list[int | float]]:
+) -> tuple[list[str], list[Value]]:
     """C types and plain values of the arguments, or a TypeError that names the one that does not fit."""
     if argtypes is not None and len(argtypes) != len(arguments):
         raise TypeError(f"{entry}: {len(arguments)} arguments were given for {len(argtypes)} argtypes")
-    types, values = [], []
+    types: list[str] = []
+    values: list[Value] = []
     for position, argument in enumerate(arguments):
         wanted = argtypes[position] if argtypes is not None else None
         where = f"{entry}: argument {position + 1}"
@@ -82,17 +95,20 @@ def convert(
         kind, value = _typed(argument, wanted, where)
         if wanted is not None and kind != wanted and not {kind, wanted} <= set(_ADDRESSES):
             raise TypeError(f"{where} is {kind}, but argtypes says {wanted}")
-        _check_range(kind, value, where)
+        if isinstance(value, int | float):
+            _check_range(kind, value, where)
         types.append(kind)
         values.append(value)
     return types, values
 
 
-def _typed(argument: Any, wanted: str | None, where: str) -> tuple[str, int | float]:
+def _typed(argument: Any, wanted: str | None, where: str) -> tuple[str, Value]:
     if isinstance(argument, DeviceTensor | DevicePointer):
         return "pointer", argument.address
     if isinstance(argument, Number):
         return argument.type, argument.value
+    if isinstance(argument, Table):
+        return "table", [_field(item, where) for row in argument.rows for item in row]
     if argument is None:
         return wanted or "pointer", 0
     if isinstance(argument, int | float) and wanted is not None:
@@ -101,6 +117,15 @@ def _typed(argument: Any, wanted: str | None, where: str) -> tuple[str, int | fl
         raise TypeError(f"{where} is a bare {argument!r}: wrap it, as in i32(…) or f32(…), or pass argtypes")
     given = type(argument).__name__
     raise TypeError(f"{where} is a {given}: pass a tensor of the virtual GPU or a wrapped number")
+
+
+def _field(item: DeviceTensor | DevicePointer | Number, where: str) -> int:
+    """The eight bytes of a table's field, as an unsigned number."""
+    kind, value = _typed(item, None, where)
+    if kind in _REALS or not isinstance(value, int):
+        raise TypeError(f"{where}: a table holds pointers and whole numbers, not {kind} {value!r}")
+    _check_range(kind, value, where)
+    return value % (1 << 64)
 
 
 def _check_range(kind: str, value: int | float, where: str) -> None:

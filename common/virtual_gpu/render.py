@@ -53,7 +53,8 @@ def render_leaks(leaks: Sequence[Leak], *, width: int = _DEFAULT_WIDTH) -> str:
     text = "".join(render_leak(leak, width=width) for leak in leaks[:_MOST_LEAKS])
     rest = leaks[_MOST_LEAKS:]
     if rest:
-        text += f"and {len(rest)} more leaks of {sum(leak.bytes for leak in rest):,} bytes together\n"
+        noun = "leak" if len(rest) == 1 else "leaks"
+        text += f"and {len(rest)} more {noun} of {sum(leak.bytes for leak in rest):,} bytes together\n"
     return text
 
 

@@ -14,6 +14,7 @@ import os
 import resource
 import socket
 import sys
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -31,43 +32,75 @@ C_TYPES: dict[str, Any] = {
     "u64": ctypes.c_uint64,
     "f32": ctypes.c_float,
     "f64": ctypes.c_double,
+    "table": ctypes.c_void_p,
 }
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
-def main() -> None:
+class Refused(Exception):
+    """What was asked cannot be done; the text says why."""
+
+
+def main(open_library: Callable[[str], Any] = ctypes.CDLL) -> None:
+    """Obey until the channel closes. `open_library` makes something whose attributes are entry points."""
     control = socket.socket(fileno=int(sys.argv[1]))
     control.set_inheritable(False)
-    libraries: list[ctypes.CDLL] = []
+    libraries: list[Any] = []
     with control.makefile("rw", encoding="utf-8") as stream:
         for line in stream:
             order = json.loads(line)
-            stream.write(json.dumps({"turn": order["turn"], **_obey(order, libraries, control)}) + "\n")
+            try:
+                answer = _obey(order, libraries, control, open_library)
+            except Refused as problem:
+                answer = {"problem": str(problem)}
+            stream.write(json.dumps({"turn": order["turn"], **answer}) + "\n")
             stream.flush()
 
 
-def _obey(order: dict[str, Any], libraries: list[ctypes.CDLL], control: socket.socket) -> dict[str, Any]:
+def _obey(
+    order: dict[str, Any], libraries: list[Any], control: socket.socket, open_library: Callable[[str], Any]
+) -> dict[str, Any]:
     if "policy" in order:
         return _enter_walls(order, control)
     if "load" in order:
         try:
-            libraries.append(ctypes.CDLL(order["load"]))
+            libraries.append(open_library(order["load"]))
         except OSError as problem:
-            return {"problem": str(problem)}
+            raise Refused(str(problem)) from problem
         _open_device(libraries[-1])
         return {"library": len(libraries) - 1}
     calls = []
-    for call in order[
-        "calls"
-    ]:  # all are found before the first is made, so that they follow each other closely
-        try:
-            entry = getattr(libraries[call["library"]], call["entry"])
-        except AttributeError:
-            return {"problem": f"there is no entry point {call['entry']}"}
+    # All are found before the first is made, so that they follow each other closely.
+    for call in order["calls"]:
+        name = call["entry"]
+        entry = getattr(libraries[call["library"]], name, None)
+        if entry is None:
+            raise Refused(
+                f'there is no entry point {name} in the library: declare it extern "C" and not static'
+            )
         entry.argtypes = [C_TYPES[name] for name in call["types"]]
         entry.restype = ctypes.c_int
-        calls.append((entry, call["values"]))
-    return {"returned": [entry(*values) for entry, values in calls]}
+        for _ in range(call["times"]):
+            calls.append((entry, *_with_tables(call["types"], call["values"])))
+    return {"returned": [_call(*prepared) for prepared in calls]}
+
+
+def _with_tables(types: list[str], values: list[Any]) -> tuple[list[Any], list[Any]]:
+    """The values, with each table's fields packed in memory and its address in their place."""
+    tables, plain = [], []
+    for name, value in zip(types, values, strict=True):
+        if name == "table":
+            tables.append((ctypes.c_uint64 * max(1, len(value)))(*value))
+            value = ctypes.addressof(tables[-1])
+        plain.append(value)
+    return plain, tables
+
+
+def _call(entry: Any, values: list[Any], tables: list[Any]) -> int:
+    returned = int(entry(*values))
+    for table in tables:  # they are the caller's again: work that reads them later shall not find them
+        ctypes.memset(table, 0, ctypes.sizeof(table))
+    return returned
 
 
 def _enter_walls(order: dict[str, Any], control: socket.socket) -> dict[str, Any]:
@@ -96,7 +129,7 @@ def _module_at(path: str) -> ModuleType:
     return module
 
 
-def _open_device(library: ctypes.CDLL) -> None:
+def _open_device(library: Any) -> None:
     """Connect now, not at the library's first CUDA call, so that a device pointer which host code touches
     before that is reported too."""
     if hasattr(library, "cudaSetDevice"):

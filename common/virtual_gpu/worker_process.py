@@ -9,7 +9,7 @@ import subprocess
 import sys
 import time
 import weakref
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -24,7 +24,6 @@ from common.sandbox.spawn import spawn
 from common.sandbox.watchdog import Watchdog, count_threads
 from common.virtual_gpu.engine import status_text
 
-_SCRIPT = Path(__file__).with_name("worker.py")
 _START_SECONDS = 60.0
 _LOAD_SECONDS = 20.0
 _END_SECONDS = 2.0  # an ended process with much memory takes a while to be gone
@@ -33,6 +32,8 @@ _MOST_ANSWER = 64 << 10
 _MOST_PROBLEM = 1000
 _ADDRESSES_BEYOND_MEMORY = 1 << 30  # stacks, libraries, and arenas that are reserved and not used
 _INT32 = range(-(1 << 31), 1 << 31)
+
+Value = int | float | Sequence[int] | Mapping[str, Any]
 
 
 class WorkerDied(CourseError):
@@ -66,12 +67,30 @@ class WorkerMisbehaved(CourseError):
 
 @dataclass(frozen=True)
 class Order:
-    """A call of an entry point: the number of its library, its name, and its arguments with their C types."""
+    """A call of an entry point: the number of its library, its name, and its arguments with their C types.
+
+    A value of the type "table" is the list of its fields; what else a script takes is JSON. It is made so
+    many `times` in a row, with as many answers.
+    """
 
     library: int
     entry: str
     types: Sequence[str] = ()
-    values: Sequence[int | float] = ()
+    values: Sequence[Value] = ()
+    times: int = 1
+
+
+@dataclass(frozen=True)
+class Script:
+    """What a worker process runs, with Python's own flags before it and arguments behind its descriptor."""
+
+    path: Path
+    flags: tuple[str, ...]
+    arguments: tuple[str, ...] = ()
+
+
+NATIVE_SCRIPT = Path(__file__).with_name("worker.py")
+NATIVE = Script(NATIVE_SCRIPT, ("-P", "-I", "-S"))
 
 
 class Worker:
@@ -81,7 +100,7 @@ class Worker:
     for a GPU. It may read the folders of the `libraries` it will be asked to load, and holds `descriptors`
     open under the numbers they have here. `missing_walls` has, in words, what this kernel does not offer, and
     `shares_memory` whether the worker can open device memory of this process's, for which its walls must have
-    `broker_connect`.
+    `broker_connect`. `script` is what the process runs: it must obey as worker.py does.
     """
 
     def __init__(
@@ -91,6 +110,7 @@ class Worker:
         libraries: Sequence[Path] = (),
         runtime: Path | None = None,
         descriptors: Sequence[int] = (),
+        script: Script = NATIVE,
     ) -> None:
         walls = walls or (Walls() if program is not None else Walls.gpu())
         folder = PrivateFolder()
@@ -100,7 +120,7 @@ class Worker:
         engine = {"VGPU_FD": str(program.fileno())} if program is not None else {}
         try:
             self._process = spawn(
-                [sys.executable, "-P", "-I", "-S", str(_SCRIPT), str(theirs.fileno())],
+                [sys.executable, *script.flags, str(script.path), str(theirs.fileno()), *script.arguments],
                 env={**walls.environment, **engine, "TMPDIR": str(folder.path)},
                 cwd=folder.path,
                 pass_fds=kept,
@@ -155,7 +175,7 @@ class Worker:
         return number
 
     def call(
-        self, library: int, entry: str, types: Sequence[str], values: Sequence[int | float], timeout: float
+        self, library: int, entry: str, types: Sequence[str], values: Sequence[Value], timeout: float
     ) -> int:
         (returned,) = self.calls([Order(library, entry, types, values)], entry, timeout)
         return returned
@@ -164,8 +184,8 @@ class Worker:
         """Call entry points one right after the other, whatever each returns; `what` names them in errors."""
         answer = self._order({"calls": [asdict(order) for order in orders]}, what, timeout, "returned")
         if isinstance(answer, _Problem):
-            raise CourseError(f'{answer.text} in the library: declare it extern "C" and not static')
-        return self._believable(answer, len(orders), _INT32, what)
+            raise CourseError(answer.text)
+        return self._believable(answer, sum(order.times for order in orders), _INT32, what)
 
     def threads(self) -> int:
         """How many threads the process has now."""

@@ -38,7 +38,7 @@ def store(
 ) -> Case:
     """A case, named after its sizes unless it has a better name."""
     return case(
-        name or f"{tokens:,} tokens, {heads} × {head_dim}",
+        name or f"{tokens:,} {'token' if tokens == 1 else 'tokens'}, {heads} × {head_dim}",
         gpu_only=gpu_only,
         tokens=tokens,
         heads=heads,

@@ -1,7 +1,8 @@
 """`./course bench [NN]`: time baselines, solutions, variants and library alternatives over all bench shapes.
 
 Results go to benchmarks/<device>.json and plots to benchmarks/plots/; other exercises' entries are kept. On
-the virtual GPU the times are modelled and the file is called so.
+the virtual GPU the times are modelled and the file is called so; shapes meant for a GPU are left out there,
+unless --large asks for them.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from common.errors import CourseError
 from common.progress import Progress
 from grader import registry, student
 from grader.cli import options as shared
+from grader.cli.parser import Parser
 from grader.render import figures
 from grader.render.bench_rows import bench_rows
 from grader.render.text import table
@@ -28,12 +30,17 @@ BENCHMARKS = REPOSITORY / "benchmarks"
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="./course bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     shared.add_exercise(parser, optional=True)
     shared.add_device(parser)
     shared.add_json(parser)
+    parser.add_argument(
+        "--large",
+        action="store_true",
+        help="on the virtual GPU, model the shapes meant for GPUs too: takes minutes and 10 GiB of memory",
+    )
     parser.add_argument("--output", metavar="DIR", type=Path, default=BENCHMARKS, help="default: benchmarks/")
     options = parser.parse_args(arguments)
     _, device = shared.settled(options)
@@ -42,7 +49,7 @@ def main(arguments: list[str]) -> int:
     merged: dict[str, Any] = {}
     for exercise in exercises:
         progress = Progress(f"bench {exercise.id}")
-        result = _benched(exercise, device.kind, progress)
+        result = _benched(exercise, device.kind, progress, large=options.large)
         progress.finish("done")
         merged = merge(path, result)
         _draw(options.output, path.stem, exercise, merged)
@@ -50,6 +57,8 @@ def main(arguments: list[str]) -> int:
             how = "modelled" if device.kind == "virtual" else "measured"
             columns, rows = bench_rows(merged["exercises"][exercise.id])
             print(table(columns, rows, f"{exercise.id}, {how}"))
+            if left_out := merged["exercises"][exercise.id].get("left_out"):
+                print(f"left out: {'; '.join(left_out)} (--large models them too, which takes minutes)\n")
     if options.json:
         print(json.dumps(merged, indent=1))
     else:
@@ -57,10 +66,10 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _benched(exercise: Exercise, device: str, progress: Progress) -> dict[str, Any]:
+def _benched(exercise: Exercise, device: str, progress: Progress, *, large: bool) -> dict[str, Any]:
     from grader.bench import bench
 
-    return bench(exercise, device, progress.update)
+    return bench(exercise, device, progress.update, large=large)
 
 
 def slug(kind: str, name: str) -> str:

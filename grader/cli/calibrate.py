@@ -13,6 +13,7 @@ from common.build import Target, build_program
 from common.devices import Gpu, find_gpus
 from common.errors import CourseError
 from common.virtual_gpu.engine import DEFAULT_PROFILE, PROFILES
+from grader.cli.parser import Parser
 
 SOURCE = PROFILES.parent / "calibration" / "measure.cu"
 _MEASURE_SECONDS = 300.0
@@ -40,7 +41,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(prog="./course calibrate", description=__doc__, allow_abbrev=False)
+    parser = Parser(prog="./course calibrate", description=__doc__, allow_abbrev=False)
     parser.add_argument("--output", type=Path, metavar="FILE", help="write it here, not to the screen")
     parser.add_argument("--id", help="the profile's name; default: made from the GPU's")
     parser.add_argument(

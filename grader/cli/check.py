@@ -16,6 +16,7 @@ from common.errors import CourseError
 from common.progress import Progress
 from grader import registry, starters, student
 from grader.cli import options as shared
+from grader.cli.parser import Parser
 from grader.record import Record, Speed, SpeedCase
 from grader.render import numbers, terminal
 from grader.render.findings import findings_text
@@ -28,6 +29,7 @@ from grader.submissions import Submission, read_source
 def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     exercise = registry.find(options.exercise)
+    _know_step(exercise, options.step)
     source = student.own_file(exercise, options.file)
     text = _readable(exercise, source)
     settings, device = shared.settled(options)
@@ -35,27 +37,39 @@ def main(arguments: list[str]) -> int:
     if exercise.starter.is_file() and starters.is_untouched(text, exercise.starter.read_text()):
         return _untouched(exercise, source, todos, as_json=options.json)
     progress = Progress(f"checking {student.shown(source)}")
-    record = _grade(exercise, source, device.kind, progress)
+    record = _grade(exercise, source, device.kind, options.step, progress)
     progress.finish("done")
-    _remember(exercise, record)
+    if options.step is None:
+        _remember(exercise, record)
     if options.json:
         print(
             json.dumps({**for_student(record).to_dict(), "todos": [vars(todo) for todo in todos]}, indent=1)
         )
     else:
-        print(report(exercise, record, todos, settings.remark(device.kind)))
+        print(report(exercise, record, todos, settings.remark(device.kind), file=source.name))
     return 0 if _correct(record) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="./course check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     shared.add_exercise(parser)
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path)
+    parser.add_argument(
+        "--step", metavar="K", type=int, help="check the K-th step alone, in an exercise that has steps"
+    )
     shared.add_device(parser)
     shared.add_json(parser)
     return parser
+
+
+def _know_step(exercise: Exercise, step: int | None) -> None:
+    if step is None or 1 <= step <= len(exercise.steps):
+        return
+    names = [f"{number} ({one.name})" for number, one in enumerate(exercise.steps, 1)]
+    known = f"its steps are {', '.join(names)}" if names else "it has none"
+    raise CourseError(f"{exercise.id} has no step {step}: {known}")
 
 
 def _readable(exercise: Exercise, source: Path) -> str:
@@ -65,10 +79,12 @@ def _readable(exercise: Exercise, source: Path) -> str:
         raise CourseError(f"{source} cannot be checked: {problem}") from problem
 
 
-def _grade(exercise: Exercise, source: Path, device: str, progress: Progress) -> Record:
+def _grade(exercise: Exercise, source: Path, device: str, step: int | None, progress: Progress) -> Record:
     from grader.pipeline import grade
 
-    return grade(exercise, source, submission="yours", device=device, quick=True, tell=progress.update)
+    return grade(
+        exercise, source, submission="yours", device=device, quick=True, step=step, tell=progress.update
+    )
 
 
 def _untouched(exercise: Exercise, source: Path, todos: Sequence[Todo], *, as_json: bool) -> int:
@@ -95,13 +111,17 @@ def _todo_lines(place: str, todos: Sequence[Todo]) -> str:
     return "\n".join(f"  {place}:{todo.line}  {todo.text}" for todo in todos)
 
 
-def report(exercise: Exercise, record: Record, todos: Sequence[Todo], remark: str = "") -> str:
+def report(
+    exercise: Exercise, record: Record, todos: Sequence[Todo], remark: str = "", *, file: str = "kernel.cu"
+) -> str:
     """What to mend first, or how good it is; the last lines say correctness and performance."""
     sections: tuple[str, ...]
+    steps = [step.name for step in exercise.steps]
     if not _correct(record):
-        open_tasks = f"still to do:\n{_todo_lines('kernel.cu', todos)}\n" if todos else ""
+        open_tasks = f"still to do:\n{_todo_lines(file, todos)}\n" if todos else ""
         sections = (
             terminal.diagnostics(record),
+            terminal.steps_table(record, steps),
             terminal.case_count(record),
             terminal.failures(record),
             findings_text(record),
@@ -112,6 +132,7 @@ def report(exercise: Exercise, record: Record, todos: Sequence[Todo], remark: st
     else:
         sections = (
             terminal.diagnostics(record),
+            terminal.steps_table(record, steps),
             terminal.case_count(record),
             findings_text(record),
             terminal.mechanisms(record),
@@ -150,12 +171,14 @@ def _headline(exercise: Exercise, speed: Speed | None) -> SpeedCase | None:
         return None
     named = {name for target in exercise.targets if isinstance(target, Speedup) for name in target.cases}
     return max(
-        (case for case in speed.cases if not named or case.name in named), key=lambda c: c.bytes, default=None
+        (case for case in speed.over_baseline if not named or case.name in named),
+        key=lambda c: c.bytes,
+        default=None,
     )
 
 
 def _correct(record: Record) -> bool:
-    return bool(record.cases) and all(case.passed for case in record.cases)
+    return bool(record.cases) and all(case.passed for case in record.deciding_cases)
 
 
 def _remember(exercise: Exercise, record: Record) -> None:

@@ -5,7 +5,6 @@ The exit status is 0 unless something is missing that no command can do without.
 
 from __future__ import annotations
 
-import argparse
 import importlib.metadata
 import importlib.util
 import json
@@ -24,6 +23,7 @@ from common.devices import find_gpus
 from common.engine_build import isa_flags
 from common.kernel_facilities import kernel_facilities
 from common.toolchain import ToolchainError, find_host_compiler, find_ninja, find_nvcc
+from grader.cli.parser import Parser
 
 State = Literal["ok", "note", "missing"]
 
@@ -54,7 +54,7 @@ class Fact:
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="./course doctor", description=__doc__.split("\n\n")[0])
+    parser = Parser(prog="./course doctor", description=__doc__.split("\n\n")[0])
     parser.add_argument("--json", action="store_true", help="write the report as JSON")
     options = parser.parse_args(arguments)
     sections = {title: probe() for title, probe in SECTIONS.items()}

@@ -19,8 +19,9 @@ from common.errors import CourseError
 from grader import registry, similarity
 from grader.class_run import UNGRADED, ClassRun, grade_all
 from grader.cli import options as shared
+from grader.cli.parser import Parser, above_zero, count
 from grader.record import DeviceInfo, Record
-from grader.render import terminal
+from grader.render import numbers, terminal
 from grader.render.class_page import write_pages
 from grader.render.csv import write_csv
 from grader.render.gradescope import write_results
@@ -47,7 +48,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="./course grade",
         description=__doc__,
         epilog=_EPILOGUE,
@@ -60,8 +61,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--exercise", metavar="NN", help="of files whose names do not say it; in a self-check, only this one")
     add("--output", metavar="DIR", type=Path, help=f"for records (default: {shared.DEFAULT_GRADES}/)")
     add("--fresh", action="store_true", help="grade again what has a record already")
-    add("--jobs", metavar="N", type=_count, help="at once, on the virtual GPU (default: one a CPU)")
-    add("--wall-seconds", metavar="S", type=float, help="the most time for one submission (default: 300)")
+    add("--jobs", metavar="N", type=count, help="at once, on the virtual GPU (default: one a CPU)")
+    add(
+        "--wall-seconds", metavar="S", type=above_zero, help="the most time for one submission (default: 300)"
+    )
     add("--csv", metavar="FILE", type=Path, help="write a table for spreadsheets")
     add("--html", metavar="DIR", type=Path, help="write a page a submission, and an index")
     add("--gradescope", metavar="FILE", type=Path, help="write results.json (of one submission)")
@@ -72,13 +75,6 @@ def _parser() -> argparse.ArgumentParser:
         help="repeat a grading with its seed on the same kind of device",
     )
     return parser
-
-
-def _count(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise argparse.ArgumentTypeError(f"{text} is not a number of processes above 0")
-    return number
 
 
 def _grade_paths(options: argparse.Namespace, settings: Settings, device: DeviceInfo) -> int:
@@ -147,9 +143,8 @@ def _write_similarity(run: ClassRun, records: Sequence[Record]) -> None:
         pairs += similarity.similar_pairs(name, sources, (exercise.starter, exercise.baseline))
     similarity.write_csv(pairs, run.output / "similarity.csv")
     if pairs:
-        count = "1 pair" if len(pairs) == 1 else f"{len(pairs)} pairs"
-        told = f"{count} of submissions read alike: see {run.output / 'similarity.csv'}"
-        print(f"note: {told}", file=sys.stderr)
+        told = f"{numbers.counted(len(pairs), 'pair')} of submissions read alike"
+        print(f"note: {told}: see {run.output / 'similarity.csv'}", file=sys.stderr)
 
 
 def _show(options: argparse.Namespace, settings: Settings, run: ClassRun, records: Sequence[Record]) -> None:
@@ -202,6 +197,11 @@ def _plain(run: ClassRun, record: Record, *, official: bool) -> dict[str, Any]:
 
 
 def _replay(options: argparse.Namespace) -> int:
+    if not options.replay.is_file():
+        raise CourseError(
+            f"there is no record {options.replay}: `./course grade` writes them to "
+            f"{shared.DEFAULT_GRADES}/records/NN_name/STUDENT.json"
+        )
     before = Record.read(options.replay)
     if not before.source or not before.seed:
         raise CourseError(f"{options.replay} holds no source to repeat: its verdict was {before.verdict!r}")
@@ -212,7 +212,7 @@ def _replay(options: argparse.Namespace) -> int:
     device = choose_device(before.device.kind, settings)
     shared.announce(device, settings, to_stderr=options.json)
     with tempfile.TemporaryDirectory(prefix="replay-") as scratch:
-        source = Path(scratch) / "kernel.cu"
+        source = Path(scratch) / before.file
         source.write_bytes(before.source.encode())
         run = ClassRun(
             device,

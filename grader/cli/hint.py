@@ -2,18 +2,18 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
 from common.errors import CourseError
 from grader import registry, student
 from grader.cli import options as shared
+from grader.cli.parser import Parser
 from grader.render.text import wrapped
 from grader.spec import Exercise
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="./course hint", description=__doc__)
+    parser = Parser(prog="./course hint", description=__doc__)
     shared.add_exercise(parser)
     shared.add_json(parser)
     parser.add_argument("--again", action="store_true", help="repeat the hints opened so far")
@@ -41,7 +41,8 @@ def _as_json(exercise: Exercise, chosen: range) -> str:
 def _as_text(exercise: Exercise, chosen: range) -> str:
     total = len(exercise.hints)
     if not chosen:
-        return f"All {total} hints are open; `./course hint {exercise.number} --again` repeats them."
+        all_open = "The only hint is open" if total == 1 else f"All {total} hints are open"
+        return f"{all_open}; `./course hint {exercise.number} --again` shows what is open."
     return "\n".join(f"Hint {i + 1} of {total}:\n{wrapped(exercise.hints[i], '  ')}" for i in chosen)
 
 

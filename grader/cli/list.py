@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from typing import Any
 
 from grader import registry, student
 from grader.cli import options as shared
+from grader.cli.parser import Parser
 from grader.render import numbers
 from grader.render.text import table
 from grader.spec import Exercise
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="./course list", description=__doc__)
+    parser = Parser(prog="./course list", description=__doc__)
     shared.add_json(parser)
     options = parser.parse_args(arguments)
     entries = [_entry(exercise) for exercise in registry.all_exercises()]
@@ -41,7 +41,7 @@ def _entry(exercise: Exercise) -> dict[str, Any]:
         "number": exercise.number,
         "exercise": exercise.id,
         "title": exercise.title,
-        "points": exercise.points.total,
+        "points": exercise.max_points,
         "started": (student.work_folder(exercise) / "kernel.cu").is_file(),
         "last_check": student.read_state(exercise, "check"),
     }

@@ -13,6 +13,7 @@ from common.errors import CourseError
 from common.virtual_gpu.report import Report
 from grader import registry, student
 from grader.cli import options as shared
+from grader.cli.parser import Parser
 from grader.render import figures, numbers
 from grader.render.profile import profile_text
 from grader.settings import Settings, choose_device
@@ -20,7 +21,7 @@ from grader.spec import Case, Exercise, Speedup
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(
+    parser = Parser(
         prog="./course profile", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     shared.add_exercise(parser)

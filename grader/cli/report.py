@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
@@ -12,12 +11,14 @@ from common.errors import CourseError
 from grader import student
 from grader.cli import options as shared
 from grader.cli.bench import BENCHMARKS
+from grader.cli.parser import Parser
 from grader.record import Record
+from grader.render import numbers
 from grader.render.report_page import report_page
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="./course report", description=__doc__)
+    parser = Parser(prog="./course report", description=__doc__)
     add = parser.add_argument
     add("--grades", metavar="DIR", type=Path, default=shared.DEFAULT_GRADES, help="default: grades/")
     add("--benchmarks", metavar="DIR", type=Path, default=BENCHMARKS, help="default: benchmarks/")
@@ -39,7 +40,8 @@ def main(arguments: list[str]) -> int:
         counts = {"records": len(records), "devices": len(benchmarks)}
         print(json.dumps({"output": str(options.output), **counts}, indent=1))
     else:
-        print(f"{student.shown(options.output)}: {len(records)} records, {len(benchmarks)} devices")
+        told = f"{numbers.counted(len(records), 'record')}, {numbers.counted(len(benchmarks), 'device')}"
+        print(f"{student.shown(options.output)}: {told}")
     return 0
 
 

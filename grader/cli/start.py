@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 
 from grader import registry, student
 from grader.cli import options as shared
+from grader.cli.parser import Parser
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="./course start", description=__doc__)
+    parser = Parser(prog="./course start", description=__doc__)
     shared.add_exercise(parser)
     shared.add_json(parser)
     options = parser.parse_args(arguments)

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 
 from common.errors import CourseError
 from grader import registry, starters, student
 from grader.cli import options as shared
+from grader.cli.parser import Parser
 
 
 def main(arguments: list[str]) -> int:
-    parser = argparse.ArgumentParser(prog="./course starters", description=__doc__)
+    parser = Parser(prog="./course starters", description=__doc__)
     parser.add_argument(
         "--check", action="store_true", help="write nothing; exit with 1 and a diff on a drift"
     )

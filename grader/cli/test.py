@@ -18,10 +18,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 
 from common.cache import REPOSITORY
+from grader import registry
 
 _CPP_SUFFIXES = (".cu", ".cuh", ".cpp", ".h")
 _CPP_FOLDERS = ("common", "exercises", "solutions", "tests", "benchmarks")
 _NOT_CODE = ("does_not_compile.cu",)  # on purpose
+_NAMES = REPOSITORY / ".mypy_cache" / "names"  # mypy_path in pyproject.toml
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,9 @@ def main(arguments: list[str]) -> int:
         print(__doc__)
         return 0
     results = [(step.name, *_run(step, arguments)) for step in STEPS]
-    print("\nstep          seconds  result")
+    print("\nstep             seconds  result")
     for name, seconds, verdict in results:
-        print(f"{name:<13} {seconds:7.1f}  {verdict}")
+        print(f"{name:<16} {seconds:7.1f}  {verdict}")
     return 1 if any(verdict.startswith("FAILED") for _, _, verdict in results) else 0
 
 
@@ -57,6 +59,23 @@ def _run(step: Step, arguments: list[str]) -> tuple[float, str]:
 def _module(name: str, *rest: str) -> Callable[[list[str]], list[str] | None]:
     """A step that is a Python module with fixed arguments."""
     return lambda _: [sys.executable, "-m", name, *rest] if importlib.util.find_spec(name) else None
+
+
+def _mypy_exercises(_: list[str]) -> list[str] | None:
+    """Exercises and their tests, through links with names that packages can have.
+
+    An exercise is called as the registry calls it; its tests are exercise_tests.of_NN_name.
+    """
+    if importlib.util.find_spec("mypy") is None:
+        return None
+    shutil.rmtree(_NAMES, ignore_errors=True)
+    (_NAMES / "exercise_tests").mkdir(parents=True)
+    for folder in registry.exercise_folders():
+        (_NAMES / f"exercise_{folder.name}").symlink_to(folder)
+        if (tests := REPOSITORY / "tests" / "exercises" / folder.name).is_dir():
+            (_NAMES / "exercise_tests" / f"of_{folder.name}").symlink_to(tests)
+    links = sorted(str(path.relative_to(REPOSITORY)) for path in _NAMES.iterdir())
+    return [sys.executable, "-m", "mypy", *links]
 
 
 def _clang_format(_: list[str]) -> list[str] | None:
@@ -83,6 +102,7 @@ STEPS = (
     Step("ruff", _module("ruff", "check", ".")),
     Step("ruff format", _module("ruff", "format", "--check", ".")),
     Step("mypy", _module("mypy")),
+    Step("mypy, exercises", _mypy_exercises),
     Step("clang-format", _clang_format),
     Step("pytest", _pytest, essential=True),
 )

@@ -80,7 +80,7 @@ class Copied:
         for buffer in buffers:
             if buffer.address in self._theirs:
                 os.ftruncate(self._file, 0)
-                _write(self._file, buffer.read_bytes())
+                write_all(self._file, buffer.read_bytes())
                 self._copy(worker, support, "copy_to_device", buffer)
 
     def after(self, worker: Worker, support: int, buffers: Iterable[SharedBuffer]) -> None:
@@ -88,7 +88,7 @@ class Copied:
             if buffer.address in self._theirs:
                 self._copy(worker, support, "copy_from_device", buffer)
                 # Read, not mapped: the worker could cut the file short beneath a mapping.
-                data = _read(self._file, buffer.bytes)
+                data = read_all(self._file, buffer.bytes)
                 if len(data) != buffer.bytes:
                     raise CourseError("the worker did not give a buffer back whole")
                 buffer.write_bytes(data)
@@ -103,18 +103,18 @@ class Copied:
             raise CourseError(f"a buffer could not be copied: {error_name(error)}")
 
 
-def _write(file: int, data: bytes) -> None:
+def write_all(file: int, data: bytes, offset: int = 0) -> None:
     """All of it: one call writes 2 GiB at most."""
     view = memoryview(data)
     at = 0
     while at < len(view):
-        at += os.pwrite(file, view[at : at + _PIECE], at)
+        at += os.pwrite(file, view[at : at + _PIECE], offset + at)
 
 
-def _read(file: int, size: int) -> bytes:
+def read_all(file: int, size: int, offset: int = 0) -> bytes:
     out = bytearray()
     while len(out) < size:
-        piece = os.pread(file, min(_PIECE, size - len(out)), len(out))
+        piece = os.pread(file, min(_PIECE, size - len(out)), offset + len(out))
         if not piece:
             break
         out += piece

@@ -8,14 +8,14 @@ from types import TracebackType
 
 from common.errors import CourseError
 from common.sandbox.policy import Walls
-from common.virtual_gpu.calls import Argument, Number
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.engine import DEFAULT_PROFILE
 from common.virtual_gpu.tensor import DeviceTensor, dtype_name
 from common.virtual_gpu.wire import EngineDied
 from common.virtual_gpu.worker_process import WorkerDied, WorkerMisbehaved, WorkerStopped, WorkerTimeout
 from grader.device import Outcome
-from grader.spec import At, Call, Scalar
+from grader.device.arguments import arguments, judge_answer
+from grader.spec import Call
 
 # An engine that measures: the checks have had their say before.
 MEASURING = {"memory": True, "race": False, "init": False, "sync": False, "async": False}
@@ -79,9 +79,10 @@ class VirtualSession:
             return Outcome("device", f"the device has no memory left for this call's buffers: {problem}")
         reason = message = ""
         try:
-            result = library.call(entry, *_arguments(call, tensors), timeout=seconds)
-            if not result.ok:
-                reason, message = "error", f"{entry} answered {result.error} ({result.code})"
+            where = {name: tensor.address for name, tensor in tensors.items()}
+            placed = arguments(call, lambda name: where.get(name, 0))
+            result = library.call(entry, *placed, timeout=seconds)
+            reason, message = judge_answer(entry, call, result.code)
         except WorkerTimeout:
             reason, message = "timeout", f"{entry} did not return within {seconds:g} s"
         except WorkerStopped as problem:
@@ -135,16 +136,3 @@ class VirtualSession:
         return VirtualGpu(
             self._profile, self._options, self._resources, walls=Walls.virtual(), libraries=[self._path]
         )
-
-
-def _arguments(call: Call, tensors: Mapping[str, DeviceTensor]) -> list[Argument]:
-    out: list[Argument] = []
-    for argument in call.arguments:
-        if isinstance(argument, Scalar):
-            out.append(Number(argument.type, argument.value))
-        elif isinstance(argument, At) and argument.buffer in tensors:
-            size = call.buffers[argument.buffer].element_size()
-            out.append(tensors[argument.buffer] + argument.offset * size)
-        else:
-            out.append(None)
-    return out

@@ -35,7 +35,7 @@ def write_pages(records: Sequence[Record], folder: Path, remark: str = "") -> Pa
         )
     index = folder / "index.html"
     columns = ("submission", "exercise", ">points", ">of", "verdict", "speed", "to look at")
-    head = (tag("h1", "Grades"), tag("p", f"{len(records)} submissions"))
+    head = (tag("h1", "Grades"), tag("p", numbers.counted(len(records), "submission")))
     note = tag("p", remark, class_="doubt") if remark else None
     index.write_text(page("Grades", *head, note, table(columns, rows)), encoding="utf-8")
     return index

@@ -57,7 +57,7 @@ def _part(record: Record, part: PartResult) -> dict[str, Any]:
 
 def _case(case: CaseResult) -> dict[str, Any]:
     return {
-        "name": f"{'public' if case.public else 'hidden'} case {case.name} ({numbers.sizes(case.sizes)})",
+        "name": f"{'public' if case.public else 'hidden'} case {case.label} ({numbers.sizes(case.sizes)})",
         "status": "passed" if case.passed else "failed",
         "output": harmless(case.message or case.reason),
         "visibility": "visible",

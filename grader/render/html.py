@@ -68,7 +68,7 @@ def _block(texts: Iterable[str]) -> Markup | None:
 def _cases(record: Record) -> Markup | None:
     rows = [
         (
-            case.name,
+            case.label,
             "public" if case.public else "hidden",
             numbers.sizes(case.sizes),
             _passed(case.passed),
@@ -94,7 +94,7 @@ def _speed(record: Record) -> Markup | None:
         return None
     rows = [
         (
-            case.name,
+            case.label,
             numbers.seconds(case.baseline_seconds),
             numbers.seconds(case.seconds),
             numbers.ratio(case.ratio),

@@ -39,7 +39,12 @@ def size(value: int) -> str:
     for scale, unit in _BYTES:
         if value >= scale:
             return f"{value / scale:.3g} {unit}" if value / scale < 1000 else f"{value / scale:,.0f} {unit}"
-    return f"{value:,} bytes"
+    return counted(value, "byte")
+
+
+def counted(value: int, noun: str, plural: str = "") -> str:
+    """ "1 record", "1,024 records"; `plural` where an s is not enough."""
+    return f"{value:,} {noun if value == 1 else plural or noun + 's'}"
 
 
 def ratio(value: float) -> str:

@@ -36,7 +36,7 @@ class _Axis:
 
 def speedups(speed: Speed) -> Markup | None:
     """A bar a case with its interval, and the targets as lines."""
-    cases = [case for case in speed.cases if math.isfinite(case.ratio)]
+    cases = [case for case in speed.over_baseline if math.isfinite(case.ratio)]
     if not cases:
         return None
     targets = sorted({value for t in speed.targets[:1] for value in (t.passing, t.full)})
@@ -86,7 +86,7 @@ def _speedup_row(case: SpeedCase, across: _Axis, top: float) -> Markup:
 def bandwidths(speed: Speed) -> Markup | None:
     """Effective bandwidth over the bytes moved, submission and baseline, and what a plain copy reaches."""
     cases = sorted(
-        (case for case in speed.cases if case.bytes > 0 and case.seconds > 0), key=lambda c: c.bytes
+        (case for case in speed.over_baseline if case.bytes > 0 and case.seconds > 0), key=lambda c: c.bytes
     )
     if len(cases) < 2 or cases[0].bytes == cases[-1].bytes:
         return None

@@ -15,6 +15,8 @@ _CONTEXT = 1  # lines shown around one that costs something
 
 
 def profile_text(report: Report, source: Path) -> str:
+    if not report.launches:
+        return "no kernel was launched in this call: there is nothing to count\n"
     lines = [line for launch in report.launches for line in launch.lines]
     sections = (
         launch_table(report.launches),
@@ -53,7 +55,7 @@ def _launch_text(launch: Launch) -> str:
     ]
     lines = [f"{numbers.short_kernel(launch.kernel)}:"]
     lines += [
-        f"  {name:<14} {requests:>12,} requests, {each:,.4g} {unit}"
+        f"  {name:<14} {requests:>12,} {'requests' if requests != 1 else 'request'}, {each:,.4g} {unit}"
         for name, requests, each, unit in rows
         if requests
     ]

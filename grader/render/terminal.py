@@ -77,7 +77,7 @@ def case_table(record: Record) -> str:
     """A row a case, without its sizes: the first failure tells them."""
     rows = [
         (
-            case.name,
+            case.label,
             "public" if case.public else "hidden",
             "passed" if case.passed else "failed",
             case.reason,
@@ -88,6 +88,23 @@ def case_table(record: Record) -> str:
     return table(("case", "kind", "result", "reason", ">took"), rows) if rows else ""
 
 
+def steps_table(record: Record, steps: Sequence[str]) -> str:
+    """How far the steps of the exercise have come, in their order; nothing for one without steps."""
+    parts = {part.name: part for part in record.parts}
+    rows = [
+        (
+            str(number),
+            name,
+            "done" if parts[name].points >= parts[name].max_points else "open",
+            numbers.points_of(parts[name].points, parts[name].max_points),
+            parts[name].message,
+        )
+        for number, name in enumerate(steps, 1)
+        if name in parts
+    ]
+    return table((">step", "what", "state", ">points", "why"), rows) if rows else ""
+
+
 def case_count(record: Record) -> str:
     """ "26 cases passed in 3.1 s", and how many did not."""
     if not record.cases:
@@ -95,11 +112,8 @@ def case_count(record: Record) -> str:
     passed = sum(case.passed for case in record.cases)
     failed = len(record.cases) - passed
     took = numbers.seconds(sum(case.seconds for case in record.cases))
-    return (
-        f"{passed} case{'' if passed == 1 else 's'} passed"
-        + (f", {failed} failed" if failed else "")
-        + f" in {took}\n"
-    )
+    more = f", {failed} failed" if failed else ""
+    return f"{numbers.counted(passed, 'case')} passed{more} in {took}\n"
 
 
 def failures(record: Record) -> str:
@@ -108,7 +122,7 @@ def failures(record: Record) -> str:
     if not failed:
         return ""
     first = failed[0]
-    return f"{first.name} ({numbers.sizes(first.sizes)}):\n{wrapped(first.message or first.reason, '  ')}\n"
+    return f"{first.label} ({numbers.sizes(first.sizes)}):\n{wrapped(first.message or first.reason, '  ')}\n"
 
 
 def mechanisms(record: Record) -> str:
@@ -126,7 +140,7 @@ def speed_table(record: Record, *, plain: bool = False) -> str:
     speed = record.speed
     rows = [
         (
-            case.name,
+            case.label,
             numbers.seconds(case.baseline_seconds),
             numbers.seconds(case.seconds),
             numbers.ratio(case.ratio),
@@ -155,7 +169,8 @@ def printed(record: Record) -> str:
     if not record.output.strip():
         return ""
     lines = harmless(record.output).splitlines()
-    cut = f"  … {len(lines) - _MOST_OUTPUT_LINES} more lines\n" if len(lines) > _MOST_OUTPUT_LINES else ""
+    rest = len(lines) - _MOST_OUTPUT_LINES
+    cut = f"  … {numbers.counted(rest, 'more line')}\n" if rest > 0 else ""
     return "it printed:\n" + "".join(f"  {line[:200]}\n" for line in lines[:_MOST_OUTPUT_LINES]) + cut
 
 

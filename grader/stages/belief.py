@@ -15,13 +15,22 @@ _CLOCK_NOISE = 20e-6  # seconds a call: honest kernels on an H200 were seen up t
 
 @dataclass
 class Samples:
-    """Times of one side in one case: by events, until the device was idle, and by the parent's own clock."""
+    """Times of one side in one case: by events, until the device was idle, and by the parent's own clock.
+
+    Each is the time of `calls` calls together.
+    """
 
     events: list[float] = field(default_factory=list)
     settled: list[float] = field(default_factory=list)
     # Batches of calls: seconds a call by the parent's clock, and the median of their events.
     batches: list[tuple[float, float]] = field(default_factory=list)
     clocks: str = ""
+    calls: int = 1
+
+    @property
+    def per_call(self) -> list[float]:
+        """Seconds a call, by events."""
+        return [seconds / self.calls for seconds in self.events]
 
     def drop(self, count: int) -> None:
         """Forget the latest samples."""
@@ -31,7 +40,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class Device:
-    """What this device did just now: a plain copy, in bytes a second, and an empty kernel, in seconds."""
+    """What this device did just now: a copy, in bytes a second, and as many empty kernels, in seconds."""
 
     copy_bandwidth: float
     empty_seconds: float

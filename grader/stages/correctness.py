@@ -13,7 +13,7 @@ from grader.compare import Difference, bits, difference, expected, same_buffers
 from grader.device import Outcome, Session
 from grader.random_inputs import Random
 from grader.record import CaseResult
-from grader.spec import Call, Case, Exercise
+from grader.spec import Call, Case, Task
 
 if TYPE_CHECKING:
     import torch
@@ -32,18 +32,19 @@ class CaseRun:
 
     result: CaseResult
     report: Report
-    counts: bool  # a right answer changes memory here: doing nothing would not pass
+    # A right answer changes memory here: doing nothing would not pass, nor would refusing everything.
+    counts: bool
 
 
-def all_cases(exercise: Exercise, secret: str, *, gpu: bool) -> list[tuple[Case, bool]]:
+def all_cases(task: Task, secret: str, *, gpu: bool) -> list[tuple[Case, bool]]:
     """The public cases in their order, then fresh hidden ones; True for public."""
-    hidden = exercise.hidden(Random(seeds.derive(secret, "hidden cases")))
-    both = [(case, True) for case in exercise.cases] + [(case, False) for case in hidden]
+    hidden = task.hidden(Random(seeds.derive(secret, "hidden cases")))
+    both = [(case, True) for case in task.cases] + [(case, False) for case in hidden]
     return [(case, public) for case, public in both if gpu or not case.gpu_only]
 
 
 def run_cases(
-    exercise: Exercise,
+    task: Task,
     session: Session,
     cases: Sequence[tuple[Case, bool]],
     secret: str,
@@ -62,7 +63,7 @@ def run_cases(
         tell(f"case {number + 1} of {len(cases)}: {case.name}")
         seed = seeds.derive(secret, phase, number)
         other_values = Random(seeds.derive(seed, "other values"), where)
-        run = _run_case(exercise, session, case, public, Random(seed, where), other_values)
+        run = _run_case(task, session, case, public, Random(seed, where), other_values)
         run.result.seconds = time.monotonic() - started
         ended_by = case.name if run.result.reason in FATAL else ""
         yield run
@@ -74,33 +75,33 @@ def _not_run(case: Case, public: bool, ended_by: str) -> CaseResult:
 
 
 def _run_case(
-    exercise: Exercise, session: Session, case: Case, public: bool, rng: Random, other_values: Random
+    task: Task, session: Session, case: Case, public: bool, rng: Random, other_values: Random
 ) -> CaseRun:
     """The same call twice, and a third with the same sizes and other values: an answer that was kept from an
     earlier call passes at most two of them."""
-    calls = [exercise.inputs(case.size, rng)] * 2 + [exercise.inputs(case.size, other_values)]
+    calls = [task.inputs(case.size, rng)] * 2 + [task.inputs(case.size, other_values)]
     outcomes: list[Outcome] = []
     for call in calls:
-        outcomes.append(session.run(exercise.entry, call, CALL_SECONDS))
+        outcomes.append(session.run(task.entry, call, CALL_SECONDS))
         if not outcomes[-1].ok:
             break
     # Only now is an expectation computed: while the submission runs there is none to look for.
-    reason, message = _judge(exercise, case, calls[0], outcomes[0])
+    reason, message = _judge(task, case, calls[0], outcomes[0])
     if not reason and len(outcomes) > 1:
         reason, message = _judge_repeat(outcomes[0], outcomes[1])
     if not reason and len(outcomes) > 2:
-        reason, message = _judge_anew(exercise, case, calls[2], outcomes[2])
-    counts = _changed_bytes(calls[0], expected(exercise, case.size, calls[0])) > 0
+        reason, message = _judge_anew(task, case, calls[2], outcomes[2])
+    counts = _changed_bytes(calls[0], expected(task, case.size, calls[0])) > 0
     result = CaseResult(case.name, public, dict(case.sizes), not reason, reason, message)
     return CaseRun(result, outcomes[0].report, counts)
 
 
-def _judge(exercise: Exercise, case: Case, call: Call, outcome: Outcome) -> tuple[str, str]:
+def _judge(task: Task, case: Case, call: Call, outcome: Outcome) -> tuple[str, str]:
     """A word and a sentence when the call failed or its answer is wrong, else two empty ones."""
     if not outcome.ok:
         return _explain(outcome)
-    wanted = expected(exercise, case.size, call)
-    found: Difference | None = difference(exercise, case.size, call, wanted, outcome.after)
+    wanted = expected(task, case.size, call)
+    found: Difference | None = difference(task, case.size, call, wanted, outcome.after)
     if found is not None:
         return found.reason, found.message + _reason_seen(outcome.report)
     return _judge_kernels(outcome.report, _changed_bytes(call, wanted))
@@ -126,8 +127,8 @@ def _judge_repeat(first: Outcome, second: Outcome) -> tuple[str, str]:
     return "", ""
 
 
-def _judge_anew(exercise: Exercise, case: Case, call: Call, outcome: Outcome) -> tuple[str, str]:
-    reason, message = _judge(exercise, case, call, outcome)
+def _judge_anew(task: Task, case: Case, call: Call, outcome: Outcome) -> tuple[str, str]:
+    reason, message = _judge(task, case, call, outcome)
     if not reason:
         return "", ""
     told = f"right at first, but not in a later call with the same sizes and other values: {message}"

@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from grader.device.arguments import NOT_REFUSED
 from grader.record import MechanismResult, PartResult, Record, Speed
 from grader.spec import Exercise
 from grader.stages.correctness import CaseRun
 
+PARTS = ("correct", "clean", "mechanism", "speed")
 NEEDS_CORRECT = "counts once every case is right"
-
+MISSING = "missing"  # the reason of a step whose entry point is not there yet
 
 # A failed case's reason, as a verdict. "input changed" and "not repeatable" say it themselves.
 _VERDICTS = {
@@ -17,18 +19,21 @@ _VERDICTS = {
     "timeout": "does not end",
     "crash": "crashes",
     "error": "answers an error",
+    NOT_REFUSED: "accepts what it must refuse",
     "limit": "takes too much",
     "call": "meddles with the worker",
     "entry": "has no such entry point",
     "load": "cannot be loaded",
+    "raises": "raises an exception",
+    MISSING: "has no such entry point yet",
     "device": "breaks the virtual GPU",
 }
 
 
-def correct_part(exercise: Exercise, runs: Sequence[CaseRun]) -> PartResult:
+def correct_part(exercise: Exercise, runs: Sequence[CaseRun], worth: float | None = None) -> PartResult:
     """The lesser of the public and the hidden share of cases passed; cases that nothing-done passes are no
     merit, but failing them is a fault."""
-    worth = exercise.points.correct
+    worth = exercise.points.correct if worth is None else worth
     shares = []
     for public in (True, False):
         group = [run for run in runs if run.result.public is public]
@@ -82,7 +87,7 @@ def settle(record: Record) -> None:
     record.max_points = sum(part.max_points for part in record.parts)
     if record.verdict:
         return
-    failed = next((case for case in record.cases if not case.passed), None)
+    failed = next((case for case in record.deciding_cases if not case.passed), None)
     if failed is not None:
         record.verdict = _VERDICTS.get(failed.reason, failed.reason)
         return
@@ -94,7 +99,9 @@ def settle(record: Record) -> None:
         if name in short:
             record.verdict = verdict
             return
-    if record.speed is not None and not record.speed.targets:
+    if "speed" not in short:
+        record.verdict = "correct, steps missing"
+    elif record.speed is None or not record.speed.targets:
         record.verdict = "correct, speed not measured"
     else:
         record.verdict = "correct, too slow" if short["speed"].points == 0 else "correct, not at full speed"

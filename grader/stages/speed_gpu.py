@@ -1,4 +1,4 @@
-"""Speed on a GPU: baseline and submission in turns, on fresh inputs, cold, every output checked.
+"""Speed on a GPU: baseline, submission and what else targets name, in turns, on fresh inputs, all checked.
 
 Event times come from the worker, where a submission could tamper with them: they are held against a clock
 it cannot reach: this process's own, over all calls. What the events claim to save must be saved there too.
@@ -6,235 +6,303 @@ it cannot reach: this process's own, over all calls. What the events claim to sa
 
 from __future__ import annotations
 
-import random
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable
+from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
 
-from common.errors import CourseError
 from common.gpu.clocks import exclusive, read_clocks
-from common.gpu.support import SharedBuffer, time_copy, time_nothing
+from common.gpu.support import time_copy, time_empty_graph, time_nothing
 from grader import seeds
-from grader.compare import difference, expected
 from grader.device.gpu import GpuSession
-from grader.random_inputs import Random
 from grader.record import Speed, SpeedCase
-from grader.spec import Call, Case, CopyBandwidth, Exercise, Speedup
+from grader.spec import BASELINE, Case, CopyBandwidth, Exercise, HostTime, Protocol_, Speedup
 from grader.stages.belief import Device, Samples, fits_clock, fits_device
-from grader.stages.correctness import CALL_SECONDS
-from grader.stages.targets import decide_bandwidth, decide_measured
+from grader.stages.contest import Contestant, NotTimed, WentWrong
+from grader.stages.graph_trial import trial
+from grader.stages.stream_order import out_of_order
+from grader.stages.targets import decide_bandwidth, decide_host, decide_measured
+from grader.stages.turns import take_host_turns, take_turns
 from grader.statistics import ratio_interval
 
-PAIRS = 64  # timed calls of each, at least
+PAIRS = 64  # timed turns, at least
+SUBMISSION = "submission"
 _LIMIT_SECONDS = 60.0
 _MOST_ROUNDS = 4  # of PAIRS, while a target is too close to call
-_BATCHES, _CALLS_IN_A_BATCH = 5, 24  # for the clock outside
 _COPY_BYTES = 1 << 30
+_REPEATS = 9
+
+
+@dataclass
+class Point:
+    """A case timed in one way, with all sides that targets compare there."""
+
+    protocol: Protocol_
+    case: Case
+    samples: dict[str, Samples] = field(default_factory=lambda: {SUBMISSION: Samples(), BASELINE: Samples()})
+
+    @property
+    def mine(self) -> Samples:
+        return self.samples[SUBMISSION]
+
+
+class NotBelieved(Exception):
+    """The submission's times cannot count; the text says why."""
 
 
 def measure(
     exercise: Exercise,
     baseline: Path,
-    submission: Path,
+    ours: GpuSession,
     secret: str,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Speed:
-    """All cases that targets name, within a minute; what was not reached is said."""
-    speed = Speed(modelled=False)
-    cases = [case for case in exercise.bench if case.name in _names(exercise)]
-    tell(f"measuring {len(cases)} cases, about {len(cases) * 2} s, at most {_LIMIT_SECONDS:.0f} s")
-    started = time.monotonic()
-    deadline = started + _LIMIT_SECONDS
-    samples = {case.name: (Samples(), Samples()) for case in cases}
-    with exclusive(), GpuSession(baseline) as theirs, GpuSession(submission) as ours:
-        device = Device(copy_bandwidth(), float(np.median([time_nothing() for _ in range(9)])))
-        speed.copy_bandwidth = device.copy_bandwidth
-        if problem := _out_of_order(exercise, cases[0], ours, seeds.derive(secret, "order")):
-            speed.notes.append(problem)
-            return speed
-        for round_number in range(_MOST_ROUNDS):
-            round_started = time.monotonic()
-            for number, case in enumerate(cases):
-                if time.monotonic() > deadline:
-                    missing = [c.name for c in cases if not samples[c.name][0].events]
-                    if missing:
-                        speed.notes.append(f"no time was left for {', '.join(missing)}")
-                    break
-                tell(f"measuring {case.name} ({number + 1} of {len(cases)})")
-                seed = seeds.derive(secret, "speed", round_number, number)
-                note = _measure_case(
-                    exercise, case, theirs, ours, seed, samples[case.name], deadline, speed, device
-                )
-                if note:
-                    speed.notes.append(f"{case.name}: {note}")
-                    speed.targets = []
-                    return speed
-            _decide(exercise, cases, samples, speed)
-            took = time.monotonic() - round_started
-            if all(t.decision != "undecided" for t in speed.targets) or time.monotonic() + took > deadline:
-                break
-            tell("too close to call: measuring longer")
-    speed.notes.append(
-        f"measured for {time.monotonic() - started:.0f} s, cold L2, in turns with the baseline"
-    )
-    return speed
-
-
-def _decide(
-    exercise: Exercise,
-    cases: Sequence[Case],
-    samples: Mapping[str, tuple[Samples, Samples]],
-    speed: Speed,
-) -> None:
-    speed.cases = [
-        _speed_case(exercise, case, *samples[case.name]) for case in cases if samples[case.name][0].events
-    ]
-    by_name = {case.name: case for case in speed.cases}
-    speed.targets = []
-    for target in exercise.targets:
-        if isinstance(target, Speedup) and all(name in by_name for name in target.cases):
-            speed.targets.append(decide_measured(target, by_name))
-        elif isinstance(target, CopyBandwidth) and target.case in by_name:
-            speed.targets.append(decide_bandwidth(target, by_name[target.case], speed.copy_bandwidth))
+    """All cases that targets name, within a minute; what was not reached is said. Ends the session."""
+    with exclusive(), GpuSession(baseline) as theirs, ours:
+        return _Measurement(exercise, theirs, ours, secret, tell).run()
 
 
 def copy_bandwidth() -> float:
     """Bytes a second, read and written, of a plain copy on this device now."""
-    return 2 * _COPY_BYTES / float(np.median([time_copy(_COPY_BYTES) for _ in range(9)]))
+    return 2 * _COPY_BYTES / float(np.median([time_copy(_COPY_BYTES) for _ in range(_REPEATS)]))
 
 
-def _names(exercise: Exercise) -> set[str]:
-    names: set[str] = set()
+def points_of(exercise: Exercise) -> list[Point]:
+    """What must be timed to decide all targets, in the order of the bench cases."""
+    wanted: list[tuple[Protocol_, str, str]] = []
     for target in exercise.targets:
-        names |= set(target.cases) if isinstance(target, Speedup) else {target.case}
-    return names
+        if isinstance(target, Speedup):
+            wanted += [(target.protocol, name, target.against) for name in target.cases]
+        elif isinstance(target, CopyBandwidth):
+            wanted.append(("cold", target.case, BASELINE))
+    points: dict[tuple[str, str], Point] = {}
+    for protocol, name, against in wanted:
+        point = points.setdefault((protocol, name), Point(protocol, exercise.bench_case(name)))
+        point.samples.setdefault(against, Samples())
+    order = [case.name for case in exercise.bench]
+    return sorted(points.values(), key=lambda point: order.index(point.case.name))
 
 
-def _measure_case(
+class _Measurement:
+    """One submission against everything that its exercise's targets name."""
+
+    def __init__(
+        self,
+        exercise: Exercise,
+        theirs: GpuSession,
+        ours: GpuSession,
+        secret: str,
+        tell: Callable[[str], None],
+    ) -> None:
+        self._exercise, self._secret, self._tell = exercise, secret, tell
+        self._theirs, self._ours = theirs, ours
+        self._points = points_of(exercise)
+        self._started = time.monotonic()
+        self._deadline = self._started + _LIMIT_SECONDS
+        self._empty: dict[int, float] = {}  # seconds of so many empty kernels, by their number
+        self._host_cases: list[SpeedCase] = []
+        self.speed = Speed(modelled=False)
+
+    def run(self) -> Speed:
+        speed, points = self.speed, self._points
+        self._tell(
+            f"measuring {len(points)} cases, about {len(points) * 2} s, at most {_LIMIT_SECONDS:.0f} s"
+        )
+        speed.copy_bandwidth = copy_bandwidth()
+        if problem := self._cannot_be_timed():
+            speed.notes.append(problem)
+            return speed
+        try:
+            self._measure_host()
+            for round_number in range(_MOST_ROUNDS):
+                round_started = time.monotonic()
+                self._measure_round(round_number)
+                self._decide()
+                took = time.monotonic() - round_started
+                close = any(target.decision == "undecided" for target in speed.targets)
+                if not close or time.monotonic() + took > self._deadline:
+                    break
+                self._tell("too close to call: measuring longer")
+        except NotBelieved as problem:
+            speed.notes.append(str(problem))
+            speed.targets = []
+            return speed
+        protocols = sorted({point.protocol for point in points})
+        speed.notes.append(
+            f"measured for {time.monotonic() - self._started:.0f} s, in turns with the baseline, "
+            + " and ".join(_HOW[protocol] for protocol in protocols)
+        )
+        return speed
+
+    def _cannot_be_timed(self) -> str:
+        """Is the submission's work where it is timed? Looked at once, at a case of each kind."""
+        seed = seeds.derive(self._secret, "order")
+        exercise, ours = self._exercise, self._ours
+        if not self._points:
+            return ""
+        if problem := out_of_order(exercise, self._points[0].case, ours, seed):
+            return problem
+        in_graph = next((point.case for point in self._points if point.protocol == "graph"), None)
+        return trial(exercise, in_graph, ours, seed) if in_graph is not None else ""
+
+    def _measure_round(self, round_number: int) -> None:
+        for number, point in enumerate(self._points):
+            if time.monotonic() > self._deadline:
+                if missing := [p.case.name for p in self._points if not p.mine.events]:
+                    self.speed.notes.append(f"no time was left for {', '.join(missing)}")
+                return
+            self._tell(f"measuring {point.case.name} ({number + 1} of {len(self._points)})")
+            left = (self._deadline - time.monotonic()) / (len(self._points) - number)
+            seed = seeds.derive(self._secret, "speed", round_number, number)
+            self._measure_point(point, seed, time.monotonic() + left)
+
+    def _measure_point(self, point: Point, seed: str, deadline: float) -> None:
+        exercise, name = self._exercise, point.case.name
+        before = read_clocks()
+        try:
+            take_turns(
+                exercise,
+                point.case,
+                point.protocol,
+                {side: self._contestant(side) for side in point.samples},
+                point.samples,
+                seed,
+                turns=PAIRS,
+                deadline=deadline,
+                judged=SUBMISSION,
+                unchecked=exercise.yardsticks,
+                outside=(BASELINE, SUBMISSION),
+            )
+        except WentWrong as problem:
+            self.speed.wrong[name] = str(problem)
+            raise NotBelieved(f"{name}: {problem}") from problem
+        except NotTimed as problem:
+            raise NotBelieved(f"{name}: {problem}") from problem
+        after = read_clocks()
+        point.mine.clocks = f"SM clock {before.sm_mhz} to {after.sm_mhz} MHz"
+        if throttled := before.throttled or after.throttled:
+            for samples in point.samples.values():
+                samples.drop(PAIRS)
+            self.speed.notes.append(f"{name}: samples were thrown away, the GPU was throttled ({throttled})")
+        elif doubt := self._doubt(point):
+            raise NotBelieved(f"{name}: {doubt}")
+
+    def _contestant(self, side: str) -> Contestant:
+        own: dict[str, GpuSession] = {SUBMISSION: self._ours, BASELINE: self._theirs}
+        return own[side] if side in own else self._exercise.rivals[side]
+
+    def _doubt(self, point: Point) -> str:
+        if name := self._ours.changed_code:
+            return f"the code of {name} was changed in the worker, so its clock cannot be believed"
+        if self._ours.threads > self._theirs.threads:
+            return "threads of the submission outlive its call, so its work may not be over when its time is"
+        base, mine = point.samples[BASELINE], point.mine
+        moved = self._exercise.bytes_moved(point.case.size) * mine.calls
+        device = Device(self.speed.copy_bandwidth, self._empty_seconds(point))
+        return fits_device(moved, base, mine, device) or fits_clock(base, mine)
+
+    def _empty_seconds(self, point: Point) -> float:
+        """As many empty kernels as there are calls, timed as the point is."""
+        calls = point.mine.calls if point.protocol == "graph" else 0
+        if calls not in self._empty:
+            times = [time_empty_graph(calls) if calls else time_nothing() for _ in range(_REPEATS)]
+            self._empty[calls] = float(np.median(times))
+        return self._empty[calls]
+
+    def _measure_host(self) -> None:
+        for target in self._exercise.targets:
+            if not isinstance(target, HostTime):
+                continue
+            for name in target.cases:
+                self._tell(f"measuring the host's time at {name}")
+                case = self._exercise.bench_case(name)
+                sides: dict[str, Contestant] = {
+                    SUBMISSION: self._ours,
+                    target.against: self._contestant(target.against),
+                }
+                seed = seeds.derive(self._secret, "host", name)
+                try:
+                    times = take_host_turns(
+                        self._exercise,
+                        case,
+                        sides,
+                        seed,
+                        judged=SUBMISSION,
+                        unchecked=self._exercise.yardsticks,
+                    )
+                except (WentWrong, NotTimed) as problem:
+                    self.speed.wrong[name] = str(problem)
+                    raise NotBelieved(f"{name}: {problem}") from problem
+                self._host_cases.append(
+                    speed_case(
+                        self._exercise, case, "host", target.against, times[target.against], times[SUBMISSION]
+                    )
+                )
+
+    def _decide(self) -> None:
+        speed = self.speed
+        speed.cases = [
+            speed_case(
+                self._exercise,
+                point.case,
+                point.protocol,
+                against,
+                samples.per_call,
+                point.mine.per_call,
+                point.mine.clocks,
+            )
+            for point in self._points
+            for against, samples in point.samples.items()
+            if against != SUBMISSION and samples.events
+        ] + self._host_cases
+        speed.targets = []
+        for target in self._exercise.targets:
+            if isinstance(target, CopyBandwidth):
+                found = self._found("cold", BASELINE).get(target.case)
+                if found is not None:
+                    speed.targets.append(decide_bandwidth(target, found, speed.copy_bandwidth))
+                continue
+            protocol = "host" if isinstance(target, HostTime) else target.protocol
+            by_name = self._found(protocol, target.against)
+            if not all(name in by_name for name in target.cases):
+                continue
+            if isinstance(target, HostTime):
+                speed.targets.append(decide_host(target, by_name))
+            else:
+                speed.targets.append(decide_measured(target, by_name))
+
+    def _found(self, protocol: str, against: str) -> dict[str, SpeedCase]:
+        return {c.name: c for c in self.speed.cases if (c.protocol, c.against) == (protocol, against)}
+
+
+_HOW: dict[Protocol_, str] = {"cold": "cold L2", "graph": "many calls in a CUDA graph"}
+
+
+def speed_case(
     exercise: Exercise,
     case: Case,
-    theirs: GpuSession,
-    ours: GpuSession,
-    seed: str,
-    samples: tuple[Samples, Samples],
-    deadline: float,
-    speed: Speed,
-    device: Device,
-) -> str:
-    """Takes more samples of a case; a sentence when the submission's times cannot count."""
-    base, mine = samples
-    before = read_clocks()
-    problem = _take_turns(exercise, case, (theirs, base), (ours, mine), seed, deadline)
-    if problem:
-        speed.wrong[case.name] = problem
-        return problem
-    after = read_clocks()
-    mine.clocks = f"SM clock {before.sm_mhz} to {after.sm_mhz} MHz"
-    if throttled := before.throttled or after.throttled:
-        base.drop(PAIRS)
-        mine.drop(PAIRS)
-        speed.notes.append(f"{case.name}: samples were thrown away, the GPU was throttled ({throttled})")
-        return ""
-    if name := ours.changed_code:
-        return f"the code of {name} was changed in the worker, so its clock cannot be believed"
-    if ours.threads > theirs.threads:
-        return "threads of the submission outlive its call, so its work may not be over when its time is"
-    return fits_device(exercise.bytes_moved(case.size), base, mine, device) or fits_clock(base, mine)
-
-
-def _speed_case(exercise: Exercise, case: Case, base: Samples, mine: Samples) -> SpeedCase:
-    ratio = ratio_interval(base.events, mine.events)
+    protocol: str,
+    against: str,
+    base: list[float],
+    mine: list[float],
+    note: str = "",
+) -> SpeedCase:
+    """Seconds a call of what it is held against, and of the submission, taken in turns."""
+    ratio = ratio_interval(base, mine)
     return SpeedCase(
         name=case.name,
         sizes=dict(case.sizes),
-        baseline_seconds=float(np.median(base.events)),
-        seconds=float(np.median(mine.events)),
+        baseline_seconds=float(np.median(base)),
+        seconds=float(np.median(mine)),
         ratio=ratio.value,
         low=ratio.low,
         high=ratio.high,
         bytes=exercise.bytes_moved(case.size),
-        note=mine.clocks,
-        baseline_samples=list(base.events),
-        samples=list(mine.events),
+        note=note,
+        baseline_samples=list(base),
+        samples=list(mine),
+        against=against,
+        protocol=protocol,
     )
-
-
-def _out_of_order(exercise: Exercise, case: Case, ours: GpuSession, seed: str) -> str:
-    """A sentence when the call's work does not wait for what was on its stream before."""
-    call = exercise.inputs(case.size, Random(seed, "cuda"))
-    buffers = {name: SharedBuffer(tensor) for name, tensor in call.buffers.items()}
-    try:
-        if ours.waits_for_stream(exercise.entry, call, buffers, CALL_SECONDS):
-            return ""
-        return (
-            "outputs are written while the stream that was given still waits: the work is not on that stream "
-            "and cannot be timed. Launch on the stream, or make other streams wait for it and it for them"
-        )
-    finally:
-        ours.forget(buffers)
-        for buffer in buffers.values():
-            buffer.free()
-
-
-def _take_turns(
-    exercise: Exercise,
-    case: Case,
-    theirs: tuple[GpuSession, Samples],
-    ours: tuple[GpuSession, Samples],
-    seed: str,
-    deadline: float,
-) -> str:
-    """Pairs of timed calls on fresh inputs, in shuffled order; a sentence when an output is wrong."""
-    order = random.Random(seed)
-    size = case.size
-    buffers: dict[str, SharedBuffer] = {}
-    try:
-        for turn in range(PAIRS + 2):  # the first two load modules and make contexts
-            call = exercise.inputs(size, Random(seeds.derive(seed, turn), "cuda"))
-            buffers = buffers or {name: SharedBuffer(tensor) for name, tensor in call.buffers.items()}
-            wanted = None
-            for session, samples in order.sample((theirs, ours), 2):
-                _refill(buffers, call)
-                outcome = session.call(exercise.entry, call, buffers, CALL_SECONDS, timed=True)
-                if not outcome.ok and session is theirs[0]:
-                    raise CourseError(f"the baseline failed at {case.name}: {outcome.message}")
-                if not outcome.ok:
-                    return f"it failed while it was timed: {outcome.message}"
-                after = {name: buffer.tensor() for name, buffer in buffers.items()}
-                wanted = wanted or expected(exercise, size, call)
-                wrong = difference(exercise, size, call, wanted, after)
-                if wrong is not None:
-                    return f"it went wrong while it was timed: {wrong.message}"
-                if turn >= 2:
-                    samples.events.append(session.timing.seconds)
-                    samples.settled.append(session.timing.settled)
-            if time.monotonic() > deadline and turn >= 12:
-                break
-        _time_batches(exercise, call, buffers, theirs, ours)
-    finally:
-        for session, _ in (theirs, ours):
-            session.forget(buffers)
-        for buffer in buffers.values():
-            buffer.free()
-    return ""
-
-
-def _time_batches(
-    exercise: Exercise,
-    call: Call,
-    buffers: dict[str, SharedBuffer],
-    theirs: tuple[GpuSession, Samples],
-    ours: tuple[GpuSession, Samples],
-) -> None:
-    """Both sides in turns, many calls at a time, by both clocks."""
-    for _ in range(_BATCHES):
-        for session, samples in (theirs, ours):
-            times = session.time_many(exercise.entry, call, buffers, CALL_SECONDS, _CALLS_IN_A_BATCH)
-            samples.batches.append(times or (0.0, 0.0))
-
-
-def _refill(buffers: dict[str, SharedBuffer], call: Call) -> None:
-    for name, tensor in call.buffers.items():
-        buffers[name].write(tensor)

@@ -13,10 +13,10 @@ from grader.margin import model_margin
 from grader.modelled import modelled_call
 from grader.random_inputs import Random
 from grader.record import Speed, SpeedCase
-from grader.spec import Case, Exercise, Speedup
+from grader.spec import Case, Exercise, Protocol_, Speedup
 from grader.stages.correctness import CALL_SECONDS
 from grader.stages.mechanism import look
-from grader.stages.targets import decide_modelled
+from grader.stages.targets import decide_modelled, describe
 
 
 def model(
@@ -29,7 +29,7 @@ def model(
 ) -> Speed:
     """Both libraries, with their register files, over the targets' cases. Every output is checked."""
     speed = Speed(modelled=True)
-    targets = [target for target in exercise.targets if isinstance(target, Speedup)]
+    targets = [t for t in exercise.targets if isinstance(t, Speedup) and not t.gpu_only]
     names = {name for target in targets for name in target.cases}
     cases = [case for case in exercise.bench if case.name in names and not case.gpu_only]
     lacks: list[str] = []
@@ -61,7 +61,9 @@ def model(
                     "do their work in the kernel"
                 )
                 return speed
-            speed.cases.append(_case(exercise, case, modelled_call(base), modelled_call(mine), margin))
+            for protocol in sorted({t.protocol for t in targets if case.name in t.cases}):
+                times = modelled_call(base, protocol), modelled_call(mine, protocol)
+                speed.cases.append(_case(exercise, case, protocol, *times, margin))
             for target in targets:
                 if case.name in target.cases:
                     lacks += [
@@ -69,9 +71,14 @@ def model(
                         for result in look(target.structure, case, mine, resources)
                         if not result.passed
                     ]
-    by_name = {case.name: case for case in speed.cases}
-    speed.targets = [decide_modelled(target, by_name, margin, lacks) for target in targets]
+    for target in targets:
+        by_name = {case.name: case for case in speed.cases if case.protocol == target.protocol}
+        speed.targets.append(decide_modelled(target, by_name, margin, lacks))
     speed.notes.append("modelled for an H200, cold L2; the model cannot see gains under 10 %")
+    if left := [describe(target) for target in exercise.targets if target.gpu_only]:
+        speed.notes.append(
+            f"on a GPU only: {'; '.join(left)}. Here their share of the points is spread over the others"
+        )
     return speed
 
 
@@ -82,7 +89,12 @@ def _session(library: Path, registers: Path, secret: str) -> VirtualSession:
 
 
 def _case(
-    exercise: Exercise, case: Case, base: tuple[float, str], mine: tuple[float, str], margin: float
+    exercise: Exercise,
+    case: Case,
+    protocol: Protocol_,
+    base: tuple[float, str],
+    mine: tuple[float, str],
+    margin: float,
 ) -> SpeedCase:
     ratio = base[0] / mine[0]
     return SpeedCase(
@@ -95,4 +107,5 @@ def _case(
         high=ratio * margin,
         bytes=exercise.bytes_moved(case.size),
         note=mine[1],
+        protocol=protocol,
     )

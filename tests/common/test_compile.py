@@ -12,11 +12,14 @@ from types import SimpleNamespace
 
 import pytest
 
-import common.compile
+import common.build_errors
+from common.build_errors import BuildError
 from common.cache import REPOSITORY, Cache, CacheError
-from common.compile import BuildError, Compiled, Unit, compile_units, link
+from common.compile import compile_units
 from common.errors import CourseError
+from common.link import link
 from common.toolchain import find_host_compiler
+from common.unit import Compiled, Unit
 
 # A compiler that can be slow or broken on request, and that leaves a mark each time it runs. Its arguments
 # are those every unit gets: -MD -MF deps -o output source.
@@ -113,7 +116,8 @@ import sys
 from pathlib import Path
 from types import SimpleNamespace
 from common.cache import Cache
-from common.compile import Unit, compile_units
+from common.compile import compile_units
+from common.unit import Unit
 root, script, source = sys.argv[1:]
 unit = Unit(Path(source), ("sh", script), "fake", spelled="source.txt")
 print(compile_units([unit], cache=Cache([Path(root)]), label="building")[0].path)
@@ -187,7 +191,7 @@ def test_a_compiler_without_space_is_a_sentence_about_the_disk(cache, fake, monk
 def test_a_disk_too_full_for_the_compilers_message_is_recognised(cache, fake, monkeypatch):
     unit, _ = fake
     assert cache.root.is_dir()
-    monkeypatch.setattr(common.compile.shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
+    monkeypatch.setattr(common.build_errors.shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
     Path(unit.command[1]).write_text("exit 1")
     with pytest.raises(CacheError, match="no space left on device while building in"):
         build(cache, unit)

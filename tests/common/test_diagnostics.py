@@ -80,12 +80,41 @@ def test_a_tool_that_only_repeats_that_it_failed_is_not_quoted(line):
     [
         ('identifier "__syncthread" is undefined', "did you mean __syncthreads?"),
         ('identifier "printf" is undefined', "printf needs #include <cstdio>"),
-        ('identifier "my_own_thing" is undefined', None),
+        ('identifier "__pipeline_commit" is undefined', "__pipeline_commit needs #include <cuda_pipeline.h>"),
         ('expected a ";"', "look at the end of the line before: a ; is usually missing there"),
     ],
 )
 def test_the_commonest_mistakes_get_a_hint(message, hint):
     assert only(f"/tmp/x/kernel.cu(3): error: {message}").hint == hint
+
+
+@pytest.mark.parametrize(
+    ("message", "words"),
+    [
+        ('identifier "idx" is undefined', "declares idx"),
+        ('identifier "f" is undefined in device code', "mark it __device__"),
+        ('expected a ")"', "never closed"),
+        ("expected an expression", "missing or one too many"),
+        ("too few arguments in function call", "where the function or the kernel is defined"),
+        ('argument of type "float *" is incompatible with parameter of type "int *"', "wants int * and gets"),
+        ('a value of type "int *" cannot be used to initialize an entity of type "int"', "an address"),
+        ("expression must be a modifiable lvalue", "const"),
+        ("a __global__ function call must be configured", "<<<blocks, threads"),
+        ("a host function call cannot be configured", "__global__"),
+        ("a __global__ function must have a void return type", "returns nothing"),
+        ("a variable length array cannot have static storage duration", "extern __shared__"),
+        ('incomplete type "char []" is not allowed', "extern __shared__"),
+        ("expression must have a constant value", "constexpr"),
+        ('no instance of function template "k" matches the argument list', "compare each argument"),
+        ('class "uint3" has no member "w"', "x, y and z"),
+        ('namespace "std" has no member "vector"', "#include <vector>"),
+        ('"a" has already been declared in the current scope', "rename one"),
+        ("expression must be a pointer to a complete object type", "void* has no elements"),
+        ('missing return statement at end of non-void function "f"', "cudaGetLastError"),
+    ],
+)
+def test_what_a_student_meets_has_words_of_help(message, words):
+    assert words in (only(f"/tmp/x/kernel.cu(3): error: {message}").hint or "")
 
 
 def test_a_complaint_about_ptx_moves_to_the_source_line_it_came_from():
@@ -119,6 +148,11 @@ MISTAKES = {
         '__global__ void k() {\n  asm volatile("bogus.op;");\n}\nint main() {}\n',
         2,
         "bogus",
+    ),
+    "bracket that is never closed": (
+        "__global__ void k(int* a) {\n  if (a) {\n    a[0] = 1;\n}\n",
+        4,
+        'expected a "}"',
     ),
     "undefined function": (
         "int other();\nint main() {\n  return other();\n}\n",

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from common.compile import BuildError
+from common.build_errors import BuildError
 from common.engine_build import build_engine, isa_flags
 from common.errors import CourseError
 

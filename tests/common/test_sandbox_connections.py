@@ -15,10 +15,12 @@ from typing import Any
 import pytest
 
 from common.cache import default_cache
-from common.compile import Unit, compile_units, link
+from common.compile import compile_units
+from common.link import link
 from common.sandbox import walls
 from common.sandbox.policy import Walls
 from common.toolchain import find_host_compiler
+from common.unit import Unit
 
 FOLDER = Path(__file__).resolve().parent / "sandbox_attacks"
 NOBODY = 65534

@@ -18,11 +18,13 @@ from typing import Any
 import pytest
 
 from common.cache import default_cache
-from common.compile import Unit, compile_units, link
+from common.compile import compile_units
 from common.errors import CourseError
+from common.link import link
 from common.sandbox.folder import sweep
 from common.sandbox.policy import Walls
 from common.toolchain import find_host_compiler
+from common.unit import Unit
 from common.virtual_gpu.device import VirtualGpu
 from common.virtual_gpu.worker_process import Order, Worker, WorkerMisbehaved
 

@@ -17,8 +17,9 @@ import pytest
 from common import toolchain
 from common.build import Target, build_program, resources
 from common.cache import REPOSITORY, default_cache
-from common.compile import digest, hash_file, make_entry
+from common.compile import make_entry
 from common.toolchain import find_nvcc
+from common.unit import digest, hash_file
 
 REQUIREMENTS = REPOSITORY / "requirements-wheels.txt"
 SOURCE = """

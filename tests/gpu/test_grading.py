@@ -7,7 +7,7 @@ import pytest
 from grader.pipeline import grade
 from grader.record import Record
 from grader.registry import all_exercises
-from grader.spec import Exercise
+from grader.spec import BASELINE, Exercise, Speedup, Target
 
 
 @pytest.fixture(scope="module", params=all_exercises(), ids=lambda exercise: exercise.id)
@@ -22,6 +22,10 @@ def solution(exercise: Exercise) -> Record:
 
 def points(record: Record) -> dict[str, float]:
     return {part.name: part.points for part in record.parts}
+
+
+def _over_the_baseline(target: Target) -> bool:
+    return isinstance(target, Speedup) and target.against == BASELINE
 
 
 def test_the_solution_earns_full_marks(solution: Record) -> None:
@@ -40,18 +44,19 @@ def test_times_are_plausible(solution: Record) -> None:
     assert not solution.speed.modelled
     assert solution.speed.copy_bandwidth > 1e11
     for case in solution.speed.cases:
-        assert len(case.samples) >= 64
         assert case.low <= case.ratio <= case.high
-        assert case.bandwidth < 1.3 * solution.speed.copy_bandwidth
+        if case.protocol != "host":
+            assert len(case.samples) >= 11
+            assert case.bandwidth < 1.3 * solution.speed.copy_bandwidth
 
 
 def test_the_baseline_is_correct_and_no_faster_than_itself(exercise: Exercise) -> None:
     record = grade(exercise, exercise.baseline, submission="baseline", device="gpu")
     earned = points(record)
     assert earned["correct"] == exercise.points.correct
-    assert (
-        earned["speed"] <= 0.2 * exercise.points.speed
-    )  # of a bandwidth target, which the baseline may reach
+    # Targets that are not about the baseline itself, such as a bandwidth, it may reach.
+    others = sum(t.share for t in exercise.targets if not _over_the_baseline(t))
+    assert earned["speed"] <= exercise.points.speed * others / sum(t.share for t in exercise.targets)
     assert record.speed is not None
     assert record.speed.targets[0].decision == "missed"
 

@@ -34,6 +34,7 @@ def grade(
     seed: str | None = None,
     stages: object = None,
     quick: bool = False,
+    step: int | None = None,
     tell: Callable[[str], None] = lambda text: None,
 ) -> Record:
     tell("looking at it")

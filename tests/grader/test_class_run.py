@@ -15,7 +15,7 @@ import pytest
 
 from common.cache import REPOSITORY
 from common.errors import CourseError
-from grader import registry
+from grader import grading_process, registry
 from grader.class_run import UNGRADED, ClassRun, grade_all
 from grader.record import DeviceInfo, Record
 from grader.submissions import Submission
@@ -85,6 +85,38 @@ def test_every_submission_gets_its_verdict_whatever_the_others_do(course, capfd)
     assert "left)" in told
 
 
+@pytest.mark.parametrize(
+    ("kernel", "shown"),
+    [
+        ("tests/grader/bad_students/does_not_compile.cu", "diagnostics"),
+        ("tests/exercises/01_kv_store/wrong/no_wait.cu", "findings"),
+    ],
+    ids=["a compiler's complaint", "a finding"],
+)
+def test_a_record_names_the_file_that_was_handed_in_and_no_place_of_ours(
+    tmp_path, monkeypatch, kernel, shown
+):
+    exercise = registry.find("01")
+    run = ClassRun(DeviceInfo("virtual", "h200"), {exercise.id: exercise}, Path("grades"))
+    monkeypatch.chdir(tmp_path)  # where the output is asked for as a relative path
+    [record] = grade_all(run, [Submission("alice", exercise.id, REPOSITORY / kernel)])
+    places = getattr(record, shown)
+    assert places
+    assert {item["file"] for item in [*places, *record.lines]} == {"kernel.cu"}
+    assert ".scratch" not in (tmp_path / "grades" / "records" / exercise.id / "alice.json").read_text()
+
+
+def test_variables_that_hold_paths_mean_the_same_in_the_scratch_folder(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("COURSE_CACHE", "here/cache")
+    monkeypatch.setenv("CXX", "g++")
+    (tmp_path / "scratch").mkdir()
+    grading_process._move_to(tmp_path / "scratch")
+    assert os.environ["COURSE_CACHE"] == str(tmp_path / "here" / "cache")
+    assert os.environ["CXX"] == "g++"
+    assert Path.cwd() == tmp_path / "scratch"
+
+
 def test_what_a_dead_grading_left_running_is_ended(course, tmp_path):
     noted = tmp_path / "pid"
     records = grade_all(class_run(course), [submit(course, "eve", f"// orphan: {noted} \n")])
@@ -146,7 +178,7 @@ SCRIPT = textwrap.dedent(
     """
     import sys
     from pathlib import Path
-    from grader import registry
+    from grader import grading_process, registry
     from grader.class_run import ClassRun, grade_all
     from grader.record import DeviceInfo
     from grader.submissions import Submission

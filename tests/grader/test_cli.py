@@ -12,7 +12,7 @@ import pytest
 from common.cache import REPOSITORY
 from common.devices import Gpu, find_gpus, parse_gpus
 from common.errors import CourseError
-from grader import cli
+from grader import cli, registry
 from grader.cli import doctor, run
 from grader.cli import test as suite
 
@@ -65,9 +65,9 @@ def test_run_knows_its_own_arguments_from_the_programs(line, ours, theirs):
     ("arguments", "status", "sentence"),
     [
         ("nowhere.cu --device virtual", 125, "there is no source file nowhere.cu"),
-        ("nowhere.cu --device moon", 2, "invalid choice: 'moon'"),
-        ("", 2, "the following arguments are required: FILE.cu"),
-        ("k.cu --device", 2, "expected one argument"),
+        ("nowhere.cu --device moon", 2, "--device is 'moon'; it may be"),
+        ("", 2, "FILE.cu is missing"),
+        ("k.cu --device", 2, "--device needs a value: --device virtual or gpu"),
         (
             "k.cu --device virtual --checks race,rice",
             125,
@@ -81,6 +81,29 @@ def test_a_wrong_run_is_a_sentence(arguments, status, sentence):
     assert sentence in answer.stderr
     assert "Traceback" not in answer.stderr
     assert answer.returncode == status
+
+
+@pytest.mark.parametrize(
+    ("line", "sentence"),
+    [
+        ("profile 01 --plot", "--plot needs a value: --plot OUT.png"),
+        ("check", "NN is missing"),
+        ("check 01 a.cu b.cu", "b.cu: no such option, or an argument too many"),
+        ("check 01 --device moon", "--device is 'moon'; it may be"),
+        ("check 01 --json=3", "--json takes no value, and '3' was given"),
+        ("grade --jobs some", "--jobs: 'some' is not a whole number above 0"),
+        ("grade --jobs 0", "--jobs: '0' is not a whole number above 0"),
+        ("grade --wall-seconds -1", "--wall-seconds: '-1' is not a number above 0"),
+        ("grade --wall-seconds soon", "--wall-seconds: 'soon' is not a number above 0"),
+    ],
+)
+def test_a_wrong_command_line_is_told_in_a_sentence(line, sentence, capsys):
+    with pytest.raises(SystemExit) as ended:
+        cli.main(line.split())
+    told = capsys.readouterr().err
+    assert told.startswith(f"error: {sentence}")
+    assert f"`./course {line.split()[0]} --help` shows the options." in told
+    assert ended.value.code == 2
 
 
 def test_without_a_gpu_asking_for_one_is_a_sentence(monkeypatch):
@@ -174,3 +197,13 @@ def test_every_source_file_has_a_format_check():
     command = suite._clang_format([])
     assert command is not None
     assert all((REPOSITORY / file).is_file() for file in command if Path(file).suffix in (".cu", ".cpp"))
+
+
+def test_every_exercise_is_type_checked_under_a_name_that_a_package_can_have():
+    command = suite._mypy_exercises([])
+    assert command is not None
+    links = {Path(argument).name: REPOSITORY / argument for argument in command[3:]}
+    for folder in registry.exercise_folders():
+        assert links[f"exercise_{folder.name}"].resolve() == folder
+    tests = {path.resolve() for path in links["exercise_tests"].iterdir()}
+    assert REPOSITORY / "tests" / "exercises" / "01_kv_store" in tests

@@ -139,7 +139,7 @@ def test_differences_are_told_but_measured_times_are_none():
     assert differences(before, after) == []
     modelled, again = make_record(), make_record()
     again.parts[1].points = 1.0
-    assert differences(modelled, again) == ["speed earned 5 points and earns 1"]
+    assert differences(modelled, again) == ["speed earned 5 and now earns 1"]
     wrong = make_record(right=False)
     told = " | ".join(differences(make_record(), wrong))
     assert "the case hidden 1 was passed and is failed (mismatch)" in told
@@ -151,7 +151,7 @@ def test_differences_are_told_but_measured_times_are_none():
     [
         (["nowhere"], "there is no file or folder nowhere"),
         (["exercises", "--exercise", "99"], "there is no exercise '99'"),
-        (["--replay", "nowhere.json"], "is not a grading record"),
+        (["--replay", "nowhere.json"], "there is no record nowhere.json: `./course grade` writes them"),
         (["exercises", "--settings", "nowhere.toml"], "cannot be read"),
     ],
 )

@@ -14,7 +14,7 @@ from tests.grader.fake_pipeline import SEED, make_record
 __all__ = ["course"]
 
 
-def result_of(exercise, device, progress):
+def result_of(exercise, device, progress, *, large):
     shapes = [
         {
             "case": case.name,
@@ -53,6 +53,20 @@ def test_bench_writes_results_and_plots_and_keeps_other_exercises(course, capsys
     assert (course / "out" / "plots" / "virtual-h200-01.png").read_bytes().startswith(b"\x89PNG")
 
 
+@pytest.mark.usefixtures("course")
+def test_bench_says_what_it_left_out_and_how_to_have_it(monkeypatch, capsys):
+    def benched(exercise, device, progress, *, large):
+        result = result_of(exercise, device, progress, large=large)
+        result["exercises"][exercise.id]["left_out"] = [] if large else ["262,144 tokens"]
+        return result
+
+    monkeypatch.setattr(bench, "_benched", benched)
+    bench.main(["01", "--device", "virtual", "--output", "out"])
+    assert "left out: 262,144 tokens (--large models them too" in capsys.readouterr().out
+    bench.main(["01", "--device", "virtual", "--output", "out", "--large"])
+    assert "left out" not in capsys.readouterr().out
+
+
 def test_a_device_has_a_file_of_its_own():
     assert bench.slug("gpu", "NVIDIA H200") == "nvidia-h200"
     assert bench.slug("gpu", "NVIDIA GeForce RTX 4090 (Laptop)") == "nvidia-geforce-rtx-4090-laptop"
@@ -77,7 +91,7 @@ def test_report_is_one_page_from_records_and_benchmarks(course, capsys):
     (course / "grades" / "records" / FIRST / "half.json").write_text("{")
     assert report.main(["--benchmarks", "out"]) == 0
     streams = capsys.readouterr()
-    assert "report.html: 2 records, 1 devices" in streams.out
+    assert "report.html: 2 records, 1 device" in streams.out
     assert "half.json is not a grading record" in streams.err
     page = (course / "report.html").read_text()
     for words in (

@@ -8,12 +8,14 @@ from pathlib import Path
 
 import pytest
 
+from common.cache import REPOSITORY
 from common.errors import CourseError
 from common.virtual_gpu.report import Counters, LineCounters, Report
-from grader import registry, student
+from grader import profile_run, registry, student
 from grader.cli import check, hint, main, profile, start
 from grader.cli import list as listing
 from grader.record import Record
+from grader.render.profile import profile_text
 from tests.grader.course_fixtures import FIRST, course
 from tests.grader.fake_pipeline import make_record
 
@@ -74,7 +76,7 @@ def test_a_wrong_kernel_shows_the_case_the_findings_and_open_tasks(course, capsy
     (course / "mine.cu").write_text("// TODO 2: wait\n__global__ void kernel() {}")
     assert check.main(["01", "mine.cu", "--device", "virtual"]) == 1
     shown = capsys.readouterr().out
-    for words in ("hidden 1 (tokens 77):\n  off", "race", "kernel.cu:1  TODO 2: wait"):
+    for words in ("hidden 1 (tokens 77):\n  off", "race", "mine.cu:1  TODO 2: wait"):
         assert words in shown
     assert shown.rstrip().splitlines()[-1] == "Correctness: FAILED (wrong answer)"
     assert "speed" not in shown, "nobody asks how fast a wrong answer is"
@@ -240,3 +242,27 @@ def test_every_verb_can_answer_as_json(course, capsys):
     assert told("hint", "01", "--json")["hints"] == [{"number": 1, "text": "Think."}]
     assert told("hint", "01", "--again", "--json")["of"] == 2
     assert told("starters", "--check", "--json") == {"drifted": []}
+
+
+@pytest.mark.parametrize(
+    ("kernel", "sentences"),
+    [
+        (
+            "tests/exercises/01_kv_store/wrong/int32_overflow.cu",
+            ("answered cudaErrorIllegalAddress", "int32_overflow.cu:", "`./course check 01` finds"),
+        ),
+        ("tests/grader/bad_students/crashes_on_the_host.cu", ("SIGSEGV", "`./course check 01` finds")),
+    ],
+    ids=["on the device", "on the host"],
+)
+def test_a_profile_of_a_call_that_fails_names_the_line_and_the_next_step(kernel, sentences):
+    exercise = registry.find("01")
+    far = next(case for case in exercise.cases if case.sizes["first_page"] > 0)
+    with pytest.raises(CourseError) as problem:
+        profile_run.profile(exercise, REPOSITORY / kernel, far)
+    for sentence in sentences:
+        assert sentence in str(problem.value)
+
+
+def test_a_call_that_launches_nothing_has_no_profile(tmp_path):
+    assert "no kernel was launched" in profile_text(Report(), tmp_path / "kernel.cu")

@@ -178,8 +178,10 @@ def test_a_zip_cannot_write_outside_its_folder(tmp_path):
         made.writestr("fine/kernel.cu/below", b"a file where a folder should be")
     folder = tmp_path / "out" / "deep"
     folder.mkdir(parents=True)
-    notes = archives.unpack(archive, folder)
-    assert [path.name for path in sorted((tmp_path / "out").rglob("*")) if path.is_file()] == ["kernel.cu"]
+    notes = archives.unpack(archive, folder).notes
+    kept = {path.name: path.stat().st_size for path in (tmp_path / "out").rglob("*") if path.is_file()}
+    assert sorted(kept) == ["inner.zip", "kernel.cu", "link.cu"]
+    assert kept["inner.zip"] == kept["link.cu"] == 0, "what is left out keeps its place and no more"
     assert len(notes) == 7
     assert any("a zip inside a zip is not opened" in note for note in notes)
     assert any("it is no plain file" in note for note in notes)
@@ -195,6 +197,26 @@ def test_a_zip_bomb_ends_early(tmp_path, monkeypatch):
     with pytest.raises(CourseError, match="unpacks to more than 1 MiB"):
         archives.unpack(archive, tmp_path / "out")
     assert sum(path.stat().st_size for path in (tmp_path / "out").rglob("*")) <= 1 << 20
+
+
+def test_a_file_that_a_zip_could_not_give_gets_a_verdict_like_every_other(tmp_path):
+    archive = make_zip(tmp_path / "class.zip", "alice/01_first/kernel.cu", "dave.zip")
+    with zipfile.ZipFile(archive, "a", zipfile.ZIP_DEFLATED) as made:
+        made.writestr("bob/01_first/kernel.cu", bytes(archives.MOST_FILE_BYTES + 1))
+        made.writestr("carol/01_first/kernel.cu", b"// this text will be damaged " * 9)
+        made.writestr("carol/notes.pdf", bytes(archives.MOST_FILE_BYTES + 1))
+        offset = made.getinfo("carol/01_first/kernel.cu").header_offset + 30 + len("carol/01_first/kernel.cu")
+    damaged = bytearray(archive.read_bytes())
+    damaged[offset : offset + 4] = b"\xff\xff\xff\xff"
+    archive.write_bytes(damaged)
+    found = find(tmp_path, archive, exercise="01_first")
+    problems = {submission.student: submission.problem for submission in found.submissions}
+    assert problems.pop("alice") == ""
+    assert problems["bob"] == "it is larger than 1 MiB"
+    assert problems["carol"].startswith("it cannot be unpacked (")
+    assert problems["dave"].startswith("a zip inside a zip is not opened")
+    assert len(problems) == 3
+    assert any("notes.pdf" in note for note in found.notes)
 
 
 @pytest.mark.parametrize("damage", [b"no zip at all", None])

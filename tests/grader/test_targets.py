@@ -8,8 +8,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from grader.record import SpeedCase
-from grader.spec import CopyBandwidth, Speedup
-from grader.stages.targets import decide_bandwidth, decide_measured, decide_modelled, partial
+from grader.spec import CopyBandwidth, HostTime, Speedup
+from grader.stages.targets import (
+    decide_bandwidth,
+    decide_host,
+    decide_measured,
+    decide_modelled,
+    describe,
+    partial,
+)
 
 TARGET = Speedup(cases=("a", "b"), passing=1.15, full=1.40)
 
@@ -74,6 +81,39 @@ def test_bandwidth_is_a_fraction_of_a_copy():
     target = CopyBandwidth("a", 0.92)
     assert decide_bandwidth(target, measured("a", 1.0), 4e12).decision == "met"
     assert decide_bandwidth(target, measured("a", 0.5), 4e12).decision == "missed"
+
+
+def test_marks_can_hold_for_every_case_instead_of_their_mean():
+    each = Speedup(cases=("a", "b"), passing=1.25, full=2.0, each=True)
+    result = decide_measured(each, both(4.0, 1.5))
+    assert result.decision == "met"
+    assert result.value == pytest.approx(1.5, rel=0.02)
+    assert 0.5 < result.earned < 1.0
+    assert decide_measured(each, both(4.0, 1.2)).decision == "missed"
+    assert decide_modelled(each, both(4.0, 1.1), 1.10, []).decision == "missed"
+
+
+def test_as_fast_as_a_library_is_enough_where_that_is_asked():
+    equal = Speedup(cases=("a", "b"), passing=1.0, full=1.0, each=True, against="foreach")
+    assert decide_measured(equal, both(1.0, 0.995)).earned == 1.0
+    slower = decide_measured(equal, both(1.0, 0.8))
+    assert "b is slower than foreach" in slower.message
+
+
+def test_a_target_says_what_it_is_held_against():
+    assert describe(TARGET) == "speedup over the baseline, 2 cases"
+    graph = Speedup(cases=("a",), passing=1, full=2, protocol="graph", against="six copies", each=True)
+    assert describe(graph) == "speedup over six copies, the slowest of 1 case, in a graph"
+    assert graph.gpu_only
+    assert not TARGET.gpu_only
+
+
+def test_host_time_is_paid_by_the_share_of_cases():
+    target = HostTime(against="six copies", cases=("a", "b"))
+    assert decide_host(target, both(3.0, 1.1)).decision == "met"
+    half = decide_host(target, both(3.0, 0.5))
+    assert (half.decision, half.earned) == ("missed", 0.5)
+    assert "b keeps the host for 20.0 us a call, six copies for 10.0 us" in half.message
 
 
 @given(st.floats(0.5, 3), st.floats(0.5, 3))

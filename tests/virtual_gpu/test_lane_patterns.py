@@ -11,8 +11,9 @@ from typing import Any
 import pytest
 
 from common.cache import REPOSITORY, default_cache
-from common.compile import compile_units, link
+from common.compile import compile_units
 from common.engine_build import _ENGINE_FLAGS, SOURCE_DIR, _units, isa_flags
+from common.link import link
 from common.toolchain import find_host_compiler
 
 Pattern = dict[str, Any]

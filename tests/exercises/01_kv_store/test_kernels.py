@@ -17,9 +17,10 @@ from common.virtual_gpu.calls import CallResult, Number
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
 from grader import registry, starters
+from grader.device.arguments import arguments
 from grader.evidence import Evidence
 from grader.random_inputs import Random
-from grader.spec import At, Case
+from grader.spec import Case
 
 EXERCISE = registry.find("01")
 HEADERS = REPOSITORY / "common" / "cuda"
@@ -59,13 +60,7 @@ def call(gpu: VirtualGpu, library: Library, case: Case, entry: str = EXERCISE.en
     gpu.reset()
     made = EXERCISE.inputs(case.size, Random(f"the values of {case.name}"))
     tensors = {name: gpu.from_torch(name, values) for name, values in made.buffers.items()}
-    arguments = [
-        tensors[argument.buffer] + argument.offset * tensors[argument.buffer].torch().element_size()
-        if isinstance(argument, At)
-        else Number(argument.type, argument.value)
-        for argument in made.arguments
-    ]
-    result = library.call(entry, *arguments)
+    result = library.call(entry, *arguments(made, lambda name: tensors[name].address))
     got = {name: tensor.torch().clone() for name, tensor in tensors.items()}
     report = gpu.report()
     for tensor in tensors.values():

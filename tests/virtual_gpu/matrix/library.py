@@ -11,9 +11,11 @@ from typing import Any
 import numpy as np
 
 from common.cache import default_cache
-from common.compile import Unit, compile_units, link
+from common.compile import compile_units
 from common.engine_build import SOURCE_DIR, isa_flags
+from common.link import link
 from common.toolchain import find_host_compiler
+from common.unit import Unit
 
 ENGINE = SOURCE_DIR / "engine"
 LANES = 32

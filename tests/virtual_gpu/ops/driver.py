@@ -12,8 +12,9 @@ from pathlib import Path
 import numpy as np
 
 from common.cache import default_cache
-from common.compile import compile_units, link
+from common.compile import compile_units
 from common.engine_build import _ENGINE_FLAGS, SOURCE_DIR, _units, isa_flags
+from common.link import link
 from common.toolchain import find_host_compiler
 
 ENGINE = SOURCE_DIR / "engine"

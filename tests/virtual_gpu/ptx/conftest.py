@@ -11,8 +11,10 @@ from typing import Any
 import pytest
 
 from common.cache import REPOSITORY, default_cache
-from common.compile import Unit, compile_units, link
+from common.compile import compile_units
+from common.link import link
 from common.toolchain import ToolchainError, find_host_compiler, find_nvcc
+from common.unit import Unit
 
 HERE = Path(__file__).resolve().parent
 PARSER = REPOSITORY / "common" / "virtual_gpu" / "engine" / "ptx"

@@ -1,0 +1,138 @@
+"""Device memory for the buffers of many calls in one allocation: refilled and compared in one go."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from common.errors import CourseError
+from common.gpu.support import SharedBuffer
+from grader.compare import Difference, difference
+from grader.random_inputs import Random
+from grader.spec import Call, Exact, Size, Task
+
+if TYPE_CHECKING:
+    import torch
+
+WHERE = "cuda"  # inputs, images and expectations
+_BETWEEN = 0xA5  # what the bytes between buffers hold, and must go on holding
+
+
+@dataclass(frozen=True)
+class _Place:
+    offset: int
+    bytes: int
+    dtype: torch.dtype
+    shape: torch.Size
+
+
+def random_inputs(seed: str) -> Random:
+    """A source of inputs where arenas are."""
+    return Random(seed, WHERE)
+
+
+def _view(image: torch.Tensor, place: _Place) -> torch.Tensor:
+    import torch
+
+    empty = torch.empty(place.shape if place.bytes == 0 else 0, dtype=place.dtype, device=image.device)
+    if place.bytes == 0:
+        return empty
+    start = image.storage_offset() + place.offset
+    storage = image.untyped_storage()[start : start + place.bytes]
+    return empty.set_(storage, 0, place.shape)
+
+
+class Arena:
+    """The buffers of `calls`, one call's after the other's, in memory that workers can open.
+
+    An image is a tensor of as many bytes, on the device: what the arena shall hold, or should.
+    """
+
+    def __init__(self, calls: Sequence[Call], alignment: int) -> None:
+        import torch
+
+        self._places: list[dict[str, _Place]] = []
+        self.starts: list[int] = []
+        self._arguments = [call.arguments for call in calls]
+        size = 0
+        for call in calls:
+            self.starts.append(size)
+            places = {}
+            for name, tensor in call.buffers.items():
+                held = tensor.numel() * tensor.element_size()
+                places[name] = _Place(size, held, tensor.dtype, tensor.shape)
+                size = -(-(size + held) // alignment) * alignment
+            self._places.append(places)
+        self.starts.append(size)
+        self.bytes = size
+        self.buffer = SharedBuffer(torch.full((size,), _BETWEEN, dtype=torch.uint8, device=WHERE))
+
+    def free(self) -> None:
+        self.buffer.free()
+
+    def address(self, base: int, number: int, name: str) -> int:
+        """Of a call's buffer, for whoever sees the arena at `base`; 0 for one without elements."""
+        place = self._places[number][name]
+        return base + place.offset if place.bytes else 0
+
+    def buffer_bytes(self, number: int, name: str) -> int:
+        return self._places[number][name].bytes
+
+    def image(self, calls: Sequence[Call]) -> torch.Tensor:
+        """All buffers as the calls must find them."""
+        import torch
+
+        if [call.arguments for call in calls] != self._arguments:
+            raise CourseError("the arguments of a bench case must follow from its sizes, and these do not")
+        image = torch.full((self.bytes,), _BETWEEN, dtype=torch.uint8, device=WHERE)
+        for number, call in enumerate(calls):
+            for name, view in self.views(image, number).items():
+                view.copy_(call.buffers[name])
+        return image
+
+    def views(self, image: torch.Tensor, number: int) -> dict[str, torch.Tensor]:
+        """A call's buffers inside an image. Each has a storage of its own, as buffers by themselves would:
+        an exercise's functions may count from its start."""
+        return {name: _view(image, place) for name, place in self._places[number].items()}
+
+    def expected(self, task: Task, size: Size, image: torch.Tensor) -> torch.Tensor:
+        wanted = image.clone()
+        for number in range(len(self._places)):
+            task.reference(size, self.views(wanted, number))
+        return wanted
+
+    def fill(self, image: torch.Tensor) -> None:
+        self.buffer.write(image)
+
+    def now(self) -> torch.Tensor:
+        """The memory itself, as an image."""
+        return self.buffer.tensor()
+
+    def first_wrong(
+        self, task: Task, size: Size, calls: Sequence[Call], wanted: torch.Tensor
+    ) -> tuple[int, Difference] | None:
+        """The number of the first call whose buffers are not as `wanted`, and how."""
+        import torch
+
+        now = self.now()
+        exact = isinstance(task.compare, Exact)
+        if exact and torch.equal(now.view(torch.int64), wanted.view(torch.int64)):
+            return None
+        for number, call in enumerate(calls):
+            found = difference(task, size, call, self.views(wanted, number), self.views(now, number))
+            if found is not None:
+                return number, found
+        if exact:
+            return 0, Difference("mismatch", "memory between the buffers was written")
+        return None
+
+    def untouched(self, calls: Sequence[Call], image: torch.Tensor, number: int) -> bool:
+        """Whether a call's outputs hold what they held before it."""
+        import torch
+
+        before, now = self.views(image, number), self.views(self.now(), number)
+        return all(
+            torch.equal(before[name].view(torch.uint8), now[name].view(torch.uint8))
+            for name in calls[number].outputs
+        )

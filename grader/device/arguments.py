@@ -1,0 +1,40 @@
+"""A call's arguments as a worker gets them, and whether its answer is the one that the call must get."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from common.virtual_gpu.calls import Argument, DevicePointer, Number, Table
+from common.virtual_gpu.error_names import error_name
+from grader.spec import At, Call, HostTable, Scalar
+
+NOT_REFUSED = "not refused"
+
+
+def arguments(call: Call, address: Callable[[str], int], stream: int = 0) -> list[Argument]:
+    """`address` says where a buffer lies for whoever makes the call: 0 for one that has no elements."""
+
+    def plain(argument: At | Scalar) -> DevicePointer | Number:
+        if isinstance(argument, Scalar):
+            return Number(argument.type, stream if argument.type == "stream" else argument.value)
+        start = address(argument.buffer)
+        offset = argument.offset * call.buffers[argument.buffer].element_size()
+        return DevicePointer(start + offset if start else 0)
+
+    return [
+        Table([[plain(field) for field in row] for row in argument.rows])
+        if isinstance(argument, HostTable)
+        else plain(argument)
+        for argument in call.arguments
+    ]
+
+
+def judge_answer(entry: str, call: Call, code: int) -> tuple[str, str]:
+    """A word and a sentence when `entry` answered this call with another code than it must."""
+    if code == call.returns:
+        return "", ""
+    said = f"{entry} answered {error_name(code)} ({code})"
+    if call.returns == 0:
+        return "error", said
+    told = f"{said}, but must refuse this with {error_name(call.returns)} ({call.returns})"
+    return (NOT_REFUSED if code == 0 else "error"), told

@@ -1,0 +1,49 @@
+"""A call for a Python file: its arguments by name, tensors described by where they begin."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+from common.errors import CourseError
+from common.virtual_gpu.tensor import dtype_name
+from grader.spec import At, Call, HostTable, PythonTrack, Scalar
+
+MISSING_TRITON = (
+    "it imports triton, which is not installed here: `pip install triton`, or hand in a kernel.cu, which "
+    "needs nothing of the kind"
+)
+
+
+def python_call(
+    track: PythonTrack, call: Call, place: Callable[[str, int], Mapping[str, int]], stream: int | None
+) -> dict[str, Any]:
+    """What the worker is told. `place` says where a byte of a buffer lies for the worker."""
+
+    def described(argument: At | Scalar) -> Any:
+        if isinstance(argument, Scalar):
+            return argument.value
+        tensor = call.buffers[argument.buffer]
+        offset = argument.offset * tensor.element_size()
+        count = max(0, tensor.numel() - argument.offset)
+        return {"dtype": dtype_name(tensor.dtype), "count": count, **place(argument.buffer, offset)}
+
+    given = [
+        [[described(field) for field in row] for row in argument.rows]
+        if isinstance(argument, HostTable)
+        else described(argument)
+        for argument in call.arguments
+        if not (isinstance(argument, Scalar) and argument.type == "stream")
+    ]
+    if len(given) != len(track.arguments):
+        raise CourseError(
+            f"{track.function} has {len(track.arguments)} arguments in the exercise's Python track, and a "
+            f"call {len(given)}: name every argument but the stream"
+        )
+    return {"arguments": dict(zip(track.arguments, given, strict=True)), "stream": stream}
+
+
+def explained(problem: CourseError) -> CourseError:
+    """With what to do where Triton is what is missing."""
+    text = str(problem)
+    return CourseError(MISSING_TRITON) if "it imports triton, which" in text else problem

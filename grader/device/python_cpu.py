@@ -1,0 +1,113 @@
+"""Sessions for Python files without a GPU: CPU tensors in a file in memory, Triton kernels interpreted."""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from types import TracebackType
+
+from common.errors import CourseError
+from common.python_track.launch import SCRIPT, interpreted
+from common.virtual_gpu.worker_process import Order, Worker, WorkerDied, WorkerMisbehaved, WorkerTimeout
+from grader.device import Outcome
+from grader.device.arguments import judge_answer
+from grader.device.failures import CallFailed, failure
+from grader.device.gpu_memory import read_all, write_all
+from grader.device.python_calls import explained, python_call
+from grader.spec import Call, PythonTrack
+
+_OUTPUT = 16 << 10
+_ALIGNMENT = 256
+RAISES = "raises"  # the reason of a call that ended in a Python exception
+
+
+class InterpretedSession:
+    """One file in a worker. This process owns the tensors' memory and reads it, whatever the worker says."""
+
+    def __init__(self, source: Path, track: PythonTrack) -> None:
+        self._source, self._track = source, track
+        self._file = os.memfd_create("course-tensors", os.MFD_CLOEXEC)
+        self._worker: Worker | None = None
+        self._library = -1
+        self._printed = ""
+
+    def __enter__(self) -> InterpretedSession:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._end()
+        os.close(self._file)
+
+    @property
+    def output(self) -> str:
+        text = self._printed + (self._worker.output() if self._worker is not None else "")
+        return text[-_OUTPUT:]
+
+    def run(self, entry: str, call: Call, seconds: float) -> Outcome:
+        import torch
+
+        offsets: dict[str, int] = {}
+        size = 0
+        for name, tensor in call.buffers.items():
+            offsets[name] = size
+            size += -(-tensor.numel() * tensor.element_size() // _ALIGNMENT) * _ALIGNMENT
+        size = max(size, _ALIGNMENT)
+        os.ftruncate(self._file, 0)
+        os.ftruncate(self._file, size)
+        for name, tensor in call.buffers.items():
+            write_all(self._file, tensor.contiguous().view(torch.uint8).numpy().tobytes(), offsets[name])
+        reason = message = ""
+        function = self._track.function
+        try:
+            code = self._call(call, offsets, size, seconds)
+            reason, message = judge_answer(function, call, code)
+        except CallFailed as problem:
+            reason, message = problem.reason, str(problem)
+        after = {}
+        for name, tensor in call.buffers.items():
+            data = read_all(self._file, tensor.numel() * tensor.element_size(), offsets[name])
+            if len(data) != tensor.numel() * tensor.element_size():
+                return Outcome("call", "the worker cut its memory short", dict(call.buffers))
+            raw = torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8)[: len(data)]
+            after[name] = raw.view(tensor.dtype).view(tensor.shape)
+        return Outcome(reason, message, after)
+
+    def _call(self, call: Call, offsets: dict[str, int], size: int, seconds: float) -> int:
+        def place(name: str, offset: int) -> dict[str, int]:
+            return {"offset": offsets[name] + offset, "file": self._file, "size": size}
+
+        function = self._track.function
+        try:
+            worker = self._ready()
+            told = python_call(self._track, call, place, None)
+            (code,) = worker.calls([Order(self._library, function, ["python"], [told])], function, seconds)
+            return code
+        except CourseError as problem:
+            if isinstance(problem, WorkerDied | WorkerTimeout | WorkerMisbehaved):
+                self._end()
+            raise failure(problem, function, seconds, RAISES) from problem
+
+    def _ready(self) -> Worker:
+        if self._worker is None:
+            worker = Worker(
+                None,
+                walls=interpreted(),
+                libraries=[self._source],
+                descriptors=[self._file],
+                script=SCRIPT,
+            )
+            self._worker = worker
+            try:
+                self._library = worker.load(self._source)
+            except CourseError as problem:
+                self._end()
+                raise CallFailed("load", str(explained(problem))) from problem
+        return self._worker
+
+    def _end(self) -> None:
+        if self._worker is not None:
+            self._printed = self.output
+            self._worker.close()
+        self._worker = None

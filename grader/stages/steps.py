@@ -1,0 +1,71 @@
+"""The smaller entry points on the way to the whole: each earns its points by itself, or loses them alone."""
+
+from __future__ import annotations
+
+import dataclasses
+from typing import TYPE_CHECKING
+
+from common.virtual_gpu.report import Report
+from grader import seeds
+from grader.record import CaseResult, MechanismResult, PartResult, Record
+from grader.spec import Step
+from grader.stages import checks
+from grader.stages.correctness import NOT_IN_A_KERNEL, CaseRun
+from grader.stages.points import MISSING
+from grader.stages.task import Tell, check_on_virtual, look_at, run_on
+
+if TYPE_CHECKING:
+    from grader.libraries import Libraries
+
+
+def grade_step(step: Step, built: Libraries, record: Record, *, quick: bool, tell: Tell) -> list[Report]:
+    """Adds the step's cases and its part to the record; what the virtual GPU saw of it."""
+
+    def tell_step(text: str) -> None:
+        tell(f"{step.name}, {text}")
+
+    secret = seeds.derive(record.seed, "step", step.name)
+    device = record.device.kind
+    runs, printed = run_on(device, step, built, secret, quick=quick, tell=tell_step)
+    record.output += printed
+    if runs and runs[0].result.reason == "entry":
+        runs = [_missing(step, runs[0])]
+    reports = [run.report for run in runs]
+    if device == "gpu" and _all_right(runs):
+        again = check_on_virtual(step, built, secret, tell_step)
+        reports = [run.report for run in again]
+        runs += [run for run in again if run.result.reason == NOT_IN_A_KERNEL]
+    record.cases += [dataclasses.replace(run.result, step=step.name) for run in runs]
+    seen: list[MechanismResult] = []
+    if step.mechanisms and _all_right(runs):
+        seen, _ = look_at(step, step.mechanisms, step.cases[0], built, secret)
+    record.parts.append(_part(step, runs, len(checks.merge(reports)), seen))
+    return reports
+
+
+def _all_right(runs: list[CaseRun]) -> bool:
+    return bool(runs) and all(run.result.passed for run in runs)
+
+
+def _missing(step: Step, run: CaseRun) -> CaseRun:
+    message = f"this step has no entry `{step.entry}` in your file yet"
+    result = CaseResult(run.result.name, True, run.result.sizes, False, MISSING, message)
+    return CaseRun(result, Report(), counts=True)
+
+
+def _part(step: Step, runs: list[CaseRun], findings: int, seen: list[MechanismResult]) -> PartResult:
+    """All of the step's points or none: the steps themselves are what an exercise's points are split into."""
+    failed = [run.result for run in runs if not run.result.passed]
+    lacking = [result.message for result in seen if not result.passed]
+    if failed and failed[0].reason == MISSING:
+        return PartResult(step.name, 0.0, step.points, failed[0].message)
+    if failed or not runs:
+        passed = f"{len(runs) - len(failed)} of {len(runs)} cases passed"
+        first = f"; first failure, {failed[0].name}: {failed[0].message}" if failed else ""
+        return PartResult(step.name, 0.0, step.points, passed + first)
+    if findings:
+        told = f"right, but with {findings} finding{'' if findings == 1 else 's'}"
+        return PartResult(step.name, 0.0, step.points, told)
+    if lacking:
+        return PartResult(step.name, 0.0, step.points, f"right, but not as asked: {lacking[0]}")
+    return PartResult(step.name, step.points, step.points, f"all {len(runs)} cases passed, no findings")

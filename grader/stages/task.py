@@ -1,0 +1,68 @@
+"""What is done with every entry point, be it the exercise's own or a step's: run, checked, looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Protocol
+
+from grader import seeds
+from grader.device import Outcome, Session
+from grader.random_inputs import Random
+from grader.record import MechanismResult
+from grader.spec import Case, Mechanism, Task
+from grader.stages.correctness import CALL_SECONDS, CaseRun, all_cases, run_cases
+from grader.stages.mechanism import look
+
+if TYPE_CHECKING:
+    from grader.libraries import Libraries
+
+
+class Sessions(Protocol):
+    """A submission that can be run on a device."""
+
+    def session(self, device: str) -> Session: ...
+
+
+_HIDDEN_LOOKS = 3
+Tell = Callable[[str], None]
+
+
+def run_on(
+    device: str, task: Task, built: Sessions, secret: str, *, quick: bool, tell: Tell
+) -> tuple[list[CaseRun], str]:
+    """Every case on `device`, and what the library printed. With `quick`, the first failure is the last."""
+    on_gpu = device == "gpu"
+    cases = all_cases(task, secret, gpu=on_gpu)
+    runs = []
+    with built.session(device) as session:
+        for run in run_cases(task, session, cases, secret, where="cuda" if on_gpu else "cpu", tell=tell):
+            runs.append(run)
+            if quick and not run.result.passed:
+                break
+        return runs, session.output
+
+
+def check_on_virtual(task: Task, built: Libraries, secret: str, tell: Tell) -> list[CaseRun]:
+    """The public cases once more where findings are seen, for a task that ran on a GPU."""
+    public = [(case, public) for case, public in all_cases(task, secret, gpu=False) if public]
+    with built.session("virtual") as session:
+        return list(run_cases(task, session, public, secret, phase="checks", tell=tell))
+
+
+def look_at(
+    task: Task, mechanisms: Sequence[Mechanism], public: Case, built: Libraries, secret: str
+) -> tuple[list[MechanismResult], Outcome]:
+    """At hidden cases and at the `public` one: a kernel cannot know where it will be looked at."""
+    hidden = [case for case, is_public in all_cases(task, secret, gpu=False) if not is_public]
+    results = []
+    with built.session("virtual") as session:
+        for number, case in enumerate((*hidden[:_HIDDEN_LOOKS], public)):
+            call = task.inputs(case.size, Random(seeds.derive(secret, "mechanism", number)))
+            outcome = session.run(task.entry, call, CALL_SECONDS)
+            results.append(look(mechanisms, case, outcome, built.resources))
+    # The public case last: of several that lack something, it is the one a student can repeat.
+    worst = [
+        next((one for one in reversed(ones) if not one.passed), ones[-1])
+        for ones in zip(*results, strict=True)
+    ]
+    return worst, outcome

@@ -1,0 +1,83 @@
+"""Sides of a contest timed in turns, in an order nobody knows, until there are samples enough."""
+
+from __future__ import annotations
+
+import random
+import time
+from collections.abc import Collection, Mapping
+
+from grader import seeds
+from grader.device.timed import InWorker
+from grader.spec import Case, Protocol_, Task
+from grader.stages.belief import Samples
+from grader.stages.contest import Contest, Contestant
+
+_WARM_UP = 2  # turns that load modules and make contexts
+_LEAST_TURNS = 11
+_BATCHES, _TIMES_IN_A_BATCH = 5, 24  # for the clock outside
+_HOST_CALLS = 48  # in a row: fewer than a stream has room for
+_HOST_TURNS = 9
+
+
+def take_turns(
+    task: Task,
+    case: Case,
+    protocol: Protocol_,
+    sides: Mapping[str, Contestant],
+    samples: Mapping[str, Samples],
+    seed: str,
+    *,
+    turns: int,
+    deadline: float,
+    judged: str = "",
+    unchecked: Collection[str] = (),
+    outside: Collection[str] = (),
+) -> None:
+    """Adds a sample to each side's for every turn; fewer turns, but not too few, once the deadline is over.
+
+    Sides `unchecked` leave no answer. Those named in `outside` are timed by this process's own clock too,
+    many at a time. Raises what a contest raises.
+    """
+    order = random.Random(seed)
+    with Contest(task, case, protocol, sides, judged) as contest:
+        for turn in range(turns + _WARM_UP):
+            contest.refresh(seeds.derive(seed, turn))
+            for name in order.sample(list(sides), len(sides)):
+                timing = contest.run(name, lambda side: side.time())
+                if name not in unchecked:
+                    contest.check(name)
+                if turn >= _WARM_UP:
+                    samples[name].events.append(timing.seconds)
+                    samples[name].settled.append(timing.settled)
+                    samples[name].calls = contest.count
+            if time.monotonic() > deadline and turn >= _LEAST_TURNS + _WARM_UP - 1:
+                break
+        for _ in range(_BATCHES if outside else 0):
+            for name in outside:
+                side = contest.sides[name]
+                assert isinstance(side, InWorker)
+                samples[name].batches.append(side.time_many(_TIMES_IN_A_BATCH) or (0.0, 0.0))
+
+
+def take_host_turns(
+    task: Task,
+    case: Case,
+    sides: Mapping[str, Contestant],
+    seed: str,
+    *,
+    judged: str = "",
+    unchecked: Collection[str] = (),
+) -> dict[str, list[float]]:
+    """The host's seconds for a call, by side. Calls are repeated on the same memory and must allow that."""
+    order = random.Random(seed)
+    samples: dict[str, list[float]] = {name: [] for name in sides}
+    with Contest(task, case, "cold", sides, judged) as contest:
+        for turn in range(_HOST_TURNS + _WARM_UP):
+            contest.refresh(seeds.derive(seed, turn))
+            for name in order.sample(list(sides), len(sides)):
+                seconds = contest.run(name, lambda side: side.time_host(_HOST_CALLS))
+                if name not in unchecked:
+                    contest.check(name)
+                if turn >= _WARM_UP:
+                    samples[name].append(seconds)
+    return samples

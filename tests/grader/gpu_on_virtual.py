@@ -1,0 +1,125 @@
+"""The harness's GPU half on the virtual GPU: workers and the trusted library are real, torch's memory is not.
+
+Device memory of this process is host memory here, and workers get at it by copies, as they do where a
+driver cannot share it. Times are the virtual GPU's.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+import torch
+
+from common.build import Target, build_program
+from common.gpu import support
+from common.gpu.clocks import Clocks
+from common.sandbox.policy import Walls
+from common.virtual_gpu.engine import Engine
+from common.virtual_gpu.worker_process import Worker
+from grader.device import arena, gpu, timed
+from grader.device.gpu import GpuSession
+from grader.device.gpu_memory import Copied
+from grader.device.timed import Timing, TorchCall
+from grader.spec import Size
+from grader.stages import contest, speed_gpu
+
+_addresses = itertools.count(1 << 32, 1 << 32)
+_CHECKS = {"init": False, "race": False}
+TORCH_SECONDS = 40e-6  # what a call of a library is said to take
+
+
+def support_library() -> Path:
+    return build_program([support.SOURCE], Target.virtual("90"), kind="shared").path
+
+
+class HostBuffer:
+    """In place of memory that is shared with a worker."""
+
+    def __init__(self, tensor: torch.Tensor) -> None:
+        self._tensor = tensor.clone()
+        self.address = next(_addresses)
+        self.bytes = max(1, tensor.numel() * tensor.element_size())
+
+    def tensor(self) -> torch.Tensor:
+        return self._tensor
+
+    def write(self, tensor: torch.Tensor) -> None:
+        self._tensor.copy_(tensor)
+
+    def read_bytes(self) -> bytes:
+        return self._tensor.view(torch.uint8).numpy().tobytes()
+
+    def write_bytes(self, data: bytes) -> None:
+        self._tensor.view(torch.uint8).copy_(torch.frombuffer(bytearray(data), dtype=torch.uint8))
+
+    def free(self) -> None:
+        pass
+
+
+class EngineSession(GpuSession):
+    """A session whose worker is connected to an engine."""
+
+    def __init__(self, library: Path) -> None:
+        super().__init__(library)
+        self._memory = Copied()
+        self._engine: Engine | None = None
+
+    def close(self) -> None:
+        super().close()
+        if self._engine is not None:
+            self._engine.close()
+        self._engine = None
+
+    def _load(self) -> Worker:
+        self._engine = Engine(options=_CHECKS)
+        libraries = [support_library(), self._path]
+        worker = Worker(
+            self._engine.program, Walls.virtual(), libraries, self._engine.runtime, self._memory.descriptors
+        )
+        self._support, self._library = (worker.load(path) for path in libraries)
+        return worker
+
+
+class HostGraph(TorchCall):
+    """In place of a graph that torch captures."""
+
+    def __init__(
+        self,
+        function: Callable[[Size, Mapping[str, torch.Tensor]], None],
+        size: Size,
+        count: int,
+        where: arena.Arena,
+    ) -> None:
+        super().__init__(function, size, where)
+        self._sets = [where.views(where.now(), number) for number in range(count)]
+
+    def time(self) -> Timing:
+        for buffers in self._sets:
+            self._function(self._size, buffers)
+        return Timing(TORCH_SECONDS * len(self._sets), TORCH_SECONDS * len(self._sets))
+
+
+@pytest.fixture
+def gpu_on_virtual(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything that needs a CUDA device has something here that does not."""
+    monkeypatch.setattr(arena, "WHERE", "cpu")
+    for module in (arena, gpu):
+        monkeypatch.setattr(module, "SharedBuffer", HostBuffer)
+    monkeypatch.setattr(gpu, "library_path", support_library)
+    monkeypatch.setattr(gpu, "changed_code", lambda pid, names: "")
+    monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
+    monkeypatch.setattr(timed, "begin_timing", lambda: None)
+    monkeypatch.setattr(timed, "end_timing", lambda: TORCH_SECONDS)
+    monkeypatch.setattr(contest, "TorchGraph", HostGraph)
+    monkeypatch.setattr(speed_gpu, "GpuSession", EngineSession)
+    monkeypatch.setattr(speed_gpu, "exclusive", nullcontext)
+    monkeypatch.setattr(speed_gpu, "read_clocks", Clocks)
+    monkeypatch.setattr(speed_gpu, "time_copy", lambda size: size / 2e12)
+    monkeypatch.setattr(speed_gpu, "time_nothing", lambda: 2e-6)
+    monkeypatch.setattr(speed_gpu, "time_empty_graph", lambda calls: calls * 0.5e-6)
+    # Here the device's time is modelled and the host's is not: they have nothing to say about each other.
+    monkeypatch.setattr(speed_gpu, "fits_clock", lambda base, mine: "")

@@ -1,0 +1,123 @@
+"""Submissions in Python, without a GPU: tensors on the CPU in a worker, raw memory compared here."""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from common.cache import REPOSITORY
+from grader.pipeline import grade
+from grader.record import Record
+from grader.submissions import find_submissions
+from tests.grader.stepped_exercise import EXERCISE, FOLDER
+
+FILES = FOLDER / "python"
+WHOLE = dataclasses.replace(EXERCISE, steps=())
+HAS_TRITON = importlib.util.find_spec("triton") is not None
+
+
+def graded(source: Path) -> Record:
+    return grade(WHOLE, source, submission="x", device="virtual", quick=True)
+
+
+def written(folder: Path, text: str) -> Path:
+    source = folder / "kernel.py"
+    source.write_text(text)
+    return source
+
+
+def test_a_right_file_earns_all_but_the_speed_and_says_why():
+    record = graded(FILES / "torch_copies.py")
+    assert {part.name: part.points for part in record.parts} == {"correct": 60, "speed": 0}
+    assert record.max_points == 80
+    assert record.verdict == "correct, speed not measured"
+    assert all("interpreter on the CPU: correctness only" in part.message for part in record.parts)
+    assert record.file == "kernel.py"
+    assert record.flags == ["has no @triton.jit function: does torch do the work?"]
+
+
+@pytest.mark.skipif(not HAS_TRITON, reason="needs triton")
+def test_triton_kernels_are_interpreted():
+    record = graded(FILES / "triton_rows.py")
+    assert record.verdict == "correct, speed not measured", record.cases
+    assert record.flags == []
+
+
+@pytest.mark.skipif(HAS_TRITON, reason="triton is installed here")
+def test_where_triton_is_missing_one_sentence_says_so():
+    record = graded(FILES / "triton_rows.py")
+    assert record.verdict == "cannot be loaded"
+    assert record.cases[0].message.startswith("it imports triton, which is not installed here")
+
+
+@pytest.mark.parametrize(
+    ("cheat", "words"),
+    [("t3_lazy_objects", "Nothing was written"), ("h4_patched_comparison", "had to be written is zero")],
+)
+def test_what_python_makes_of_tensors_and_comparisons_stays_in_the_worker(cheat: str, words: str):
+    record = graded(FILES / f"{cheat}.py")
+    assert record.points == 0
+    assert record.verdict == "wrong answer"
+    assert words in record.cases[0].message
+
+
+def test_patched_timers_earn_nothing():
+    assert graded(FILES / "t4_patched_timers.py").points == graded(FILES / "torch_copies.py").points
+
+
+@pytest.mark.parametrize(
+    ("text", "verdict", "words"),
+    [
+        ("def copy_many(rows, count)\n", "cannot be loaded", "kernel.py:1: expected ':'"),
+        (
+            "1 / 0\n",
+            "cannot be loaded",
+            "importing it raised ZeroDivisionError: division by zero (kernel.py:1)",
+        ),
+        ("import no_such_module\n", "cannot be loaded", "imports no_such_module, which is not installed"),
+        ("x = 1\n", "raises an exception", "there is no function copy_many in kernel.py"),
+        (
+            "def copy_many(rows, count):\n    return rows[99]\n",
+            "raises an exception",
+            "copy_many raised IndexError: list index out of range (kernel.py:2)",
+        ),
+        ("import sys\ndef copy_many(rows, count):\n    sys.exit(0)\n", "crashes", "status 0"),
+        (
+            f"TEXT = open({str(REPOSITORY / 'README.md')!r}).read()\n",
+            "cannot be loaded",
+            "raised PermissionError",
+        ),
+        (
+            "import os\ndef copy_many(rows, count):\n    os.system('true')\n    os.fork()\n",
+            "raises an exception",
+            "PermissionError",
+        ),
+    ],
+)
+def test_what_goes_wrong_is_told_with_its_line(tmp_path: Path, text: str, verdict: str, words: str):
+    record = graded(written(tmp_path, text))
+    assert record.verdict == verdict, record.cases[0].message
+    assert words in record.cases[0].message
+    assert record.points == 0
+
+
+def test_an_exercise_without_a_track_takes_no_python():
+    exercise = dataclasses.replace(WHOLE, python=None)
+    record = grade(exercise, FILES / "torch_copies.py", submission="x", device="virtual")
+    assert (record.verdict, record.points) == ("takes no Python", 0)
+
+
+def test_a_python_file_is_found_where_there_is_no_cuda(tmp_path: Path):
+    for student, names in {"ann": ("kernel.py",), "bob": ("kernel.py", "kernel.cu")}.items():
+        folder = tmp_path / "class" / student / "01_steps"
+        folder.mkdir(parents=True)
+        for name in names:
+            (folder / name).write_text("x")
+    found = find_submissions([tmp_path / "class"], ["01_steps"], exercise=None, scratch=tmp_path)
+    assert [(s.student, s.source.name) for s in found.submissions] == [
+        ("ann", "kernel.py"),
+        ("bob", "kernel.cu"),
+    ]

@@ -1,0 +1,152 @@
+"""Steps, calls that must be refused and tables in host memory, with a tiny exercise on the virtual GPU."""
+
+from __future__ import annotations
+
+import shutil
+from pathlib import Path
+
+import pytest
+
+from grader import registry, student
+from grader.cli import check
+from grader.pipeline import grade
+from grader.record import Record
+from tests.grader.stepped_exercise import EXERCISE, FOLDER, SOLUTION
+
+WITHOUT_SPEED = ("build", "correctness", "checks", "mechanism")
+
+
+def graded(folder: Path, *changes: tuple[str, str], step: int | None = None) -> Record:
+    """The solution with some of its text replaced."""
+    text = SOLUTION.read_text()
+    for old, new in changes:
+        assert text.count(old) == 1, old
+        text = text.replace(old, new)
+    source = folder / "kernel.cu"
+    source.write_text(text)
+    return grade(
+        EXERCISE, source, submission="x", device="virtual", stages=WITHOUT_SPEED, quick=False, step=step
+    )
+
+
+def points(record: Record) -> dict[str, float]:
+    return {part.name: part.points for part in record.parts}
+
+
+def part(record: Record, name: str) -> str:
+    return next(part.message for part in record.parts if part.name == name)
+
+
+def test_the_solution_earns_everything_on_the_virtual_gpu():
+    record = grade(EXERCISE, SOLUTION, submission="x", device="virtual")
+    assert record.verdict == "full marks"
+    assert record.points == record.max_points == EXERCISE.max_points == 100
+    assert [part.name for part in record.parts][:3] == ["one copy", "one copy again", "correct"]
+    assert {case.step for case in record.cases} == {"", "one copy", "one copy again"}
+    assert record.speed is not None
+    assert [case.protocol for case in record.speed.cases] == ["graph", "graph"]
+    assert any("on a GPU only: speedup over copy_ for each" in note for note in record.speed.notes)
+
+
+def test_a_record_with_steps_can_be_read_again(tmp_path: Path):
+    record = graded(tmp_path)
+    assert Record.from_dict(record.to_dict()) == record
+
+
+def test_a_missing_step_costs_its_own_points_alone(tmp_path: Path):
+    record = graded(tmp_path, ('extern "C" int copy_again', "static int copy_again"))
+    assert points(record) == {**points(graded(tmp_path)), "one copy again": 0.0}
+    assert part(record, "one copy again") == "this step has no entry `copy_again` in your file yet"
+    assert record.verdict == "correct, steps missing"
+
+
+def test_a_wrong_step_is_explained_and_the_rest_still_counts(tmp_path: Path):
+    record = graded(tmp_path, ("  return copy_one(source, target, count, stream);", "  return cudaSuccess;"))
+    assert points(record)["one copy again"] == 0
+    assert points(record)["correct"] == EXERCISE.points.correct
+    failed = [case for case in record.cases if not case.passed]
+    assert {case.step for case in failed} == {"one copy again"}
+    assert "Nothing was written" in failed[0].message
+
+
+def test_a_wrong_whole_leaves_the_steps_their_points(tmp_path: Path):
+    record = graded(tmp_path, ("if (i < row.count) row.target", "if (i + 1 < row.count) row.target"))
+    assert record.verdict == "wrong answer"
+    assert points(record)["one copy"] == 5
+    assert points(record)["one copy again"] == 15
+
+
+def test_a_step_with_a_finding_earns_nothing(tmp_path: Path):
+    record = graded(tmp_path, ("if (i < count) target[i] = source[i];", "target[i] = source[i];"))
+    assert points(record)["one copy"] == 0
+    assert points(record)["correct"] == EXERCISE.points.correct
+
+
+def test_a_step_must_be_done_as_asked(tmp_path: Path):
+    twice = "  copy_one(source, target, count, stream);\n  return copy_one(source, target, count, stream);"
+    record = graded(tmp_path, ("  return copy_one(source, target, count, stream);", twice))
+    assert "right, but not as asked: 2 kernel launches" in part(record, "one copy again")
+
+
+def test_what_must_be_refused_and_is_not_fails(tmp_path: Path):
+    record = graded(
+        tmp_path, ("if (rows > kMost) return cudaErrorInvalidValue;", "if (rows > kMost) rows = kMost;")
+    )
+    failed = [case for case in record.cases if not case.passed]
+    assert [case.name for case in failed] == ["too many"]
+    assert "must refuse this with cudaErrorInvalidValue (1)" in failed[0].message
+    assert record.verdict == "accepts what it must refuse"
+
+
+def test_a_refusal_changes_nothing(tmp_path: Path):
+    late = (
+        "copy<<<1, 1, 0, stream>>>(table[0].source, table[0].target, 1);\n    return cudaErrorInvalidValue;"
+    )
+    record = graded(
+        tmp_path,
+        ("if (rows > kMost) return cudaErrorInvalidValue;", f"if (rows > kMost) {{\n    {late}\n  }}"),
+    )
+    failed = [case for case in record.cases if not case.passed]
+    assert [case.name for case in failed] == ["too many"]
+    assert "a call that is refused changes nothing" in failed[0].message
+
+
+def test_refusing_everything_earns_nothing(tmp_path: Path):
+    record = graded(tmp_path, ("if (rows > kMost) return", "return"))
+    assert points(record)["correct"] == 0
+
+
+def test_one_step_can_be_graded_alone(tmp_path: Path):
+    record = graded(tmp_path, step=2)
+    assert points(record) == {"one copy again": 15}
+    assert record.verdict == "full marks"
+
+
+@pytest.fixture
+def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    root = tmp_path / "course"
+    shutil.copytree(FOLDER / "exercise", root / "exercises" / "01_steps")
+    monkeypatch.setattr(registry, "EXERCISES", root / "exercises")
+    monkeypatch.setattr(registry, "SOLUTIONS", root / "solutions")
+    monkeypatch.setattr(student, "WORK", root / "work")
+    monkeypatch.chdir(root)
+    return root
+
+
+def test_check_shows_the_steps_as_progress(course: Path, capsys: pytest.CaptureFixture[str]):
+    source = course / "mine.cu"
+    source.write_text(SOLUTION.read_text().replace('extern "C" int copy_again', "static int copy_again"))
+    assert check.main(["01", str(source), "--device", "virtual", "--step", "2"]) == 1
+    shown = capsys.readouterr().out
+    assert "this step has no entry `copy_again` in your file yet" in shown
+    assert check.main(["01", str(source), "--device", "virtual", "--step", "1"]) == 0
+    shown = capsys.readouterr().out
+    assert "one copy" in shown
+    assert "one copy again" not in shown
+
+
+def test_a_step_that_is_not_there_is_named(course: Path):
+    source = course / "mine.cu"
+    shutil.copy(SOLUTION, source)
+    with pytest.raises(Exception, match=r"has no step 3: its steps are 1 \(one copy\), 2 \(one copy again\)"):
+        check.main(["01", str(source), "--step", "3"])
