@@ -1,0 +1,1 @@
+"""The miniature serving pieces that exercises plug into: argument checks, a device, a decode engine."""

@@ -1,0 +1,252 @@
+"""Where the miniature engine runs: a GPU through torch, or a virtual GPU whose memory torch sees on the CPU.
+
+Both take and give torch tensors, slices and strides included, so that a wrapper or an engine is written once.
+On a virtual GPU a tensor is a CPU tensor over device memory: torch computes addresses in this process, and
+`address` turns them into those that kernels use.
+"""
+
+from __future__ import annotations
+
+import ctypes
+import functools
+import weakref
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from types import TracebackType
+from typing import TYPE_CHECKING, ClassVar
+
+from common.build import Target, build_program
+from common.cache import REPOSITORY
+from common.devices import find_gpus, first_gpu
+from common.errors import CourseError
+from common.serving.arguments import ArgumentError
+from common.virtual_gpu.calls import Number, Table
+from common.virtual_gpu.device import Library, VirtualGpu
+from common.virtual_gpu.error_names import error_name
+from common.virtual_gpu.tensor import DeviceTensor
+from common.virtual_gpu.worker import C_TYPES
+
+if TYPE_CHECKING:
+    import torch
+
+HEADERS = REPOSITORY / "common" / "cuda"
+# Plain numbers in the order of the entry point's parameters; addresses and streams are numbers, too. What is
+# of the type "table" is made by the device.
+Function = Callable[..., None]
+
+
+class KernelFailed(CourseError):
+    """An entry point returned a CUDA error, or the work it queued met one."""
+
+    def __init__(self, entry: str, code: int, more: str = "") -> None:
+        super().__init__(f"{entry} failed with {error_name(code)} ({code}){more}")
+        self.code = code
+
+
+class Device(ABC):
+    """Memory for tensors, and functions of CUDA files compiled for it."""
+
+    @abstractmethod
+    def empty(self, name: str, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+        """Device memory. `name` is how findings of a virtual GPU call it."""
+
+    @abstractmethod
+    def address(self, tensor: torch.Tensor, name: str) -> int:
+        """What a kernel must be given; an ArgumentError when the tensor is not in this device's memory."""
+
+    @abstractmethod
+    def function(self, source: Path, entry: str, types: Sequence[str]) -> Function:
+        """An entry point of a CUDA file, built on first use. It raises KernelFailed for what it returns."""
+
+    @abstractmethod
+    def table(self, rows: Sequence[Sequence[int]]) -> object:
+        """A table for an entry point's host code, 8 bytes a field. It is read before the call returns."""
+
+    @abstractmethod
+    def stream(self) -> int:
+        """The stream that work goes to now."""
+
+    @abstractmethod
+    def synchronise(self) -> None:
+        """Wait until all work is done."""
+
+    def full(self, name: str, shape: Sequence[int], dtype: torch.dtype, value: float) -> torch.Tensor:
+        tensor = self.empty(name, shape, dtype)
+        tensor.fill_(value)
+        return tensor
+
+    def put(self, name: str, values: torch.Tensor) -> torch.Tensor:
+        """A dense copy of `values` in device memory."""
+        tensor = self.empty(name, values.shape, values.dtype)
+        tensor.copy_(values)
+        return tensor
+
+
+class Gpu(Device):
+    """The first CUDA device, on torch's current stream."""
+
+    def __init__(self) -> None:
+        self._target = Target.gpu(first_gpu().cc)
+        self._libraries: dict[Path, ctypes.CDLL] = {}
+        self._functions: dict[tuple[Path, str], Function] = {}
+
+    def empty(self, name: str, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+        import torch
+
+        return torch.empty(tuple(shape), dtype=dtype, device="cuda")
+
+    def address(self, tensor: torch.Tensor, name: str) -> int:
+        return tensor.data_ptr()
+
+    def function(self, source: Path, entry: str, types: Sequence[str]) -> Function:
+        key = (source, entry)
+        if key not in self._functions:
+            self._functions[key] = self._find(source, entry, types)
+        return self._functions[key]
+
+    def _find(self, source: Path, entry: str, types: Sequence[str]) -> Function:
+        if source not in self._libraries:
+            self._libraries[source] = ctypes.CDLL(str(_built(source, self._target)))
+        found = getattr(self._libraries[source], entry)
+        found.argtypes = [C_TYPES[name] for name in types]
+        found.restype = ctypes.c_int
+
+        def call(*values: int) -> None:
+            if code := found(*values):
+                raise KernelFailed(entry, code)
+
+        return call
+
+    def table(self, rows: Sequence[Sequence[int]]) -> object:
+        fields = [field for row in rows for field in row]
+        return (ctypes.c_uint64 * len(fields))(*fields)
+
+    def stream(self) -> int:
+        import torch
+
+        return int(torch.cuda.current_stream().cuda_stream)
+
+    def synchronise(self) -> None:
+        import torch
+
+        torch.cuda.synchronize()
+
+
+class VirtualDevice(Device):
+    """A virtual GPU of its own. Leave it as a context manager, or close it.
+
+    Calls run to their end before they return, so that torch may read and write the memory in between.
+    """
+
+    _open: ClassVar[weakref.WeakSet[VirtualDevice]] = weakref.WeakSet()
+
+    def __init__(self, sources: Sequence[Path]) -> None:
+        """`sources` are the CUDA files whose functions will be called: a worker loads no others."""
+        self._built = {source: _built(source, Target.virtual()) for source in sources}
+        self.gpu = VirtualGpu(libraries=list(self._built.values()))
+        self._loaded: dict[Path, Library] = {}
+        self._tensors: list[tuple[int, DeviceTensor]] = []  # with where this process sees them
+        self._open.add(self)
+
+    def __enter__(self) -> VirtualDevice:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        self._open.discard(self)
+        self.gpu.close()
+
+    @classmethod
+    def holding(cls, tensor: torch.Tensor) -> VirtualDevice | None:
+        """The virtual GPU in whose memory this CPU tensor lies, if it is one's."""
+        return next((device for device in cls._open if device._place(tensor) is not None), None)
+
+    def empty(self, name: str, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+        made = self.gpu.tensor(name, shape, dtype)
+        made.mark_initialised()  # torch will write it, which the device cannot see
+        view = made.torch()
+        self._tensors.append((view.data_ptr(), made))
+        return view
+
+    def address(self, tensor: torch.Tensor, name: str) -> int:
+        place = self._place(tensor)
+        if place is None:
+            raise _in_host_memory(name, tensor)
+        return place
+
+    def _place(self, tensor: torch.Tensor) -> int | None:
+        here = tensor.data_ptr()
+        for start, owner in self._tensors:
+            if start <= here < start + owner.bytes:
+                return owner.address + here - start
+        return None
+
+    def function(self, source: Path, entry: str, types: Sequence[str]) -> Function:
+        if source not in self._built:
+            known = ", ".join(str(path) for path in self._built) or "none"
+            raise CourseError(
+                f"{source} was not named when this virtual GPU was made (it knows {known}): "
+                "pass it to VirtualDevice(…)"
+            )
+        if source not in self._loaded:
+            self._loaded[source] = self.gpu.load(self._built[source])
+        library = self._loaded[source]
+
+        def call(*values: int) -> None:
+            pairs = zip(types, values, strict=True)
+            result = library.call(
+                entry, *(value if isinstance(value, Table) else Number(kind, value) for kind, value in pairs)
+            )
+            if not result.ok:
+                findings = self.gpu.findings
+                raise KernelFailed(entry, result.code, f": {findings[0].message}" if findings else "")
+
+        return call
+
+    def table(self, rows: Sequence[Sequence[int]]) -> object:
+        return Table([[Number("u64", field) for field in row] for row in rows])
+
+    def stream(self) -> int:
+        return 0
+
+    def synchronise(self) -> None:
+        if code := self.gpu.synchronise():
+            raise KernelFailed("work on the virtual GPU", code)
+
+
+@functools.cache
+def gpu() -> Gpu:
+    return Gpu()
+
+
+def device_of(name: str, tensor: torch.Tensor) -> Device:
+    """The device in whose memory a tensor lies."""
+    if tensor.is_cuda:
+        return gpu()
+    device = VirtualDevice.holding(tensor)
+    if device is None:
+        raise _in_host_memory(name, tensor)
+    return device
+
+
+def open_device(sources: Sequence[Path]) -> Device:
+    """A GPU if there is one, else a virtual GPU for these CUDA files."""
+    return gpu() if find_gpus() else VirtualDevice(sources)
+
+
+def _in_host_memory(name: str, tensor: torch.Tensor) -> ArgumentError:
+    return ArgumentError(
+        f"{name} is on {tensor.device}, in memory that no kernel can reach: it must be on a GPU "
+        "(.to('cuda')), or be made by a virtual GPU (VirtualDevice.put)"
+    )
+
+
+def _built(source: Path, target: Target) -> Path:
+    if not source.is_file():
+        raise CourseError(f"there is no CUDA file {source}: name the kernel.cu that should run")
+    return build_program([source], target, kind="shared", include_dirs=[HEADERS]).path

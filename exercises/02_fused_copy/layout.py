@@ -1,0 +1,152 @@
+"""How the data of a case lies in memory: the inputs of a call, and what the copy should make of them.
+
+Sizes of a case: batch, columns, and
+    source_gap    unused elements between the rows of the source page table
+    captured_gap  unused elements between the rows of the captured one: it is as wide as the longest sequence
+    shift         elements before the first row of the source page table
+    captured_shift  the same on the captured side; where the two differ, no row can move in 16-byte units
+    spare         rows and elements of the captured buffers that this batch does not use; without any,
+                  the last row has no gap behind it either
+    refused       1: the captured rows are said to be narrower than the columns, which must be refused
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from grader.random_inputs import Random
+from grader.spec import STREAM, At, Call, Case, Scalar, Size, case, i32, i64
+
+if TYPE_CHECKING:
+    import torch
+
+Buffers = Mapping[str, "torch.Tensor"]
+
+VECTORS = ("input_ids", "out_loc", "positions", "seq_lens", "cu_seqlens_k")
+FIELDS = (*VECTORS, "page_table")
+CUDA_ERROR_INVALID_VALUE = 1
+_LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
+
+
+def replay(
+    batch: int,
+    columns: int,
+    *,
+    name: str = "",
+    source_gap: int = 0,
+    captured_gap: int = 64,
+    shift: int = 0,
+    captured_shift: int = 0,
+    spare: int = 3,
+    refused: int = 0,
+    gpu_only: bool = False,
+) -> Case:
+    """A case, named after its sizes unless it has a better name."""
+    return case(
+        name or f"{batch:,} × {columns:,}",
+        gpu_only=gpu_only,
+        batch=batch,
+        columns=columns,
+        source_gap=source_gap,
+        captured_gap=captured_gap,
+        shift=shift,
+        captured_shift=captured_shift,
+        spare=spare,
+        refused=refused,
+    )
+
+
+def captured(field: str) -> str:
+    return f"captured_{field}"
+
+
+def length(size: Size, field: str) -> int:
+    """Of a vector: cu_seqlens_k has an end beside every start."""
+    return size.batch + (field == "cu_seqlens_k")
+
+
+def source_stride(size: Size) -> int:
+    return size.columns + size.source_gap
+
+
+def captured_stride(size: Size) -> int:
+    return size.columns + size.captured_gap
+
+
+def buffers(size: Size, rng: Random, fields: tuple[str, ...]) -> dict[str, torch.Tensor]:
+    """Sources and captured buffers of these fields, full of values that nothing else holds."""
+    made = {}
+    for field in fields:
+        if field == "page_table":
+            made[field] = _table(rng, size.batch, source_stride(size), size.shift)
+            rows, gap = size.batch + size.spare, 0 if size.spare else size.captured_gap
+            made[captured(field)] = _table(rng, rows, captured_stride(size), size.captured_shift, gap)
+        else:
+            made[field] = _numbers(rng, length(size, field))
+            made[captured(field)] = _numbers(rng, length(size, field) + size.spare)
+    return made
+
+
+def _numbers(rng: Random, count: int) -> torch.Tensor:
+    # One at least, so that an empty batch has memory to leave alone.
+    return rng.integers(_LOWEST, _HIGHEST, max(count, 1))
+
+
+def _table(rng: Random, rows: int, stride: int, shift: int, cut: int = 0) -> torch.Tensor:
+    """With two dimensions where it has whole rows, so that a wrong element is named by row and column."""
+    numbers = _numbers(rng, shift + rows * stride - cut)
+    return numbers.view(rows, stride) if len(numbers) == rows * stride else numbers
+
+
+def call(size: Size, rng: Random, fields: tuple[str, ...]) -> Call:
+    """A call that copies these fields: sources, destinations, then the sizes that matter for them."""
+    starts = {"page_table": size.shift, captured("page_table"): size.captured_shift}
+    names = (*fields, *map(captured, fields))
+    table = "page_table" in fields
+    strides = (source_stride(size), size.columns - 1 if size.refused else captured_stride(size))
+    sizes: tuple[Scalar, ...] = (i32(size.batch),)
+    if table:
+        sizes += (i32(size.columns), i64(strides[0]), i64(strides[1]))
+    return Call(
+        buffers=buffers(size, rng, fields),
+        outputs=tuple(map(captured, fields)),
+        arguments=(*(At(name, starts.get(name, 0)) for name in names), *sizes, STREAM),
+        returns=CUDA_ERROR_INVALID_VALUE if size.refused else 0,
+    )
+
+
+def inputs(size: Size, rng: Random) -> Call:
+    return call(size, rng, FIELDS)
+
+
+def source_rows(size: Size, buffers: Buffers) -> torch.Tensor:
+    """The page table of the batch, [batch, columns]."""
+    return buffers["page_table"].as_strided((size.batch, size.columns), (source_stride(size), 1), size.shift)
+
+
+def captured_rows(size: Size, buffers: Buffers) -> torch.Tensor:
+    """The corner of the captured page table that the batch uses, [batch, columns]."""
+    return buffers[captured("page_table")].as_strided(
+        (size.batch, size.columns), (captured_stride(size), 1), size.captured_shift
+    )
+
+
+def pairs(size: Size, buffers: Buffers) -> list[tuple[torch.Tensor, torch.Tensor]]:
+    """Destination and source of each copy that these buffers are for, as `.copy_` takes them."""
+    found = [
+        (buffers[captured(field)][: length(size, field)], buffers[field][: length(size, field)])
+        for field in VECTORS
+        if field in buffers
+    ]
+    if "page_table" in buffers:
+        found.append((captured_rows(size, buffers), source_rows(size, buffers)))
+    return found
+
+
+def reference(size: Size, buffers: Buffers) -> None:
+    """What the copy leaves: of an empty batch, and of one that is refused, nothing."""
+    if size.batch == 0 or size.refused:
+        return
+    for to, source in pairs(size, buffers):
+        to.copy_(source)

@@ -1,0 +1,93 @@
+"""The way to the whole copy in smaller ones: a vector, two, all five, the page table."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from grader.mechanisms import Launches
+from grader.random_inputs import Random
+from grader.spec import Call, Case, Exact, Size, Step
+
+from .layout import VECTORS, call, reference, replay
+from .mistakes import suspicions
+
+POINTS = 5.0
+
+VECTOR_CASES = (
+    replay(4, 1, name="a batch of 4"),
+    replay(1, 1, name="one request"),
+    replay(0, 1, name="an empty batch"),
+    replay(33, 1, name="33 requests"),
+    replay(256, 1, name="256 requests"),
+    replay(257, 1, name="257 requests"),
+    replay(1000, 1, name="1,000 requests"),
+)
+
+TABLE_CASES = (
+    replay(4, 16, name="4 rows of 16"),
+    replay(1, 1, name="one element"),
+    replay(8, 0, name="no columns"),
+    replay(0, 8, name="no rows"),
+    replay(5, 33, name="odd columns"),
+    replay(3, 200, name="no gaps on either side", captured_gap=0),
+    replay(6, 40, name="gaps in the source too", source_gap=24),
+    replay(7, 101, name="odd strides", source_gap=2, captured_gap=3),
+    replay(5, 90, name="both sides shifted by one element", shift=1, captured_shift=1, captured_gap=2),
+    replay(5, 90, name="sides shifted differently", shift=1, captured_shift=2),
+    replay(2, 5000, name="long rows"),
+    replay(300, 12, name="300 short rows"),
+    replay(4, 16, name="rows too narrow", refused=1),
+)
+
+
+def hidden_vectors(rng: Random) -> Sequence[Case]:
+    return [replay(rng.number(1, 700), 1, name=f"hidden {number}") for number in range(1, 4)]
+
+
+def hidden_tables(rng: Random) -> Sequence[Case]:
+    def draw(number: int) -> Case:
+        batch = rng.choice((1, 2, 7, 31, 64, 130))
+        return replay(
+            batch,
+            rng.number(1, 6000 // batch),
+            name=f"hidden {number}",
+            source_gap=rng.choice((0, 0, 1, 4, 30)),
+            captured_gap=rng.choice((0, 1, 4, 64, 95)),
+            shift=rng.choice((0, 0, 1, 2, 3)),
+            captured_shift=rng.choice((0, 0, 1, 2, 3)),
+        )
+
+    return [draw(number) for number in range(1, 6)]
+
+
+def _inputs(fields: tuple[str, ...]) -> Callable[[Size, Random], Call]:
+    return lambda size, rng: call(size, rng, fields)
+
+
+def _step(
+    name: str,
+    entry: str,
+    fields: tuple[str, ...],
+    cases: tuple[Case, ...],
+    hidden: Callable[[Random], Sequence[Case]],
+) -> Step:
+    return Step(
+        name=name,
+        entry=entry,
+        inputs=_inputs(fields),
+        reference=reference,
+        compare=Exact(),
+        cases=cases,
+        hidden=hidden,
+        points=POINTS,
+        suspicions=suspicions(fields),
+        mechanisms=(Launches(exactly=1),),
+    )
+
+
+STEPS = (
+    _step("one vector", "copy_one", VECTORS[:1], VECTOR_CASES, hidden_vectors),
+    _step("two vectors", "copy_two", VECTORS[:2], VECTOR_CASES, hidden_vectors),
+    _step("all vectors", "copy_vectors", VECTORS, VECTOR_CASES, hidden_vectors),
+    _step("the page table", "copy_page_table", ("page_table",), TABLE_CASES, hidden_tables),
+)

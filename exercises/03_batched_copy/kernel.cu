@@ -1,0 +1,148 @@
+// Batched copy: up to 16 strided copies in one launch.
+//
+// How memory flows: the host plans each copy and deals tiles of work to all of them; the plan travels by
+// value as a kernel parameter, so there is no table in device memory to fill first, and a captured launch
+// carries it along. A row is cut into slots: where both sides are aligned alike, units of up to 16 bytes with
+// single elements before and behind them. Slots are numbered row by row, a tile is so many of them in a row,
+// and a block copies one tile: a tiny copy takes one block and a huge one thousands, all at once.
+#include <cuda_runtime.h>
+
+#include <cstdint>
+
+#include "copy_batch.cuh"
+#include "units.cuh"
+
+constexpr int kThreads = 256;
+// So many threads fit on an H200 at once: what is no more than that is spread thinly, a slot for each thread.
+constexpr int64_t kOneWave = 132 * 2048;
+constexpr int kSlotsPerThread = 4;  // beyond that: as many loads are on their way at once
+
+struct PlannedCopy {
+  const char* source;
+  char* destination;
+  int64_t source_stride, destination_stride;  // from row to row, in bytes
+  int64_t slots;                              // of all rows
+  int64_t row_slots;  // of one: elements before the units, units, elements behind them
+  int64_t row_units;
+  int head;          // elements of a row before its first unit
+  int unit_bytes;    // 16, 8, 4, 2 or 1
+  int element_size;  // bytes
+};
+
+struct CopyBatch {
+  PlannedCopy copies[kMostCopies];
+  uint32_t first_tile[kMostCopies];  // of each copy; where there is none, a tile that no grid has
+};
+
+PlannedCopy plan(CopyDescriptor copy) {
+  const int size = static_cast<int>(copy.element_size);
+  PlannedCopy planned{};
+  planned.element_size = size;
+  planned.source = static_cast<const char*>(copy.source);
+  planned.destination = static_cast<char*>(copy.destination);
+  // TODO 1: plan one copy: strides, unit and slots.
+  // The lines below plan slots of one element each, which is right for every copy. Begin with them.
+  // Then: (a) rows that are dense on both sides are one long row;
+  // (b) widest_unit_bytes() finds a unit that divides both starts, both strides and the row;
+  // (c) where only the ends of the rows are in the way of a wide unit, leave them to single elements:
+  // `head` of them, then `row_units` units, then the rest of the row.
+  planned.source_stride = copy.source_stride * size;
+  planned.destination_stride = copy.destination_stride * size;
+  planned.unit_bytes = size;
+  planned.row_units = planned.row_slots = copy.columns;
+  planned.slots = copy.rows * planned.row_slots;
+  return planned;
+}
+
+// Deals tiles of `tile_slots` slots to the copies, in their order. Returns how many there are.
+int64_t deal(CopyBatch& batch, int count, int tile_slots) {
+  int64_t tiles = 0;
+  // TODO 2: fill first_tile[] and count the tiles; a copy's last tile may be short.
+  // Every entry counts, those behind the last copy too: UINT32_MAX is a tile that no grid has.
+  return tiles;
+}
+
+// The copy that a tile belongs to.
+__device__ int copy_of(const CopyBatch& batch, uint32_t tile) {
+  int found = 0;
+  // TODO 3: find the last copy whose first tile is not behind this one.
+  // Sixteen comparisons that do not wait for one another are over sooner than a search.
+  return found;
+}
+
+// A division of 64 bits takes a hundred instructions and more: only where it must.
+__device__ int64_t row_of(const PlannedCopy& copy, int64_t slot) {
+  if (copy.slots == copy.row_slots) return 0;
+  if (copy.slots > UINT32_MAX) return slot / copy.row_slots;
+  return static_cast<uint32_t>(slot) / static_cast<uint32_t>(copy.row_slots);
+}
+
+// A thread's slots are kThreads apart: its units, all loaded before the first is stored.
+template <int kUnitBytes, int kSlots>
+__device__ void copy_units(const PlannedCopy& copy, int64_t first_slot) {
+  using Unit = Unit<kUnitBytes>;
+  Unit units[kSlots];
+  Unit* to[kSlots];
+#pragma unroll
+  for (int i = 0; i < kSlots; ++i) {
+    to[i] = nullptr;
+    // TODO 4: if slot first_slot + i * kThreads is a unit, load it, and note where it goes.
+    // row_of() finds its row. A row is a stride of bytes behind the one before: offsets need 64 bits.
+  }
+#pragma unroll
+  for (int i = 0; i < kSlots; ++i) {
+    if (to[i] != nullptr) *to[i] = units[i];
+  }
+}
+
+// And its elements: the slots before and behind the units of a row.
+template <int kSlots>
+__device__ void copy_edges(const PlannedCopy& copy, int64_t first_slot) {
+  // TODO 5: copy the slots that are single elements, byte by byte or in one piece.
+}
+
+template <int kSlots>
+__global__ void __launch_bounds__(kThreads) copy_tiles(const __grid_constant__ CopyBatch batch) {
+  const int number = copy_of(batch, blockIdx.x);
+  const PlannedCopy copy = batch.copies[number];
+  const int64_t tile = blockIdx.x - batch.first_tile[number];
+  const int64_t first_slot = tile * (kThreads * kSlots) + threadIdx.x;
+  switch (copy.unit_bytes) {  // the same for the whole block
+    case 16:
+      copy_units<16, kSlots>(copy, first_slot);
+      break;
+    case 8:
+      copy_units<8, kSlots>(copy, first_slot);
+      break;
+    case 4:
+      copy_units<4, kSlots>(copy, first_slot);
+      break;
+    case 2:
+      copy_units<2, kSlots>(copy, first_slot);
+      break;
+    default:
+      copy_units<1, kSlots>(copy, first_slot);
+      break;
+  }
+  if (copy.row_slots != copy.row_units) copy_edges<kSlots>(copy, first_slot);
+}
+
+template <int kSlots>
+int launch(CopyBatch& batch, int count, cudaStream_t stream) {
+  const int64_t tiles = deal(batch, count, kThreads * kSlots);
+  if (tiles == 0) return cudaSuccess;
+  if (tiles > INT32_MAX) return cudaErrorInvalidValue;  // a grid has no more blocks; 2 TB at the least
+  copy_tiles<kSlots><<<static_cast<int>(tiles), kThreads, 0, stream>>>(batch);
+  return cudaGetLastError();
+}
+
+extern "C" int batched_copy(const CopyDescriptor* descriptors, int count, cudaStream_t stream) {
+  if (const cudaError_t error = check_copies(descriptors, count)) return error;
+  CopyBatch batch{};
+  int64_t slots = 0;
+  for (int i = 0; i < count; ++i) {
+    batch.copies[i] = plan(descriptors[i]);
+    slots += batch.copies[i].slots;
+  }
+  return slots <= kOneWave ? launch<1>(batch, count, stream) : launch<kSlotsPerThread>(batch, count, stream);
+}

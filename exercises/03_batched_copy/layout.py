@@ -1,0 +1,118 @@
+"""How the copies of a case lie in memory: the inputs of a call, and what the batch should make of them.
+
+A case is a batch of copies. Its sizes say by which family the batch is built (see batches.py), and with what
+numbers.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING
+
+from grader.random_inputs import Random
+from grader.spec import STREAM, At, Call, HostTable, i32, i64
+
+if TYPE_CHECKING:
+    import torch
+
+Buffers = Mapping[str, "torch.Tensor"]
+
+CUDA_ERROR_INVALID_VALUE = 1
+DTYPES = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
+
+
+@dataclass(frozen=True)
+class Side:
+    """Where the rows of a copy begin in a buffer, and how far apart they are, in elements."""
+
+    buffer: str
+    offset: int = 0
+    stride: int = 0
+
+
+@dataclass(frozen=True)
+class OneCopy:
+    """rows × columns elements from one side to the other."""
+
+    source: Side
+    destination: Side
+    rows: int
+    columns: int
+    element_size: int = 4
+
+    @property
+    def elements(self) -> int:
+        return self.rows * self.columns
+
+    @property
+    def bytes(self) -> int:
+        return self.elements * self.element_size
+
+    @property
+    def unit(self) -> int:
+        """Bytes of the widest unit that divides both starts, both strides and the row."""
+        numbers = [self.source.offset, self.destination.offset, self.columns]
+        if self.rows > 1:
+            numbers += [self.source.stride, self.destination.stride]
+        return next(
+            unit for unit in (16, 8, 4, 2, 1) if all(n * self.element_size % unit == 0 for n in numbers)
+        )
+
+    def views(self, buffers: Buffers) -> tuple[torch.Tensor, torch.Tensor]:
+        """Destination and source as [rows, columns], as `.copy_` takes them."""
+        return self._view(buffers, self.destination), self._view(buffers, self.source)
+
+    def _view(self, buffers: Buffers, side: Side) -> torch.Tensor:
+        return buffers[side.buffer].as_strided((self.rows, self.columns), (side.stride, 1), side.offset)
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Copies, and the shape and element size of every buffer they name."""
+
+    copies: tuple[OneCopy, ...]
+    buffers: Mapping[str, tuple[tuple[int, ...], int]]
+    refused: bool = False
+
+    def call(self, rng: Random) -> Call:
+        written = {copy.destination.buffer for copy in self.copies}
+        return Call(
+            buffers={name: _values(rng, shape, size) for name, (shape, size) in self.buffers.items()},
+            outputs=tuple(name for name in self.buffers if name in written),
+            arguments=(
+                HostTable(
+                    tuple(
+                        (
+                            At(copy.source.buffer, copy.source.offset),
+                            At(copy.destination.buffer, copy.destination.offset),
+                            *map(i64, (copy.rows, copy.columns)),
+                            *map(i64, (copy.source.stride, copy.destination.stride, copy.element_size)),
+                        )
+                        for copy in self.copies
+                    )
+                ),
+                i32(len(self.copies)),
+                STREAM,
+            ),
+            returns=CUDA_ERROR_INVALID_VALUE if self.refused else 0,
+        )
+
+    def apply(self, buffers: Buffers) -> None:
+        """All copies, with torch; none, when the batch must be refused."""
+        for copy in () if self.refused else self.copies:
+            destination, source = copy.views(buffers)
+            destination.copy_(source)
+
+
+def _values(rng: Random, shape: tuple[int, ...], element_size: int) -> torch.Tensor:
+    """Elements of any bit pattern, so that no two rows look alike."""
+    import torch
+
+    count = 1
+    for extent in shape:
+        count *= extent
+    words = rng.integers(-(1 << 31), (1 << 31) - 1, (count * element_size + 3) // 4)
+    return (
+        words.view(torch.uint8)[: count * element_size].view(getattr(torch, DTYPES[element_size])).view(shape)
+    )

@@ -1,0 +1,187 @@
+"""Usual mistakes: each does to the buffers what a kernel with that mistake would do."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from grader.spec import Size
+
+from .batches import MOST_COPIES, batch_of
+from .layout import Buffers, OneCopy, Side
+
+Change = Callable[[Size, Buffers], None]
+
+
+def copies_changed(to_another: Callable[[OneCopy], OneCopy]) -> Change:
+    """Every copy is done as if it were another one, as far as there is memory for that."""
+
+    def change(size: Size, buffers: Buffers) -> None:
+        for copy in batch_of(size).copies:
+            _copy_inside(to_another(copy), buffers)
+
+    return change
+
+
+def _copy_inside(copy: OneCopy, buffers: Buffers) -> None:
+    rows = min(copy.rows, _rows_inside(copy, copy.source, buffers))
+    rows = min(rows, _rows_inside(copy, copy.destination, buffers))
+    if rows <= 0 or copy.columns <= 0:
+        return
+    destination, source = dataclasses.replace(copy, rows=rows).views(buffers)
+    destination.copy_(source.clone())
+
+
+def _rows_inside(copy: OneCopy, side: Side, buffers: Buffers) -> int:
+    """How many rows of one side lie inside its buffer."""
+    room = buffers[side.buffer].numel() - side.offset - copy.columns
+    if side.offset < 0 or room < 0:
+        return 0
+    return copy.rows if side.stride == 0 else room // side.stride + 1
+
+
+def with_strides(strides: Callable[[OneCopy], tuple[int, int]]) -> Change:
+    """Row strides of source and destination taken from somewhere else."""
+
+    def another(copy: OneCopy) -> OneCopy:
+        source, destination = strides(copy)
+        return dataclasses.replace(
+            copy,
+            source=dataclasses.replace(copy.source, stride=source),
+            destination=dataclasses.replace(copy.destination, stride=destination),
+        )
+
+    return copies_changed(another)
+
+
+def with_columns(columns: Callable[[int], int]) -> Change:
+    return copies_changed(lambda copy: dataclasses.replace(copy, columns=columns(copy.columns)))
+
+
+def with_rows(rows: Callable[[int], int]) -> Change:
+    return copies_changed(lambda copy: dataclasses.replace(copy, rows=rows(copy.rows)))
+
+
+def begun_earlier(unit: int) -> Change:
+    """Copies begin at the last multiple of `unit` bytes before their start, if both sides have it there."""
+
+    def another(copy: OneCopy) -> OneCopy:
+        if (copy.source.offset - copy.destination.offset) * copy.element_size % unit:
+            return copy
+        before = copy.destination.offset * copy.element_size % unit // copy.element_size
+        return dataclasses.replace(
+            copy,
+            columns=copy.columns + before,
+            source=dataclasses.replace(copy.source, offset=copy.source.offset - before),
+            destination=dataclasses.replace(copy.destination, offset=copy.destination.offset - before),
+        )
+
+    return copies_changed(another)
+
+
+def only(chosen: Callable[[int, int], bool]) -> Change:
+    """Copies for which chosen(number, count) holds are done, the others are left out."""
+
+    def change(size: Size, buffers: Buffers) -> None:
+        copies = batch_of(size).copies
+        for number, copy in enumerate(copies):
+            if chosen(number, len(copies)):
+                _copy_inside(copy, buffers)
+
+    return change
+
+
+def elements_up_to(multiple: int) -> Change:
+    """Of each copy, counted row by row, only whole multiples of so many elements are done."""
+
+    def change(size: Size, buffers: Buffers) -> None:
+        for copy in batch_of(size).copies:
+            if not copy.elements:
+                continue
+            whole_rows, rest = divmod(copy.elements // multiple * multiple, copy.columns)
+            _copy_inside(dataclasses.replace(copy, rows=whole_rows), buffers)
+            sides = {
+                side: dataclasses.replace(where, offset=where.offset + whole_rows * where.stride)
+                for side, where in (("source", copy.source), ("destination", copy.destination))
+            }
+            _copy_inside(dataclasses.replace(copy, rows=1, columns=rest, **sides), buffers)
+
+    return change
+
+
+def eight_bytes_as_four(size: Size, buffers: Buffers) -> None:
+    """Sizes and strides of a copy of 8-byte elements count 4-byte ones."""
+    import torch
+
+    for copy in batch_of(size).copies:
+        if copy.element_size == 8:
+            sides = (copy.source, copy.destination)
+            words = {side.buffer: buffers[side.buffer].view(-1).view(torch.int32) for side in sides}
+            source, destination = (dataclasses.replace(side, offset=2 * side.offset) for side in sides)
+            _copy_inside(dataclasses.replace(copy, source=source, destination=destination), words)
+        else:
+            _copy_inside(copy, buffers)
+
+
+def round_up(multiple: int) -> Callable[[int], int]:
+    return lambda number: -(-number // multiple) * multiple
+
+
+def round_down(multiple: int) -> Callable[[int], int]:
+    return lambda number: number // multiple * multiple
+
+
+SUSPICIONS: dict[str, Change] = {
+    "only the first copy is done": only(lambda number, count: number == 0),
+    "the last copy is left out": only(lambda number, count: number < count - 1),
+    "the first copy is left out": only(lambda number, count: number > 0),
+    **{
+        f"copy {missing} is left out": only(lambda number, count, missing=missing: number != missing)
+        for missing in range(1, MOST_COPIES - 1)
+    },
+    "the destination is written as if its rows were dense: its row stride is ignored": with_strides(
+        lambda copy: (copy.source.stride, copy.columns)
+    ),
+    "the source is read as if its rows were dense: its row stride is ignored": with_strides(
+        lambda copy: (copy.columns, copy.destination.stride)
+    ),
+    "both sides are taken for dense: the row strides are ignored": with_strides(
+        lambda copy: (copy.columns, copy.columns)
+    ),
+    "the destination's row stride is used on both sides": with_strides(
+        lambda copy: (copy.destination.stride, copy.destination.stride)
+    ),
+    "the source's row stride is used on both sides": with_strides(
+        lambda copy: (copy.source.stride, copy.source.stride)
+    ),
+    "the two row strides are swapped": with_strides(
+        lambda copy: (copy.destination.stride, copy.source.stride)
+    ),
+    "only the first row of each copy is done": with_rows(lambda rows: min(rows, 1)),
+    "the last row of each copy is missing": with_rows(lambda rows: rows - 1),
+    "elements of 8 bytes are taken for 4: the element size is ignored": eight_bytes_as_four,
+    **{
+        f"a copy that begins inside a unit of {unit} bytes writes the elements before it, too": begun_earlier(
+            unit
+        )
+        for unit in (4, 8, 16)
+    },
+    **{
+        f"the end of each row is missing, past the last multiple of {multiple} elements": with_columns(
+            round_down(multiple)
+        )
+        for multiple in (2, 4, 8, 16, 32, 64, 128, 256)
+    },
+    **{
+        f"rows are written past their end, up to a multiple of {multiple} elements": with_columns(
+            round_up(multiple)
+        )
+        for multiple in (2, 4, 8, 16, 32)
+    },
+    **{
+        f"the end of each copy is missing, past the last multiple of {multiple} elements": elements_up_to(
+            multiple
+        )
+        for multiple in (2, 4, 8, 16, 32, 64, 128, 256, 512, 1024)
+    },
+}

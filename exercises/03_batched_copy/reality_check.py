@@ -1,0 +1,253 @@
+"""Measure first: what do seven copies cost, and how much of it is launches?
+
+    python reality_check.py                      measure, print the tables, write measurement.json
+    python reality_check.py --grade answers.toml  hold your answers against it
+
+On a GPU the copies are torch's, sixteen sets of buffers in one CUDA graph, and a whole step is timed in every
+way that one could write it. On the virtual GPU they are the baseline's launches, and times are modelled.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import statistics
+import sys
+import time
+import tomllib
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parents[1]))  # the course, for whoever starts this file by its name
+
+from common.devices import find_gpus  # noqa: E402
+from common.errors import CourseError  # noqa: E402
+from grader import registry  # noqa: E402
+from grader.random_inputs import Random  # noqa: E402
+from grader.spec import Case  # noqa: E402
+
+if TYPE_CHECKING:
+    import torch
+
+COPIES = 7
+ELEMENT_BYTES = 4
+GPU_ELEMENTS = (1, 32, 1024, 16_384, 262_144, 1_048_576)
+VIRTUAL_ELEMENTS = (1, 32, 1024, 16_384, 65_536, 131_072)
+STEP = "decode, 32 × 2,048"  # the bench case that stands for a step
+STEP_US = 1000.0  # a decoding step of a small model
+WORTH_SHARE = 0.005  # of the step: less than half a per cent is not worth the upkeep of a kernel
+SETS, REPLAYS, EAGER_CALLS = 16, 21, 200
+Time = Callable[[Sequence[int]], float]  # microseconds for one copy of each of these many elements
+
+
+def measure(device: str, step_us: float = STEP_US) -> dict[str, Any]:
+    """What answers.py grades by: see `rows` and `step`; all times are of one batch inside a graph."""
+    return _on_gpu(step_us) if device == "gpu" else _on_virtual_gpu(step_us)
+
+
+def _rows(elements: Sequence[int], time_of: Time) -> list[dict[str, float]]:
+    return [
+        {
+            "elements": count,
+            "bytes": COPIES * count * ELEMENT_BYTES,
+            "separate_us": time_of([count] * COPIES),
+            "one_us": time_of([COPIES * count]),
+        }
+        for count in elements
+    ]
+
+
+def _described(device: str, modelled: bool, step_us: float, rows: object, step: object) -> dict[str, Any]:
+    return {
+        "device": device,
+        "modelled": modelled,
+        "copies": COPIES,
+        "rows": rows,
+        "step": step,
+        "step_us": step_us,
+        "worth_share": WORTH_SHARE,
+    }
+
+
+def _step_case() -> tuple[Any, Case]:
+    exercise = registry.find("03")
+    return exercise, exercise.bench_case(STEP)
+
+
+def _on_virtual_gpu(step_us: float) -> dict[str, Any]:
+    """The baseline launches a kernel for each copy; the model says what each launch and its body take."""
+    import torch
+
+    from common.serving.batched_copy import Copy, batched_copy
+    from common.serving.device import VirtualDevice
+    from common.virtual_gpu.cost import modelled
+    from common.virtual_gpu.engine import PROFILES
+
+    exercise, case = _step_case()
+    profiles = json.loads(PROFILES.read_text())["profiles"]
+    with VirtualDevice([exercise.baseline]) as device:
+
+        def time_of(elements: Sequence[int]) -> float:
+            copies = [
+                Copy(
+                    f"copy {number}",
+                    *(device.full(name, (count,), torch.int32, 0) for name in ("from", "to")),
+                )
+                for number, count in enumerate(elements)
+            ]
+            device.gpu.reset()
+            batched_copy(copies, kernel=exercise.baseline)
+            report = device.gpu.report()
+            gap = profiles[report.profile]["graph_gap_us"] * 1e-6
+            return modelled(report.launches, gap).seconds * 1e6
+
+        rows = _rows(VIRTUAL_ELEMENTS, time_of)
+        sizes = _elements(case)
+        step = {
+            "copies": len(sizes),
+            "bytes": sum(sizes) * ELEMENT_BYTES,
+            "separate_us": time_of(sizes),
+            "one_us": time_of([sum(sizes)]),
+        }
+        return _described(f"virtual {device.gpu.report().profile}", True, step_us, rows, step)
+
+
+def _elements(case: Case) -> list[int]:
+    (table, *_) = registry.find("03").inputs(case.size, Random("shapes")).arguments
+    return [int(row[2].value * row[3].value) for row in table.rows]  # type: ignore[union-attr]
+
+
+def _on_gpu(step_us: float) -> dict[str, Any]:
+    import torch
+
+    def time_of(elements: Sequence[int]) -> float:
+        def pair(count: int) -> tuple[torch.Tensor, torch.Tensor]:
+            source = torch.ones(count, dtype=torch.int32, device="cuda")
+            return torch.empty_like(source), source
+
+        sets = [[pair(count) for count in elements] for _ in range(SETS)]
+        return _in_graph([lambda pairs=pairs: _copy_each(pairs) for pairs in sets])
+
+    exercise, case = _step_case()
+    rows = _rows(GPU_ELEMENTS, time_of)
+    ways, eager = {}, {}
+    for name, way in exercise.rivals.items():
+        sets = [exercise.inputs(case.size, Random(f"set {n}", "cuda")).buffers for n in range(SETS)]
+        calls = [lambda way=way, buffers=buffers: way(case.size, buffers) for buffers in sets]
+        try:
+            calls[0]()  # whatever is compiled on first use
+        except CourseError as missing:
+            print(f"{name}: {missing}", file=sys.stderr)
+            continue
+        ways[name], eager[name] = _in_graph(calls), _eager(calls[0])
+    sizes = _elements(case)
+    step = {
+        "copies": len(sizes),
+        "bytes": sum(sizes) * ELEMENT_BYTES,
+        "separate_us": next(iter(ways.values())),
+        "one_us": time_of([sum(sizes)]),
+    }
+    measured = _described(torch.cuda.get_device_name(), False, step_us, rows, step)
+    return {**measured, "ways_us": ways, "ways_eager_us": eager}
+
+
+def _copy_each(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> None:
+    for destination, source in pairs:
+        destination.copy_(source)
+
+
+def _in_graph(calls: Sequence[Callable[[], None]]) -> float:
+    """Microseconds a call, of all calls captured into one graph; the median of several replays."""
+    import torch
+
+    torch.cuda.synchronize()
+    graph = torch.cuda.CUDAGraph()
+    with torch.cuda.graph(graph):
+        for call in calls:
+            call()
+    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
+    times = []
+    for _ in range(REPLAYS):
+        begin.record()
+        graph.replay()
+        end.record()
+        end.synchronize()
+        times.append(begin.elapsed_time(end) * 1e3 / len(calls))
+    return statistics.median(times[1:])
+
+
+def _eager(call: Callable[[], None]) -> float:
+    """Microseconds a call without a graph, by the host's clock: what copies before a replay really cost."""
+    import torch
+
+    torch.cuda.synchronize()
+    began = time.perf_counter()
+    for _ in range(EAGER_CALLS):
+        call()
+    torch.cuda.synchronize()
+    return (time.perf_counter() - began) / EAGER_CALLS * 1e6
+
+
+def tables(measured: Mapping[str, Any]) -> str:
+    """For the terminal."""
+    kind = "modelled" if measured["modelled"] else "measured"
+    copies = measured["copies"]
+    lines = [
+        f"{measured['device']}, {kind}, us a batch inside a CUDA graph",
+        f"{'elements each':>14} {'bytes in all':>14} {f'{copies} copies':>10} {'one copy':>10} {'ratio':>6}",
+    ]
+    for row in measured["rows"]:
+        ratio = row["separate_us"] / row["one_us"]
+        lines.append(
+            f"{row['elements']:>14,} {row['bytes']:>14,} {row['separate_us']:>10.2f} {row['one_us']:>10.2f} "
+            f"{ratio:>6.2f}"
+        )
+    step = measured["step"]
+    lines += [
+        "",
+        f"a step ({STEP}), {step['bytes']:,} bytes: {step['copies']} copies {step['separate_us']:.2f} us, "
+        f"one copy of as many bytes {step['one_us']:.2f} us",
+    ]
+    if "ways_us" in measured:
+        lines += ["", f"{'the same step':50} {'in a graph':>10} {'without':>10}"]
+        lines += [
+            f"{name:50} {us:>10.2f} {measured['ways_eager_us'][name]:>10.2f}"
+            for name, us in measured["ways_us"].items()
+        ]
+    return "\n".join(lines)
+
+
+def main(arguments: Sequence[str] | None = None) -> int:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("--device", choices=("gpu", "virtual"), help="default: a GPU if there is one")
+    parser.add_argument("--step-us", type=float, default=STEP_US, help="a whole step of your server")
+    parser.add_argument("--measurement", type=Path, default=Path("measurement.json"))
+    parser.add_argument("--grade", type=Path, metavar="ANSWERS", help="grade this file instead of measuring")
+    chosen = parser.parse_args(arguments)
+    if chosen.grade is not None:
+        return _grade(chosen.grade, chosen.measurement)
+    measured = measure(chosen.device or ("gpu" if find_gpus() else "virtual"), chosen.step_us)
+    print(tables(measured))
+    chosen.measurement.write_text(json.dumps(measured, indent=1) + "\n")
+    print(f"\nwritten to {chosen.measurement}; now fill in answers.toml")
+    return 0
+
+
+def _grade(answers: Path, measurement: Path) -> int:
+    sys.path.insert(0, str(HERE))
+    from answers import grade_answers
+
+    if not measurement.exists():
+        print(f"there is no {measurement} yet: run this without --grade first", file=sys.stderr)
+        return 1
+    graded = grade_answers(tomllib.loads(answers.read_text()), json.loads(measurement.read_text()))
+    for line in graded:
+        print(f"{line.name:18} {line.points:g} of {line.max_points:g}: {line.reason}")
+    print(f"{'together':18} {sum(g.points for g in graded):g} of {sum(g.max_points for g in graded):g}")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,122 @@
+"""Exercise 02 through the whole pipeline on the virtual GPU: what each kind of kernel earns, and why."""
+
+from __future__ import annotations
+
+import importlib
+import re
+from pathlib import Path
+
+import pytest
+
+from grader import registry
+from grader.pipeline import grade
+from grader.record import Record
+
+EXERCISE = registry.find("02")
+SOLUTION = EXERCISE.solution.read_text()
+# The folder's name is no word of Python, so its table is asked for by name.
+WRONG = importlib.import_module("tests.exercises.02_fused_copy.wrong_kernels").WRONG
+SEED = "the seed of the tests"
+UNTIMED = ("build", "correctness", "checks", "mechanism")
+STEPS = tuple(step.name for step in EXERCISE.steps)
+
+
+def graded(source: Path, stages: tuple[str, ...] | None = None) -> Record:
+    return grade(EXERCISE, source, submission=source.stem, device="virtual", seed=SEED, stages=stages)
+
+
+def points(record: Record) -> dict[str, float]:
+    return {part.name: part.points for part in record.parts}
+
+
+def test_the_solution_gets_full_marks() -> None:
+    record = graded(EXERCISE.solution)
+    assert points(record) == {
+        **dict.fromkeys(STEPS, 5),
+        "correct": 35,
+        "clean": 10,
+        "mechanism": 10,
+        "speed": 25,
+    }
+    assert record.flags == []
+    assert record.diagnostics == []
+
+
+def test_the_baseline_is_correct_and_not_fast() -> None:
+    record = graded(EXERCISE.baseline)
+    earned = points(record)
+    assert (earned["correct"], earned["clean"], earned["speed"]) == (35, 10, 0)
+    assert earned["mechanism"] < 10
+
+
+def test_the_starter_compiles_without_a_warning_and_earns_nothing() -> None:
+    record = graded(EXERCISE.starter)
+    assert record.diagnostics == []
+    assert record.points == 0
+    assert record.verdict == "wrong answer"
+    assert "Nothing was written" in record.cases[0].message
+
+
+@pytest.mark.parametrize("variant", [*EXERCISE.variants()], ids=lambda path: path.stem)
+def test_every_variant_is_correct_clean_and_one_launch(variant: Path) -> None:
+    earned = points(graded(variant, UNTIMED))
+    assert (earned["correct"], earned["clean"], earned["mechanism"]) == (35, 10, 10)
+
+
+def test_a_file_without_the_steps_is_told_so_and_keeps_the_rest() -> None:
+    record = graded(EXERCISE.solution.with_name("thread_per_element.cu"), UNTIMED)
+    for part in record.parts[: len(STEPS)]:
+        assert part.points == 0
+        assert "no entry" in part.message
+
+
+def test_the_flattened_variant_is_wrong_and_says_why() -> None:
+    source = EXERCISE.solution.parent / "wrong" / "flattened.cu"
+    said = re.match(r"// expect: correct mismatch: (.+)", source.read_text())
+    assert said is not None
+    record = graded(source, UNTIMED)
+    failed = next(case for case in record.cases if not case.passed and case.reason == "mismatch")
+    assert said[1] in failed.message
+    passed = {case.name for case in record.cases if case.passed}
+    assert "no gaps between rows" in passed  # where there is nothing to get wrong
+
+
+@pytest.mark.parametrize("name", WRONG)
+def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(name: str, tmp_path: Path) -> None:
+    wanted = WRONG[name]
+    source = tmp_path / "kernel.cu"
+    source.write_text(wanted.source(SOLUTION))
+    record = graded(source, UNTIMED)
+    earned = {part.name: part for part in record.parts}
+    assert earned[wanted.part].points < earned[wanted.part].max_points
+    if wanted.part == "correct":
+        failed = next(case for case in record.cases if not case.passed and not case.step)
+        assert failed.reason == wanted.reason
+        assert (source.name if wanted.line else wanted.words) in failed.message
+    elif not wanted.line:
+        assert wanted.words in earned[wanted.part].message
+    if wanted.line:
+        lines = [
+            place["line"]
+            for finding in record.findings
+            if finding["kind"] == "memory"
+            for place in finding["place"]
+        ]
+        assert wanted.line_number(SOLUTION) in lines
+
+
+def test_a_mistake_in_a_step_costs_that_step_alone(tmp_path: Path) -> None:
+    source = tmp_path / "kernel.cu"
+    source.write_text(WRONG["a step's own mistake"].source(SOLUTION))
+    earned = points(graded(source, UNTIMED))
+    assert earned == {
+        **dict.fromkeys(STEPS, 5),
+        "two vectors": 0,
+        "correct": 35,
+        "clean": 10,
+        "mechanism": 10,
+    }
+
+
+def test_there_are_wrong_kernels_enough() -> None:
+    assert len(WRONG) >= 12

@@ -1,0 +1,145 @@
+"""Mistakes that students make, each as one edit of the solution, and how it must be told.
+
+`line` is text of the line that a finding must name, `words` are part of the message that the student reads.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Wrong:
+    old: str
+    new: str
+    part: str = "correct"
+    reason: str = "mismatch"
+    line: str = ""
+    words: str = ""
+
+    def source(self, solution: str) -> str:
+        assert solution.count(self.old) == 1, f"the solution has {solution.count(self.old)} of {self.old!r}"
+        return solution.replace(self.old, self.new)
+
+    def line_number(self, solution: str) -> int:
+        found = [n for n, line in enumerate(self.source(solution).splitlines(), 1) if self.line in line]
+        assert len(found) == 1, f"{len(found)} lines have {self.line!r}"
+        return found[0]
+
+
+LOAD = "if (unit < units) held[i] = unit_from[unit];"
+
+WRONG: dict[str, Wrong] = {
+    "flattened page table": Wrong(
+        old="to.page_table + row * table.destination_stride,",
+        new="to.page_table + row * table.columns,",
+        words="the page table is flattened: the captured rows are written without the gaps between them",
+    ),
+    "row stride from shape": Wrong(
+        old="copy_row<Unit>(from.page_table + row * table.source_stride,",
+        new="copy_row<Unit>(from.page_table + row * table.columns,",
+        words="the source's rows are read as if there were no gaps between them",
+    ),
+    "one stride for both sides": Wrong(
+        old="copy_row<Unit>(from.page_table + row * table.source_stride,",
+        new="copy_row<Unit>(from.page_table + row * table.destination_stride,",
+        line=LOAD,
+    ),
+    "batch_size instead of batch_size + 1": Wrong(
+        old="if (i <= batch_size) to.cu_seqlens_k[i] = cu_seqlen;",
+        new="if (i < batch_size) to.cu_seqlens_k[i] = cu_seqlen;",
+        words="cu_seqlens_k is short by its last element: it has batch_size + 1",
+    ),
+    "element 0 left out": Wrong(
+        old="if (i <= batch_size) to.cu_seqlens_k[i] = cu_seqlen;",
+        new="if (i > 0 && i <= batch_size) to.cu_seqlens_k[i] = cu_seqlen;",
+        words="element 0 of cu_seqlens_k is left out",
+    ),
+    "no thread for the last element": Wrong(
+        old="const int vector_blocks = ceil_div(batch_size + 1, shape.block.x * shape.block.y);",
+        new="const int vector_blocks = ceil_div(batch_size, shape.block.x * shape.block.y);",
+        words="cu_seqlens_k is short by its last element: it has batch_size + 1",
+    ),
+    "one element too many": Wrong(
+        old="const bool in_batch = i < batch_size;",
+        new="const bool in_batch = i <= batch_size;",
+        line="position = from.positions[i];",
+    ),
+    "tail of each row missing": Wrong(
+        old="edge < columns && x < head + kElements - 1;",
+        new="edge < columns && x < head;",
+        words="The wrong elements were never written",
+    ),
+    "columns past max_seqlen_k": Wrong(
+        old="const int units = (columns - head) / kElements;",
+        new="const int units = (columns - head + kElements - 1) / kElements;",
+        line=LOAD,
+    ),
+    "always 16 bytes": Wrong(
+        old="return apart % 16 == 0 && drift % 4 == 0;",
+        new="return true;",
+        reason="error",
+        line=LOAD,
+    ),
+    "alignment of the first row alone": Wrong(
+        old="return apart % 16 == 0 && drift % 4 == 0;",
+        new="return apart % 16 == 0;",
+        reason="error",
+        line=LOAD,
+    ),
+    "no head": Wrong(
+        old="const int head = min(columns, (kElements - misplaced) % kElements);",
+        new="const int head = 0 * misplaced;",
+        reason="error",
+        line=LOAD,
+    ),
+    "positions and seq_lens swapped": Wrong(
+        old="    to.positions[i] = position;\n    to.seq_lens[i] = seq_len;",
+        new="    to.positions[i] = seq_len;\n    to.seq_lens[i] = position;",
+        words="positions and seq_lens are swapped",
+    ),
+    "out_loc forgotten": Wrong(
+        old="    to.input_ids[i] = input_id;\n    to.out_loc[i] = out_loc;\n    to.positions",
+        new="    to.input_ids[i] = input_id;\n    to.positions",
+        words="out_loc is not copied",
+    ),
+    "only the first block of a row": Wrong(
+        old="const int first = piece * blockDim.x * kHeld + threadIdx.x;",
+        new="const int first = threadIdx.x;",
+        words="The wrong elements were never written",
+    ),
+    "only the first block of vectors": Wrong(
+        old="copy_element(from, to, table.rows, blockIdx.x * blockDim.x * blockDim.y + thread);",
+        new="copy_element(from, to, table.rows, thread);",
+        words="the last elements of the vectors are missing, past the last multiple of",
+    ),
+    "no bound on rows": Wrong(
+        old="blockIdx.x - vector_blocks} * blockDim.y + threadIdx.y;\n  if (row >= table.rows) return;",
+        new="blockIdx.x - vector_blocks} * blockDim.y + threadIdx.y;",
+        line=LOAD,
+    ),
+    "no columns, nothing copied": Wrong(
+        old="  if (batch_size == 0) return cudaSuccess;\n  const Shape shape",
+        new="  if (batch_size == 0 || max_seqlen_k == 0) return cudaSuccess;\n  const Shape shape",
+        words="Nothing was written",
+    ),
+    "narrow rows not refused": Wrong(
+        old="  return table.rows > 1 && table.destination_stride < table.columns;",
+        new="  return false;",
+        reason="not refused",
+        words="cudaErrorInvalidValue",
+    ),
+    "two launches": Wrong(
+        old="  const int row_blocks = max_seqlen_k == 0",
+        new="  copy_one(input_ids, captured_input_ids, batch_size, stream);\n"
+        "  const int row_blocks = max_seqlen_k == 0",
+        part="mechanism",
+        words="2 kernel launches",
+    ),
+    "a step's own mistake": Wrong(
+        old="  to.input_ids[i] = input_id;\n  to.out_loc[i] = out_loc;",
+        new="  to.input_ids[i] = input_id;\n  to.out_loc[i] = input_id;",
+        part="two vectors",
+        words="out_loc",
+    ),
+}

@@ -1,0 +1,205 @@
+"""Exercise 03's own kernels on the virtual GPU: right in every case, captured, in order, far apart."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+import torch
+
+from common.build import Target, build_program
+from common.cache import REPOSITORY
+from common.virtual_gpu.calls import Argument, CallResult, Number, Table, i32, i64
+from common.virtual_gpu.device import Library, VirtualGpu
+from common.virtual_gpu.report import Finding, Launch
+from grader import registry, starters
+from grader.compare import expected, same_buffers
+from grader.device.arguments import arguments
+from grader.random_inputs import Random
+from grader.spec import Case
+
+EXERCISE = registry.find("03")
+HEADERS = REPOSITORY / "common" / "cuda"
+HERE = Path(__file__).parent
+AROUND = HERE / "around.cu"
+KERNELS = (EXERCISE.baseline, EXERCISE.solution, *EXERCISE.variants())
+VIRTUAL_CASES = [case for case in EXERCISE.cases if not case.gpu_only]
+DRAWN_CASES = EXERCISE.hidden(Random("drawn for the tests"))
+ONE_LAUNCH = ("kernel", "strided")
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What a call answered and left in every buffer, what it should leave, and what was seen on the way."""
+
+    result: CallResult
+    wanted: int
+    got: Mapping[str, torch.Tensor]
+    expected: Mapping[str, torch.Tensor]
+    findings: tuple[Finding, ...]
+    launches: tuple[Launch, ...]
+
+    @property
+    def right(self) -> bool:
+        return self.result.code == self.wanted and same_buffers(self.got, self.expected)
+
+
+def built(source: Path) -> Path:
+    """The kernel and what a server does around it, in one library."""
+    return build_program([source, AROUND], Target.virtual(), kind="shared", include_dirs=[HEADERS]).path
+
+
+def wrong(name: str) -> Path:
+    return HERE / "wrong" / f"{name}.cu"
+
+
+def call(gpu: VirtualGpu, library: Library, case: Case, entry: str, *more: Argument) -> Outcome:
+    """The case's call, or another entry point with the same table; `more` then replaces the stream."""
+    gpu.reset()
+    made = EXERCISE.inputs(case.size, Random(f"the values of {case.name}"))
+    tensors = {name: gpu.from_torch(name, values) for name, values in made.buffers.items()}
+    table, count, stream = arguments(made, lambda name: tensors[name].address)
+    result = library.call(entry, table, count, *(more or (stream,)))
+    got = {name: tensor.torch().clone() for name, tensor in tensors.items()}
+    report = gpu.report()
+    for tensor in tensors.values():
+        tensor.free()
+    wanted = expected(EXERCISE, case.size, made)
+    return Outcome(result, made.returns, got, wanted, report.findings, report.launches)
+
+
+def case_named(name: str) -> Case:
+    return next(case for case in (*EXERCISE.cases, *EXERCISE.bench) if case.name == name)
+
+
+@pytest.fixture(scope="module")
+def gpu() -> Iterator[VirtualGpu]:
+    apart = (wrong("unforked_streams"), wrong("int32_overflow"))
+    with VirtualGpu(libraries=[built(source) for source in (*KERNELS, *apart)]) as gpu:
+        yield gpu
+
+
+@pytest.fixture(scope="module", params=KERNELS, ids=lambda path: path.stem)
+def kernel(request: pytest.FixtureRequest, gpu: VirtualGpu) -> Library:
+    return gpu.load(built(request.param))
+
+
+@pytest.mark.parametrize("case", [*VIRTUAL_CASES, *DRAWN_CASES], ids=lambda case: case.name)
+def test_every_kernel_answers_every_case_without_a_finding(
+    gpu: VirtualGpu, kernel: Library, case: Case
+) -> None:
+    outcome = call(gpu, kernel, case, EXERCISE.entry)
+    assert outcome.findings == ()
+    assert outcome.right
+
+
+@pytest.mark.parametrize("name", ["decode with its own pages", "every element size, misaligned"])
+def test_every_kernel_can_be_captured_and_replayed(gpu: VirtualGpu, kernel: Library, name: str) -> None:
+    """The descriptors are gone by then: a captured launch carries what it needs."""
+    outcome = call(gpu, kernel, case_named(name), "capture_and_replay", i32(2))
+    assert outcome.result.error == "cudaSuccess"
+    assert outcome.findings == ()
+    assert outcome.right
+
+
+def test_side_streams_that_are_not_joined_cannot_be_captured() -> None:
+    with VirtualGpu() as gpu:  # one of its own: what is captured stays broken
+        library = gpu.load(built(wrong("unjoined_streams")))
+        outcome = call(gpu, library, case_named("decode"), "capture_and_replay", i32(1))
+    assert outcome.result.error == "cudaErrorStreamCaptureUnjoined"
+
+
+def produced_and_copied(gpu: VirtualGpu, library: Library) -> tuple[torch.Tensor, torch.Tensor]:
+    """What arrives of sources that a kernel writes just before the copies, and what should."""
+    elements = 1000
+    fresh = gpu.from_torch("fresh", torch.arange(elements, dtype=torch.int32))
+    source = gpu.from_torch("source", torch.full((elements,), -1, dtype=torch.int32))
+    destination = gpu.from_torch("destination", torch.zeros(elements, dtype=torch.int32))
+    half = elements // 2
+    table = Table(
+        [[source + 4 * at, destination + 4 * at, *map(i64, (1, half, half, half, 4))] for at in (0, half)]
+    )
+    result = library.call("produce_and_copy", fresh, source, i32(elements), table, i32(2))
+    assert result.error == "cudaSuccess"
+    got = destination.torch().clone()
+    for tensor in (fresh, source, destination):
+        tensor.free()
+    return got, torch.arange(elements, dtype=torch.int32)
+
+
+def test_every_kernel_copies_what_was_produced_before_it(gpu: VirtualGpu, kernel: Library) -> None:
+    got, wanted = produced_and_copied(gpu, kernel)
+    assert torch.equal(got, wanted)
+
+
+def test_side_streams_that_are_not_forked_copy_what_was_there_before(gpu: VirtualGpu) -> None:
+    got, _ = produced_and_copied(gpu, gpu.load(built(wrong("unforked_streams"))))
+    assert bool((got == -1).all())
+
+
+def far_apart(gpu: VirtualGpu, source: Path) -> tuple[CallResult, torch.Tensor, torch.Tensor]:
+    """Three rows of 64 bytes into rows so far apart that the last begins beyond 2^31 bytes. Nobody touches
+    the memory between them, so it takes none of the machine's."""
+    gpu.reset()
+    rows, columns, stride = 3, 64, 3 << 29
+    values = torch.arange(rows * columns, dtype=torch.uint8).view(rows, columns)
+    read = gpu.from_torch("source", values)
+    write = gpu.tensor("destination", (2 * stride + columns,), "uint8")
+    table = Table([[read, write, *map(i64, (rows, columns, columns, stride, 1))]])
+    result = gpu.load(built(source)).call(EXERCISE.entry, table, i32(1), Number("stream", 0))
+    got = torch.stack([write.torch()[row * stride : row * stride + columns].clone() for row in range(rows)])
+    for tensor in (read, write):
+        tensor.free()
+    return result, got, values
+
+
+def test_rows_may_be_further_apart_than_2_to_the_31(gpu: VirtualGpu) -> None:
+    for source in KERNELS:
+        result, got, wanted = far_apart(gpu, source)
+        assert result.error == "cudaSuccess", source.name
+        assert torch.equal(got, wanted), source.name
+        assert gpu.findings == ()
+
+
+def test_offsets_in_32_bits_are_found_at_their_line(gpu: VirtualGpu) -> None:
+    source = wrong("int32_overflow")
+    far_apart(gpu, source)
+    (line,) = [n for n, text in enumerate(source.read_text().splitlines(), 1) if text.endswith("// HERE")]
+    assert ("memory", line) in [(finding.kind, finding.line) for finding in gpu.findings]
+
+
+@pytest.mark.parametrize("name", ONE_LAUNCH)
+def test_one_launch_does_it_and_nothing_at_all_takes_none(gpu: VirtualGpu, name: str) -> None:
+    library = gpu.load(built(EXERCISE.solution.with_stem(name)))
+    for case in VIRTUAL_CASES:
+        outcome = call(gpu, library, case, EXERCISE.entry)
+        idle = outcome.wanted or case.name.startswith("no rows")
+        assert len(outcome.launches) == (0 if idle else 1), case.name
+
+
+def test_a_huge_copy_takes_many_blocks_and_a_tiny_one_a_single_block(gpu: VirtualGpu) -> None:
+    """96 × 4,096 and 100,001 elements of 4 bytes, 16 bytes a slot, 256 slots a block; and three tiny ones."""
+    case = case_named("huge and tiny in one batch")
+    (launch,) = call(gpu, gpu.load(built(EXERCISE.solution)), case, EXERCISE.entry).launches
+    assert launch.grid[0] == 96 * 1024 // 256 + 98 + 3
+
+
+def test_contiguous_data_moves_16_bytes_a_lane(gpu: VirtualGpu) -> None:
+    case = case_named("7 dense copies of 65,536")
+    (launch,) = call(gpu, gpu.load(built(EXERCISE.solution)), case, EXERCISE.entry).launches
+    assert launch.counters.global_load_bytes == 16 * 32 * launch.counters.global_load_requests
+
+
+def test_edges_leave_whole_units_between_them(gpu: VirtualGpu) -> None:
+    """Rows that begin at the same place between two 16-byte addresses, on both sides."""
+    case = case_named("slices aligned alike, but not to 16 bytes")
+    (launch,) = call(gpu, gpu.load(built(EXERCISE.solution)), case, EXERCISE.entry).launches
+    moved = EXERCISE.bytes_moved(case.size) // 2
+    assert launch.counters.global_load_bytes == moved
+    assert launch.counters.global_load_requests < moved / (16 * 32) * 2
+
+
+def test_the_starter_is_what_the_solution_makes() -> None:
+    assert starters.difference(EXERCISE.solution, EXERCISE.starter) == ""

@@ -1,0 +1,110 @@
+"""The wrapper of exercise 03's kernel on the virtual GPU: what it copies, and what it refuses to."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+import torch
+
+from common.serving.arguments import ArgumentError
+from common.serving.batched_copy import EXERCISE, MOST_COPIES, VARIABLE, Copy, batched_copy
+from common.serving.device import VirtualDevice
+from common.serving.kernels import chosen_kernel
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[VirtualDevice]:
+    with VirtualDevice([chosen_kernel(EXERCISE, VARIABLE)]) as device:
+        yield device
+
+
+def table(device: VirtualDevice, rows: int, columns: int, dtype: torch.dtype = torch.int32) -> torch.Tensor:
+    values = torch.arange(rows * columns, dtype=torch.int64).reshape(rows, columns) + 1
+    return device.put("table", values.to(dtype))
+
+
+def zeros(device: VirtualDevice, rows: int, columns: int, dtype: torch.dtype = torch.int32) -> torch.Tensor:
+    return device.full("zeros", (rows, columns), dtype, 0)
+
+
+def test_slices_of_every_element_size_arrive_and_the_rest_stays(device: VirtualDevice) -> None:
+    copies, kept = [], []
+    for dtype in (torch.uint8, torch.float16, torch.int32, torch.float64):
+        source, destination = table(device, 5, 40, dtype), zeros(device, 9, 64, dtype)
+        copies.append(Copy(str(dtype), source[1:4, 3:20], destination[2:5, 7:24]))
+        wanted = torch.zeros_like(destination)
+        wanted[2:5, 7:24] = source[1:4, 3:20]
+        kept.append((destination, wanted))
+    batched_copy(copies)
+    for destination, wanted in kept:
+        assert torch.equal(destination, wanted)
+
+
+def test_more_copies_than_a_launch_takes_are_split(device: VirtualDevice) -> None:
+    device.gpu.reset()
+    sources = table(device, 2 * MOST_COPIES + 3, 5)
+    destinations = zeros(device, *sources.shape)
+    batched_copy([Copy(f"row {i}", sources[i], destinations[i]) for i in range(len(sources))])
+    assert torch.equal(sources, destinations)
+    assert len(device.gpu.launches) == 3
+
+
+def test_nothing_to_copy_is_no_launch(device: VirtualDevice) -> None:
+    device.gpu.reset()
+    source, destination = table(device, 4, 4), zeros(device, 4, 4)
+    batched_copy([])
+    batched_copy(
+        [Copy("no rows", source[:0], destination[:0]), Copy("empty", source[0, :0], destination[0, :0])]
+    )
+    assert device.gpu.launches == ()
+
+
+def test_one_row_may_go_to_many(device: VirtualDevice) -> None:
+    source, destination = table(device, 1, 8), zeros(device, 6, 8)
+    batched_copy([Copy("the same row six times", source.expand(6, 8), destination)])
+    assert torch.equal(destination, source.expand(6, 8))
+
+
+def test_neighbouring_slices_of_one_table_do_not_overlap(device: VirtualDevice) -> None:
+    source, destination = table(device, 4, 12), zeros(device, 4, 12)
+    batched_copy([Copy(f"columns {c}", source[:, c : c + 4], destination[:, c : c + 4]) for c in (0, 4, 8)])
+    assert torch.equal(source, destination)
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        ("shape", r"wrong has shape \[3, 4\], but its source \[4, 3\]"),
+        ("dtype", r"source of wrong is torch.int64, but must be torch.int32"),
+        ("element size", r"elements of 16 bytes"),
+        ("dimensions", r"wrong has 3 dimensions, but must have one or two"),
+        ("transposed", r"stride 8 within a row"),
+        ("two destinations", r"second \(bytes .*\) overlaps first"),
+        ("in place", r"wrong \(bytes .*\) overlaps source of wrong"),
+        ("rows over rows", r"rows that are written must not share bytes"),
+        ("host memory", r"wrong is on cpu, in memory that no kernel can reach"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_names_and_numbers(
+    device: VirtualDevice, case: str, words: str
+) -> None:
+    source, destination = table(device, 8, 8), zeros(device, 8, 8)
+    wide = torch.zeros(2, 2, dtype=torch.complex128)
+    wrong = {
+        "shape": [Copy("wrong", source[:4, :3], destination[:3, :4])],
+        "dtype": [Copy("wrong", table(device, 8, 8, torch.int64), destination)],
+        "element size": [Copy("wrong", wide, wide.clone())],
+        "dimensions": [Copy("wrong", source.view(2, 4, 8), destination.view(2, 4, 8))],
+        "transposed": [Copy("wrong", source.T, destination)],
+        "two destinations": [
+            Copy("first", source[:4], destination[:4]),
+            Copy("second", source[4:], destination[3:7]),
+        ],
+        "in place": [Copy("wrong", destination[:4], destination[2:6])],
+        "rows over rows": [Copy("wrong", source[:4], destination[:1].expand(4, 8))],
+        "host memory": [Copy("wrong", torch.zeros(4), torch.zeros(4))],
+    }[case]
+    with pytest.raises(ArgumentError, match=words):
+        batched_copy(wrong)
+    assert not destination.any()

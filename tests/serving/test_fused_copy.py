@@ -1,0 +1,234 @@
+"""The Python wrapper of exercise 02: it checks everything, then copies in one launch."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+import torch
+
+from common.cache import REPOSITORY
+from common.errors import CourseError
+from common.serving import kernels
+from common.serving.arguments import ArgumentError
+from common.serving.device import KernelFailed, VirtualDevice
+from common.serving.fused_copy import FIELDS, VARIABLE, fused_copy_replay_data
+
+KERNEL = REPOSITORY / "solutions" / "02_fused_copy" / "kernel.cu"
+CAPTURED, WIDTH = 8, 32
+BATCH, COLUMNS = 5, 11
+
+Arguments = dict[str, Any]
+
+
+@pytest.fixture(scope="module")
+def device() -> Iterator[VirtualDevice]:
+    with VirtualDevice([KERNEL]) as device:
+        yield device
+
+
+@pytest.fixture
+def arguments(device: VirtualDevice) -> Arguments:
+    """A call that is right in every way."""
+    random = torch.Generator().manual_seed(3)
+
+    def numbers(name: str, *shape: int) -> torch.Tensor:
+        values = torch.randint(-(1 << 31), (1 << 31) - 1, shape, dtype=torch.int32, generator=random)
+        return device.put(name, values)
+
+    shapes = dict.fromkeys(FIELDS[:4], (BATCH,)) | {"cu_seqlens_k": (BATCH + 1,)}
+    captured = dict.fromkeys(FIELDS[:4], (CAPTURED,)) | {"cu_seqlens_k": (CAPTURED + 1,)}
+    sources = {f"src_{field}": numbers(field, *shape) for field, shape in shapes.items()}
+    targets = {f"dst_{field}": numbers(f"captured_{field}", *shape) for field, shape in captured.items()}
+    return {
+        **sources,
+        "src_page_table": numbers("page_table", BATCH, COLUMNS),
+        **targets,
+        "dst_page_table": numbers("captured_page_table", CAPTURED, WIDTH),
+        "batch_size": BATCH,
+        "max_seqlen_k": COLUMNS,
+        "kernel": KERNEL,
+    }
+
+
+def destinations(arguments: Arguments) -> dict[str, torch.Tensor]:
+    return {name: value.clone() for name, value in arguments.items() if name.startswith("dst_")}
+
+
+def expected(arguments: Arguments) -> dict[str, torch.Tensor]:
+    after = destinations(arguments)
+    batch, columns = arguments["batch_size"], arguments["max_seqlen_k"]
+    for field in FIELDS[:4]:
+        after[f"dst_{field}"][:batch] = arguments[f"src_{field}"][:batch]
+    after["dst_cu_seqlens_k"][: batch + 1] = arguments["src_cu_seqlens_k"][: batch + 1]
+    after["dst_page_table"][:batch, :columns] = arguments["src_page_table"][:batch, :columns]
+    return after
+
+
+def same(one: dict[str, torch.Tensor], other: dict[str, torch.Tensor]) -> bool:
+    return all(torch.equal(one[name], other[name]) for name in one)
+
+
+def test_it_copies_what_six_copies_would_in_one_launch(device: VirtualDevice, arguments: Arguments) -> None:
+    wanted = expected(arguments)
+    device.gpu.reset()
+    fused_copy_replay_data(**arguments)
+    assert same(destinations(arguments), wanted)
+    assert len(device.gpu.launches) == 1
+    assert device.gpu.findings == ()
+
+
+def test_positions_of_arguments_are_sources_then_destinations_then_sizes(arguments: Arguments) -> None:
+    wanted = expected(arguments)
+    kernel = arguments.pop("kernel")
+    fused_copy_replay_data(*arguments.values(), kernel=kernel)
+    assert same(destinations(arguments), wanted)
+
+
+@pytest.mark.parametrize("batch", [1, CAPTURED - 4])
+def test_a_smaller_batch_than_its_tensors_copies_a_part(arguments: Arguments, batch: int) -> None:
+    arguments |= {"batch_size": batch, "max_seqlen_k": 3}
+    wanted = expected(arguments)
+    fused_copy_replay_data(**arguments)
+    assert same(destinations(arguments), wanted)
+
+
+def test_an_empty_batch_does_nothing_and_succeeds(device: VirtualDevice, arguments: Arguments) -> None:
+    before = destinations(arguments)
+    device.gpu.reset()
+    fused_copy_replay_data(**{**arguments, "batch_size": 0})
+    assert same(destinations(arguments), before)
+    assert device.gpu.launches == ()
+
+
+def test_without_columns_the_page_table_stays(arguments: Arguments) -> None:
+    arguments["max_seqlen_k"] = 0
+    before, wanted = destinations(arguments), expected(arguments)
+    fused_copy_replay_data(**arguments)
+    after = destinations(arguments)
+    assert torch.equal(after["dst_page_table"], before["dst_page_table"])
+    assert same(after, wanted)
+
+
+def test_rows_of_sliced_page_tables_are_found_through_their_strides(
+    device: VirtualDevice, arguments: Arguments
+) -> None:
+    wide = device.put("wide", torch.arange(BATCH * 40, dtype=torch.int32).view(BATCH, 40))
+    arguments["src_page_table"] = wide[:, 7 : 7 + COLUMNS]
+    arguments["dst_page_table"] = arguments["dst_page_table"][1:, 3:]
+    wanted = expected(arguments)
+    fused_copy_replay_data(**arguments)
+    assert same(destinations(arguments), wanted)
+
+
+def test_source_and_destination_may_be_different_columns_of_one_tensor(
+    device: VirtualDevice, arguments: Arguments
+) -> None:
+    both = device.put("both", torch.arange(BATCH * 40, dtype=torch.int32).view(BATCH, 40))
+    arguments |= {"src_page_table": both[:, 20:], "dst_page_table": both[:, :20], "max_seqlen_k": 20}
+    wanted = expected(arguments)
+    fused_copy_replay_data(**arguments)
+    assert same(destinations(arguments), wanted)
+
+
+def on_cpu(arguments: Arguments, name: str) -> Arguments:
+    return {**arguments, name: arguments[name].clone()}
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda a: {**a, "batch_size": CAPTURED + 1},
+            "batch_size is 9, but dst_input_ids was captured for at most 8",
+        ),
+        (lambda a: {**a, "batch_size": 6}, "src_input_ids holds 5 elements, but 6 are needed"),
+        (
+            lambda a: {**a, "src_cu_seqlens_k": a["src_cu_seqlens_k"][:BATCH]},
+            "src_cu_seqlens_k holds 5 elements, but 6 are needed",
+        ),
+        (
+            lambda a: {**a, "max_seqlen_k": COLUMNS + 1},
+            "src_page_table is too narrow: it has 11 columns, but 12 are needed",
+        ),
+        (
+            lambda a: {**a, "dst_page_table": a["dst_page_table"][:, :10]},
+            "dst_page_table is too narrow: it has 10 columns, but 11 are needed",
+        ),
+        (
+            lambda a: {**a, "dst_page_table": a["dst_page_table"][:4]},
+            "dst_page_table has 4 rows, but 5 are needed",
+        ),
+        (
+            lambda a: {**a, "src_positions": a["src_positions"].long()},
+            "src_positions is torch.int64, but must be torch.int32",
+        ),
+        (
+            lambda a: {**a, "src_positions": a["src_positions"].to("meta")},
+            "src_positions is on meta, but must be on cpu",
+        ),
+        (lambda a: on_cpu(a, "src_out_loc"), "src_out_loc is on cpu, in memory that no kernel can reach"),
+        (lambda a: on_cpu(a, "dst_input_ids"), "dst_input_ids is on cpu, in memory that no kernel can reach"),
+        (
+            lambda a: {**a, "src_seq_lens": a["dst_seq_lens"]},
+            r"dst_seq_lens \(bytes .*\) overlaps src_seq_lens",
+        ),
+        (
+            lambda a: {**a, "dst_out_loc": a["dst_positions"]},
+            r"dst_positions \(bytes .*\) overlaps dst_out_loc",
+        ),
+        (
+            lambda a: {**a, "src_page_table": a["dst_page_table"][2:, 5:], "batch_size": 4},
+            r"dst_page_table \(bytes .*\) overlaps src_page_table",
+        ),
+        (
+            lambda a: {**a, "src_page_table": a["src_page_table"].t(), "batch_size": 2, "max_seqlen_k": 2},
+            "src_page_table has stride 11 within a row",
+        ),
+        (
+            lambda a: {**a, "batch_size": -1},
+            "batch_size is -1 and max_seqlen_k 11, but neither may be negative",
+        ),
+        (lambda a: {**a, "max_seqlen_k": -3}, "neither may be negative"),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_before_anything_is_written(
+    device: VirtualDevice, arguments: Arguments, change: Any, words: str
+) -> None:
+    before = destinations(arguments)
+    device.gpu.reset()
+    with pytest.raises(ArgumentError, match=words):
+        fused_copy_replay_data(**change(arguments))
+    assert same(destinations(arguments), before)
+    assert device.gpu.launches == ()
+
+
+def test_a_kernel_that_fails_is_named_with_its_error(tmp_path: Path) -> None:
+    broken = tmp_path / "kernel.cu"
+    broken.write_text('extern "C" int fused_copy_replay_data() { return 700; }\n')
+    with VirtualDevice([broken]) as device:
+        tensors = [device.full(name, (4,), torch.int32, 0) for name in "abcdeABCDE"]
+        tables = [device.full(name, (4, 4), torch.int32, 0) for name in ("table", "captured_table")]
+        arguments = (*tensors[:5], tables[0], *tensors[5:], tables[1], 3, 4)
+        with pytest.raises(KernelFailed, match="fused_copy_replay_data failed with cudaErrorIllegalAddress"):
+            fused_copy_replay_data(*arguments, kernel=broken)
+
+
+def test_the_kernel_is_the_one_that_the_environment_names(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(VARIABLE, "somewhere/mine.cu")
+    assert kernels.chosen_kernel("02_fused_copy", VARIABLE) == Path("somewhere/mine.cu").absolute()
+    monkeypatch.delenv(VARIABLE)
+    assert kernels.chosen_kernel("02_fused_copy", VARIABLE) == KERNEL
+
+
+def test_without_any_kernel_the_error_says_what_to_do(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.delenv(VARIABLE, raising=False)
+    with pytest.raises(CourseError, match="no kernel for 99_none yet: write one .*start 99"):
+        kernels.chosen_kernel("99_none", VARIABLE)
+
+
+def test_a_file_that_a_virtual_gpu_was_not_made_for_is_named(arguments: Arguments, tmp_path: Path) -> None:
+    with pytest.raises(CourseError, match="other.cu was not named when this virtual GPU was made"):
+        fused_copy_replay_data(**{**arguments, "kernel": tmp_path / "other.cu"})
