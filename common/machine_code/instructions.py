@@ -13,6 +13,7 @@ SIZE = 16
 _OPCODE = 0xFFF
 _NEVER = 15  # as a predicate
 BRANCHES = frozenset({0x547, 0x947})
+CALLS = frozenset({0x944})
 # What an instruction does to memory, by the lowest 12 bits; anything else does nothing to it.
 _MEMORY = {
     "load": {0x380, 0x980, 0x381, 0x981},
@@ -31,7 +32,8 @@ class Instruction:
     line: int  # of the PTX
     stall: int  # cycles
     memory: str  # a name from the table above, or ""
-    target: int  # where a branch goes, or -1
+    target: int  # where a branch or a call goes, or -1
+    calls: bool = False
 
 
 def decode(code: bytes, lines: dict[int, int]) -> list[Instruction]:
@@ -42,12 +44,14 @@ def decode(code: bytes, lines: dict[int, int]) -> list[Instruction]:
         line = lines.get(at, line)
         opcode = low & _OPCODE
         target = -1
-        if opcode in BRANCHES:
+        if opcode in BRANCHES | CALLS:
             # A signed count of 4-byte steps from the next instruction: bits 16 to 23, then 34 to 81.
             steps = low >> 16 & 0xFF | low >> 34 << 8 | (high & 0x3FFFF) << 38
             steps -= steps >> 55 << 56
             target = at + SIZE + 4 * steps
         # Loads that no lane may run (their predicate is "not true") only order memory.
         memory = "" if low >> 12 & 15 == _NEVER else _MEMORY_OF.get(opcode, "")
-        out.append(Instruction(at, line, stall=high >> 41 & 15, memory=memory, target=target))
+        out.append(
+            Instruction(at, line, stall=high >> 41 & 15, memory=memory, target=target, calls=opcode in CALLS)
+        )
     return out

@@ -39,8 +39,10 @@ def listing(kernel: KernelText) -> Listing | None:
     if not kernel.lines:
         return None
     code = decode(kernel.code, kernel.lines)
+    called = min((i.target for i in code if i.calls), default=len(kernel.code))
     return Listing(
-        tuple(i.line for i in code),
+        # Behind the kernel stand the slow ways of divisions and roots, which are hardly ever taken.
+        tuple(i.line if i.at < called else 0 for i in code),
         tuple(i.stall for i in code),
         "".join(_LETTERS[i.memory] for i in code),
         _loops(code),
@@ -51,5 +53,7 @@ def _loops(code: Sequence[Instruction]) -> tuple[tuple[int, int], ...]:
     """Every branch backwards closes one; the branch to itself behind the last exit does not count."""
     number = {instruction.at: n for n, instruction in enumerate(code)}
     return tuple(
-        (number[i.target], n) for n, i in enumerate(code) if 0 <= i.target < i.at and i.target in number
+        (number[i.target], n)
+        for n, i in enumerate(code)
+        if 0 <= i.target < i.at and not i.calls and i.target in number
     )

@@ -77,7 +77,7 @@ def test_kv_store_speedups_over_the_baseline_are_near_the_measured_ones(tokens: 
     for variant in KV_VARIANTS:
         speedup = baseline / microseconds("kv_store", f"{variant}_{tokens}")
         taken = measured_baseline / measured()[f"{variant}_{tokens}"]
-        assert speedup / taken == pytest.approx(1, abs=0.12), variant
+        assert speedup / taken == pytest.approx(1, abs=0.15), variant
 
 
 def test_the_baseline_waits_for_each_trip_and_says_so():

@@ -1,7 +1,8 @@
 // Measures what a device profile needs, and prints it as one line of JSON.
 //   measure [SCALE]   SCALE divides the sizes but for the flush: 64 lets the virtual GPU run it in seconds
 // Latency: a chain of loads, each of which names the next. Bandwidth: a copy far larger than L2, and reads of
-// something that fits. Dispatch: blocks that do nothing. Launching: events around empty kernels.
+// something that fits. Start: how much later the last SM begins than one alone. Dispatch: blocks that do
+// nothing. Launching: events around empty kernels.
 #include <algorithm>
 #include <cstdint>
 #include <cstdio>
@@ -23,33 +24,20 @@ void check(cudaError_t error, const char* what) {
 
 __global__ void nothing() {}
 
-__device__ void follow(const uint32_t* next, int hops, uint32_t* end) {
+__global__ void chain(const uint32_t* next, int hops, uint32_t* end) {
   uint32_t at = 0;
   for (int i = 0; i < hops; ++i) at = __ldcg(next + at);
   *end = at;
 }
 
-__global__ void chain(const uint32_t* next, int hops, uint32_t* end) {
-  follow(next, hops, end);
-}
-
-// Block 0 follows the chain while the others copy: the clock of its own SM says how long a hop took.
-__global__ void chain_under_load(const uint32_t* next, int hops, uint32_t* end, const float4* from,
-                                 float4* to, size_t units, long long* cycles) {
-  if (blockIdx.x == 0) {
-    if (threadIdx.x != 0) return;
-    const long long begin = clock64();
-    follow(next, hops, end);
-    *cycles = clock64() - begin;
-    return;
-  }
-  const size_t step = size_t{gridDim.x - 1} * blockDim.x;
-  for (size_t i = (blockIdx.x - 1) * size_t{blockDim.x} + threadIdx.x; i < units; i += step) to[i] = from[i];
-}
-
 __global__ void copy(const float4* from, float4* to, size_t units) {
   const size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x;
   if (i < units) to[i] = from[i];
+}
+
+__global__ void read(const float4* from, size_t units, float* sink) {
+  const size_t i = blockIdx.x * size_t{blockDim.x} + threadIdx.x;
+  if (i < units && from[i].x == 12345.678f) *sink = from[i].x;  // never: keeps the loads
 }
 
 __global__ void read_again(const float4* from, size_t units, int times, float* sink) {
@@ -152,23 +140,22 @@ int main(int argc, char** argv) {
   const double copied = watch.median(11, keep, [&] { copy<<<copy_blocks, 512>>>(from, to, copy_units); });
   const double bandwidth = 32.0 * static_cast<double>(copy_units) / (copied - floor);
 
-  auto* cycles = allocate<long long>(1);
-  const unsigned load_blocks = static_cast<unsigned>(device.multiProcessorCount) * 4;
-  watch.median(3, flush, [&] {
-    chain_under_load<<<load_blocks + 1, 512>>>(next, kHops, end, from, to, copy_units, cycles);
-  });
-  long long loaded = 0;
-  check(cudaMemcpy(&loaded, cycles, sizeof loaded, cudaMemcpyDeviceToHost), "cudaMemcpy");
-  const double slowdown = std::max(0.1, static_cast<double>(loaded) / kHops / dram_latency - 1);
+  auto* sink = reinterpret_cast<float*>(end);
+  const auto read_by = [&](unsigned blocks, unsigned threads, size_t units) {
+    return watch.median(51, flush, [&] { read<<<blocks, threads>>>(from, units, sink); });
+  };
+  const double read_once =
+      watch.median(11, keep, [&] { read<<<copy_blocks, 512>>>(from, copy_units, sink); });
+  const double gain = 16.0 * static_cast<double>(copy_units) / (read_once - floor) / bandwidth - 1;
+  const unsigned sms = static_cast<unsigned>(device.multiProcessorCount);
+  const double spread = read_by(sms, 32, size_t{sms} * 32) - read_by(1, 32, 32);
 
   const size_t small_units = static_cast<size_t>(device.l2CacheSize) / 4 / 16 / scale;
   const unsigned read_blocks = static_cast<unsigned>(device.multiProcessorCount) * 4;
-  const auto read = [&](int times) {
-    return watch.median(11, keep, [&] {
-      read_again<<<read_blocks, 512>>>(from, small_units, times, reinterpret_cast<float*>(end));
-    });
+  const auto read_all = [&](int times) {
+    return watch.median(11, keep, [&] { read_again<<<read_blocks, 512>>>(from, small_units, times, sink); });
   };
-  const double l2_bandwidth = 16.0 * static_cast<double>(small_units) * 8 / (read(12) - read(4));
+  const double l2_bandwidth = 16.0 * static_cast<double>(small_units) * 8 / (read_all(12) - read_all(4));
 
   const unsigned many = static_cast<unsigned>((size_t{1} << 20) / scale);
   const double dealt = watch.median(11, keep, [&] { nothing<<<many, 32>>>(); });
@@ -181,13 +168,14 @@ int main(int argc, char** argv) {
       "\"reserved_shared_per_block\": %zu, \"memory_bytes\": %zu, \"l2_bytes\": %d, \"clock_ghz\": %.4f, "
       "\"memory_bus_bits\": %d, \"dram_bytes_per_second\": %.4g, \"l2_bytes_per_second\": %.4g, "
       "\"launch_floor_us\": %.3f, \"launch_gap_us\": %.3f, \"dispatch_blocks_per_second\": %.4g, "
-      "\"dram_latency_cycles\": %.1f, \"dram_load_slowdown\": %.3f, \"l2_latency_cycles\": %.1f}\n",
+      "\"dram_latency_cycles\": %.1f, \"dram_one_way_gain\": %.3f, \"l2_latency_cycles\": %.1f, "
+      "\"start_spread_us\": %.3f}\n",
       device.name, device.major, device.minor, device.multiProcessorCount, device.maxThreadsPerMultiProcessor,
       device.maxBlocksPerMultiProcessor, device.maxThreadsPerMultiProcessor / 32,
       device.regsPerMultiprocessor, device.regsPerBlock, device.sharedMemPerBlock,
       device.sharedMemPerBlockOptin, device.sharedMemPerMultiprocessor, device.reservedSharedMemPerBlock,
       device.totalGlobalMem, device.l2CacheSize, hertz * 1e-9, device.memoryBusWidth, bandwidth, l2_bandwidth,
       floor * 1e6, (five - floor) / 4 * 1e6, static_cast<double>(many) / std::max(1e-9, dealt - floor),
-      dram_latency, slowdown, l2_latency);
+      dram_latency, std::max(0.0, gain), l2_latency, std::max(0.0, spread) * 1e6);
   return 0;
 }

@@ -10,7 +10,9 @@ namespace vgpu {
 namespace {
 
 // Replayed warp instructions: a share of what the engine ran, so that modelling costs little beside running.
-constexpr double kShareReplayed = 0.05, kLeastReplayed = 60'000, kMostReplayed = 400'000;
+constexpr double kShareReplayed = 0.1, kLeastReplayed = 600'000, kMostReplayed = 3'000'000;
+constexpr double kJoint = 4;          // how sharply the slower of SMs and DRAM decides
+constexpr double kUnlimited = 1e9;    // bytes a cycle
 constexpr double kLeftTrips = 0.6;    // of n trips, n to this power do not overlap with others' traffic
 constexpr uint32_t kLeastRounds = 4;  // of a loop that stands for a long block
 constexpr double kFewWaves = 3;       // beyond, blocks that end at different times fill the SMs evenly
@@ -86,23 +88,18 @@ class Estimator {
     const double hertz = profile_.clock_ghz * 1e9;
     const double budget = std::clamp(kShareReplayed * static_cast<double>(report_.total.warp_instructions),
                                      kLeastReplayed, kMostReplayed);
+    // What the SMs could do, and what DRAM could: neither is busy all the time, and both together take longer
+    // than each alone.
     MemoryShare memory = memory_share(out.traffic, profile_, setting_.busy);
-    const Outcome calm = whole_sm(memory, budget / 3);
+    memory.dram_bytes_per_cycle = kUnlimited;
+    const Outcome calm = whole_sm(memory, budget / 2);
     const double dram_cycles = out.traffic.dram_bytes() / out.traffic.dram_bytes_per_second(profile_) * hertz;
-    double cycles = calm.cycles;
-    // Latency grows with the use of DRAM, and the time with latency: T = calm + slope * (a L b / T).
-    const double use = std::min(1.0, dram_cycles / calm.cycles);
-    if (use > 0.02) {
-      memory.dram_latency = memory.unloaded_dram_latency * (1 + profile_.dram_load_slowdown * use);
-      const Outcome loaded = whole_sm(memory, budget / 3);
-      const double growth = std::max(0.0, loaded.cycles - calm.cycles) / use * dram_cycles;
-      cycles = (calm.cycles + std::sqrt(calm.cycles * calm.cycles + 4 * growth)) / 2;
-    }
+    const double cycles = std::pow(std::pow(calm.cycles, kJoint) + std::pow(dram_cycles, kJoint), 1 / kJoint);
     // Blocks are dealt to the SMs in turn, and each SM must fetch the code: the last one starts late.
     const double last_start =
         setting_.busy / profile_.dispatch_blocks_per_second +
         profile_.start_spread_us * 1e-6 * std::log(setting_.busy) / std::log(profile_.sms);
-    const Outcome alone = one_block(memory_share(out.traffic, profile_, 1), budget / 3);
+    const Outcome alone = one_block(memory_share(out.traffic, profile_, 1), budget / 2);
     out.round_trips = static_cast<int>(std::lround(alone.round_trips));
     out.round_trip_seconds = (out.traffic.dram_chance * profile_.dram_latency_cycles +
                               (1 - out.traffic.dram_chance) * profile_.l2_latency_cycles) /
@@ -239,7 +236,7 @@ class Estimator {
         {"tensor", pipe(Pipe::kTensor)},
         {"shared", u.shared / hertz},
         {"lsu", u.lsu / hertz},
-        {"atomics", out.traffic.atomic_cycles / out.traffic.atomic_slices / hertz},
+        {"atomics", out.traffic.atomic_cycles / hertz},
         {"dispatch", setting_.blocks / profile_.dispatch_blocks_per_second},
         {"latency", setting_.waves * block_cycles / hertz},
     };

@@ -323,8 +323,7 @@ class Sm {
     // DRAM gives sectors in pairs: the neighbour of one that came before waits in L2.
     const double chance = updates || e.fresh > 0 ? m.dram_chance : 0;
     const double latency = chance * m.dram_latency + (1 - chance) * m.l2_latency;
-    const double unloaded = chance * m.unloaded_dram_latency + (1 - chance) * m.l2_latency;
-    return {std::max({tagged + latency, at_l2 + m.l2_latency, from_dram + unloaded}), trips + 1};
+    return {std::max({tagged + latency, at_l2 + m.l2_latency, from_dram + latency}), trips + 1};
   }
 
   void arrive(WarpRun& w, double time) {

@@ -14,10 +14,8 @@ namespace vgpu {
 
 // The memory system as one SM sees it.
 struct MemoryShare {
-  double dram_latency = 767;  // loaded, cycles
-  double unloaded_dram_latency = 767;
-  double l2_latency = 262;
-  double dram_bytes_per_cycle = 16;  // this SM's share
+  double dram_latency = 767, l2_latency = 262;  // cycles
+  double dram_bytes_per_cycle = 16;             // this SM's share
   double l2_bytes_per_cycle = 21;
   double dram_chance = 1;        // that a sector which misses L1 is not in L2 either
   double load_dram_bytes = 32;   // that DRAM moves for a load's sector that misses L1

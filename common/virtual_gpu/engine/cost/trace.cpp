@@ -25,19 +25,29 @@ uint16_t narrow(uint64_t n) {
   return static_cast<uint16_t>(std::min<uint64_t>(n, 0xffff));
 }
 
-// A sector's words are updated side by side; lanes that meet in a word take turns.
-uint64_t turns_of(const uint64_t* address, Mask mask) {
+// The words of a line are updated side by side; lanes that meet in one take turns.
+struct Turns {
+  uint64_t lines = 0;    // turns of each line, added up
+  uint64_t sectors = 0;  // the same, times the sectors of the line
+};
+
+Turns turns_of(const uint64_t* address, Mask mask) {
   uint64_t words[kLanes];
   size_t n = 0;
   for (Mask m = mask; m != 0; m &= m - 1) words[n++] = address[std::countr_zero(m)] >> 2;
   std::sort(words, words + n);
-  uint64_t turns = 0, most = 0, here = 0;
+  Turns turns;
+  uint64_t most = 0, here = 0, sectors = 0;
   for (size_t i = 0; i < n; ++i) {
     here = i > 0 && words[i] == words[i - 1] ? here + 1 : 1;
-    if (i > 0 && words[i] >> 3 != words[i - 1] >> 3) turns += most, most = 0;
     most = std::max(most, here);
+    sectors += i == 0 || words[i] >> 3 != words[i - 1] >> 3;
+    if (i + 1 < n && words[i + 1] >> 5 == words[i] >> 5) continue;
+    turns.lines += most;
+    turns.sectors += most * sectors;
+    most = sectors = 0;
   }
-  return turns + most;
+  return turns;
 }
 
 }  // namespace
@@ -116,8 +126,13 @@ void BlockTrace::global(uint32_t warp, uint32_t op, const uint64_t* address, uin
                                              stored, stored + n, [](uint32_t b) { return b < 32; })));
   }
   if (how == TraceAccess::kAtomic) {
-    for (int i = 0; i < n; ++i) updated.touch(sectors[i] >> kSliceShift);
-    event->turns = narrow(event->turns + turns_of(address, mask));
+    for (int i = 0; i < n; ++i) {
+      updated.touch(sectors[i]);
+      updated_pieces.touch(sectors[i] >> kSliceShift);
+    }
+    const Turns turns = turns_of(address, mask);
+    event->turns = narrow(event->turns + turns.lines);
+    event->sector_turns = narrow(event->sector_turns + turns.sectors);
   }
   event->sectors = narrow(event->sectors + static_cast<uint64_t>(n));
   event->lines = narrow(event->lines + static_cast<uint64_t>(lines));

@@ -20,14 +20,15 @@ struct KernelCode;
 enum class TraceAccess : uint8_t { kLoad, kStore, kAtomic, kAsync };
 
 struct MemoryEvent {
-  uint32_t op = 0;          // Op::index
-  uint16_t sectors = 0;     // 32 bytes each; local memory too
-  uint16_t lines = 0;       // 128 bytes each: the unit of a tag look-up
-  uint16_t misses = 0;      // of the sectors, those that L1 cannot hold from an earlier load
-  uint16_t fresh = 0;       // of those, sectors of 64-byte pairs that the block has not asked for before
-  uint16_t wavefronts = 0;  // of shared memory
-  uint16_t parts = 0;       // of stores: sectors that got some of their bytes only
-  uint16_t turns = 0;       // of atomics: in each sector, as many as lanes meet in one word
+  uint32_t op = 0;            // Op::index
+  uint16_t sectors = 0;       // 32 bytes each; local memory too
+  uint16_t lines = 0;         // 128 bytes each: the unit of a tag look-up
+  uint16_t misses = 0;        // of the sectors, those that L1 cannot hold from an earlier load
+  uint16_t fresh = 0;         // of those, sectors of 64-byte pairs that the block has not asked for before
+  uint16_t wavefronts = 0;    // of shared memory
+  uint16_t parts = 0;         // of stores: sectors that got some of their bytes only
+  uint16_t turns = 0;         // of atomics: for each line, as many as lanes meet in one word
+  uint16_t sector_turns = 0;  // the same, times the sectors of the line
 };
 
 struct BlockEvent {
@@ -80,7 +81,7 @@ struct BlockTrace {
   std::vector<WarpTrace> warps;
   uint64_t instructions = 0, traced_instructions = 0;  // of all warps
   SectorClock loaded, loaded_pairs;                    // by plain loads and cp.async
-  SectorClock updated;                                 // by atomics: pieces that one slice of L2 keeps
+  SectorClock updated, updated_pieces;                 // by atomics; pieces are what one slice of L2 keeps
   std::vector<uint32_t> address_bits;                  // by op: its lanes' shared addresses, or-ed together
   uint64_t l1_capacity = 0;                            // sectors, the block's share
   size_t most_events = 0;                              // a warp

@@ -1,6 +1,7 @@
 #include "cost/traffic_share.h"
 
 #include <algorithm>
+#include <cmath>
 #include <string_view>
 
 #include "exec/module.h"
@@ -10,13 +11,16 @@ namespace {
 
 constexpr double kSectorBytes = 32;
 
-// Measured on an H200. An update of one word, in cycles; and the slices that work side by side at most.
-constexpr double kUpdateCycles = 1.45, kFloatUpdateCycles = 3.5, kMostSlices = 48;
+// Measured on an H200, in cycles: a turn of an atomic, and of each sector that takes part; a sum of floats in
+// one word before the next can begin; and the slices that work side by side at most.
+constexpr double kTurnCycles = 0.7, kSectorTurnCycles = 0.75, kFloatSumCycles = 3.5, kMostSlices = 48;
+constexpr double kCrowdedLatency = 0.08;  // by which a trip takes longer when all SMs are at work
 constexpr double kLineBytes = 128;
 
 // What one sampled block asked of L2, all of it.
 struct BlockRequests {
-  double misses = 0, miss_lines = 0, other_sectors = 0, other_lines = 0, other_parts = 0, atomic_cycles = 0;
+  double misses = 0, miss_lines = 0, other_sectors = 0, other_lines = 0, other_parts = 0;
+  double atomic_cycles = 0, float_turns = 0;
 };
 
 BlockRequests requests_of(const BlockTrace& trace, const KernelCode& kernel) {
@@ -34,8 +38,8 @@ BlockRequests requests_of(const BlockTrace& trace, const KernelCode& kernel) {
       }
       const std::string_view opcode = kernel.origins[e.op].opcode;
       if (e.turns > 0) {
-        const bool is_float = opcode.find(".f") != std::string_view::npos;
-        r.atomic_cycles += whole * e.turns * (is_float ? kFloatUpdateCycles : kUpdateCycles);
+        r.atomic_cycles += whole * (kTurnCycles * e.turns + kSectorTurnCycles * e.sector_turns);
+        if (opcode.find(".f") != std::string_view::npos) r.float_turns += whole * e.turns;
       }
       if (opcode.starts_with("ld")) continue;
       r.other_sectors += whole * e.sectors;
@@ -90,6 +94,7 @@ LaunchTraffic launch_traffic(const LaunchReport& report, const Profile& profile,
   const double blocks = static_cast<double>(report.grid.count());
   LaunchTraffic t;
   BlockRequests sum;
+  double updated = 0;  // sectors
   for (const auto& trace : sample.traces) {
     const BlockRequests r = requests_of(*trace, sample.kernel);
     sum.misses += r.misses;
@@ -98,10 +103,14 @@ LaunchTraffic launch_traffic(const LaunchReport& report, const Profile& profile,
     sum.other_lines += r.other_lines;
     sum.other_parts += r.other_parts;
     sum.atomic_cycles += r.atomic_cycles;
-    t.atomic_slices = std::max(t.atomic_slices, static_cast<double>(trace->updated.distinct()));
+    sum.float_turns += r.float_turns;
+    t.atomic_slices = std::max(t.atomic_slices, static_cast<double>(trace->updated_pieces.distinct()));
+    updated = std::max(updated, static_cast<double>(trace->updated.distinct()));
   }
   t.atomic_slices = std::clamp(t.atomic_slices, 1.0, kMostSlices);
-  t.atomic_cycles = sum.atomic_cycles / sampled * setting.work * blocks;
+  const double all = setting.work * blocks / sampled;
+  t.atomic_cycles = std::max(sum.atomic_cycles * all / t.atomic_slices,
+                             sum.float_turns * all / std::max(1.0, updated) * kFloatSumCycles);
   const double distinct = static_cast<double>(report.distinct_load_sectors);
   t.load_sectors = std::max(distinct, sum.misses / sampled * setting.work * blocks);
   t.load_lines = sum.misses > 0 ? t.load_sectors * sum.miss_lines / sum.misses : t.load_sectors / 4;
@@ -135,7 +144,9 @@ LaunchTraffic launch_traffic(const LaunchReport& report, const Profile& profile,
 MemoryShare memory_share(const LaunchTraffic& traffic, const Profile& profile, double busy_sms) {
   const double per_cycle = 1 / (busy_sms * profile.clock_ghz * 1e9);
   MemoryShare m;
-  m.dram_latency = m.unloaded_dram_latency = profile.dram_latency_cycles;
+  // SMs that ask at the same time get in each other's way, however little each of them asks for.
+  m.dram_latency =
+      profile.dram_latency_cycles * (1 + kCrowdedLatency * std::log(busy_sms) / std::log(profile.sms));
   m.l2_latency = profile.l2_latency_cycles;
   m.dram_bytes_per_cycle =
       std::min(profile.sm_bytes_per_cycle, traffic.dram_bytes_per_second(profile) * per_cycle);

@@ -47,7 +47,6 @@ const Field kFields[] = {
     {"graph_gap_us", &Profile::graph_gap_us},
     {"dispatch_blocks_per_second", &Profile::dispatch_blocks_per_second},
     {"dram_latency_cycles", &Profile::dram_latency_cycles},
-    {"dram_load_slowdown", &Profile::dram_load_slowdown},
     {"dram_access_bytes", &Profile::dram_access_bytes},
     {"l2_latency_cycles", &Profile::l2_latency_cycles},
     {"sm_bytes_per_cycle", &Profile::sm_bytes_per_cycle},
