@@ -3,8 +3,9 @@
 //
 // How memory flows: the grid is dealt out. Its first blocks take the vectors, a thread the same element of
 // all five; the others take the page table by rows, threadIdx.y counting rows and threadIdx.x places in a
-// row. A row moves in units of 16 bytes wherever both sides allow, with up to three elements at each edge
-// moved one by one. A thread loads all it will move before it stores any of it: one trip to memory.
+// row; neighbouring blocks take neighbouring pieces. A row moves in units of 16 bytes wherever both sides
+// allow, with up to three elements at each edge moved one by one. A thread loads all it will move before it
+// stores any of it: one trip to memory. Many units for each thread pay once there are blocks for all SMs.
 //
 // The exercise grows to that in five steps, each an entry point of its own; see README.md.
 #include <cuda_runtime.h>
@@ -15,13 +16,16 @@
 #include "units.cuh"
 
 #ifndef BLOCK_THREADS
-#define BLOCK_THREADS 256
+#define BLOCK_THREADS 128
 #endif
 #ifndef DEPTH
-#define DEPTH 4
+#define DEPTH 8
 #endif
-constexpr int kThreads = BLOCK_THREADS;  // of a block, at most
-constexpr int kDepth = DEPTH;            // 16-byte units of a row that a thread has in flight
+constexpr int kThreads = BLOCK_THREADS;          // of a block, at most
+constexpr int kDeep = DEPTH;                     // 16-byte units of a row that a thread has in flight
+constexpr int kShallow = kDeep < 2 ? kDeep : 2;  // the same where the table is small
+constexpr int kElementsHeld = 8;                 // single elements, where units do not fit
+constexpr int kManyBlocks = 128;                 // about as many as there are SMs
 
 // What a batch brings, [batch_size] each but for the last two.
 struct Sources {
@@ -116,13 +120,14 @@ struct Shape {
   int row_blocks;     // blocks over all rows
   int column_blocks;  // blocks along a row
   bool in_16_bytes;   // else one element at a time
+  bool deep;          // many units for each thread
 };
 
 // This thread's units of one row: `from` and `to` are the row's starts, `piece` the block's place along it.
-template <typename Unit>
+template <typename Unit, int kHeld>
 __device__ void copy_row(const int* from, int* to, int columns, int piece) {
   // TODO 4: copy this thread's part of the row: loads first, then stores.
-  // It is kDepth units of 16 bytes, or as many bytes in smaller units, blockDim.x apart.
+  // It is kHeld units, blockDim.x apart.
   // A row may start anywhere: elements before the first address that the unit divides, and those
   // behind the last whole unit, are copied one by one.
 }
@@ -138,24 +143,27 @@ Shape shape_of(const int* from, const int* to, const Table& table) {
   Shape shape{};
   shape.in_16_bytes = can_move_16_bytes(from, to, table);
   const int units = shape.in_16_bytes ? ceil_div(table.columns, 4) : table.columns;
-  const int units_of_a_thread = shape.in_16_bytes ? kDepth : 4 * kDepth;
   // As many threads as a row has units, and at least as many as edges; what is left of the block takes
   // further rows.
   const int across = std::min(kThreads, std::max(units, 8));
   shape.block = dim3(across, std::min(kThreads / across, table.rows));
   shape.row_blocks = ceil_div(table.rows, shape.block.y);
-  shape.column_blocks = ceil_div(units, across * units_of_a_thread);
+  shape.deep = int64_t{shape.row_blocks} * ceil_div(units, across * kDeep) >= kManyBlocks;
+  const int held = shape.in_16_bytes ? (shape.deep ? kDeep : kShallow) : kElementsHeld;
+  shape.column_blocks = ceil_div(units, across * held);
   return shape;
 }
 
-template <typename Unit>
+template <typename Unit, int kHeld>
 __global__ void __launch_bounds__(kThreads)
-    copy_page_table_kernel(const int* __restrict__ from, int* __restrict__ to, Table table) {
-  const int64_t row = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
+    copy_page_table_kernel(const int* __restrict__ from, int* __restrict__ to, Table table,
+                           int column_blocks) {
+  const int64_t row = int64_t{blockIdx.x / column_blocks} * blockDim.y + threadIdx.y;
+  const int piece = blockIdx.x % column_blocks;
   if (row >= table.rows) return;
   // TODO 4: find this row on both sides.
   // The strides differ, and a row's number times its stride may pass 2^31.
-  copy_row<Unit>(from, to, table.columns, blockIdx.y);
+  copy_row<Unit, kHeld>(from, to, table.columns, piece);
 }
 
 // Sizes that no call can mean: rows of the destination must not overlap.
@@ -171,24 +179,22 @@ extern "C" int copy_page_table(const int* page_table, int* captured_page_table, 
   if (is_refused(table)) return cudaErrorInvalidValue;
   if (batch_size == 0 || max_seqlen_k == 0) return cudaSuccess;
   const Shape shape = shape_of(page_table, captured_page_table, table);
-  const dim3 grid(shape.row_blocks, shape.column_blocks);
-  if (shape.in_16_bytes) {
-    copy_page_table_kernel<uint4><<<grid, shape.block, 0, stream>>>(page_table, captured_page_table, table);
-  } else {
-    copy_page_table_kernel<uint32_t>
-        <<<grid, shape.block, 0, stream>>>(page_table, captured_page_table, table);
-  }
+  const auto kernel = !shape.in_16_bytes ? copy_page_table_kernel<uint32_t, kElementsHeld>
+                      : shape.deep       ? copy_page_table_kernel<uint4, kDeep>
+                                         : copy_page_table_kernel<uint4, kShallow>;
+  kernel<<<shape.row_blocks * shape.column_blocks, shape.block, 0, stream>>>(page_table, captured_page_table,
+                                                                             table, shape.column_blocks);
   return cudaGetLastError();
 }
 
 // ---- Step 5: the whole -----------------------------------------------------------------------------------
 
-template <typename Unit>
+template <typename Unit, int kHeld>
 __global__ void __launch_bounds__(kThreads)
     fused_copy_kernel(const __grid_constant__ Sources from, const __grid_constant__ Destinations to,
-                      const Table table, const int vector_blocks) {
+                      const Table table, const int vector_blocks, const int column_blocks) {
   // TODO 5: deal the blocks out: the first `vector_blocks` take the vectors, the others rows.
-  // Only blockIdx.y == 0 has vectors to copy. A block has blockDim.x * blockDim.y threads.
+  // A block has blockDim.x * blockDim.y threads. A row takes column_blocks blocks, one after the other.
 }
 
 extern "C" int fused_copy_replay_data(const int* input_ids, const int* out_loc, const int* positions,
@@ -207,11 +213,11 @@ extern "C" int fused_copy_replay_data(const int* input_ids, const int* out_loc, 
   const Shape shape = shape_of(page_table, captured_page_table, table);
   // TODO 5: blocks for the vectors beside those for rows. With no columns, vectors alone.
   const int vector_blocks = 1;
-  const dim3 grid(vector_blocks + shape.row_blocks, std::max(1, shape.column_blocks));
-  if (shape.in_16_bytes) {
-    fused_copy_kernel<uint4><<<grid, shape.block, 0, stream>>>(from, to, table, vector_blocks);
-  } else {
-    fused_copy_kernel<uint32_t><<<grid, shape.block, 0, stream>>>(from, to, table, vector_blocks);
-  }
+  const int row_blocks = shape.row_blocks;
+  const auto kernel = !shape.in_16_bytes ? fused_copy_kernel<uint32_t, kElementsHeld>
+                      : shape.deep       ? fused_copy_kernel<uint4, kDeep>
+                                         : fused_copy_kernel<uint4, kShallow>;
+  kernel<<<vector_blocks + row_blocks * shape.column_blocks, shape.block, 0, stream>>>(
+      from, to, table, vector_blocks, shape.column_blocks);
   return cudaGetLastError();
 }

@@ -27,7 +27,7 @@ class Wrong:
         return found[0]
 
 
-LOAD = "if (unit < units) held[i] = unit_from[unit];"
+LOAD = "if (unit < units) held[i] = __ldcs(&unit_from[unit]);"
 
 WRONG: dict[str, Wrong] = {
     "flattened page table": Wrong(
@@ -36,13 +36,13 @@ WRONG: dict[str, Wrong] = {
         words="the page table is flattened: the captured rows are written without the gaps between them",
     ),
     "row stride from shape": Wrong(
-        old="copy_row<Unit>(from.page_table + row * table.source_stride,",
-        new="copy_row<Unit>(from.page_table + row * table.columns,",
+        old="copy_row<Unit, kHeld>(from.page_table + row * table.source_stride,",
+        new="copy_row<Unit, kHeld>(from.page_table + row * table.columns,",
         words="the source's rows are read as if there were no gaps between them",
     ),
     "one stride for both sides": Wrong(
-        old="copy_row<Unit>(from.page_table + row * table.source_stride,",
-        new="copy_row<Unit>(from.page_table + row * table.destination_stride,",
+        old="copy_row<Unit, kHeld>(from.page_table + row * table.source_stride,",
+        new="copy_row<Unit, kHeld>(from.page_table + row * table.destination_stride,",
         line=LOAD,
     ),
     "batch_size instead of batch_size + 1": Wrong(
@@ -111,11 +111,11 @@ WRONG: dict[str, Wrong] = {
     "only the first block of vectors": Wrong(
         old="copy_element(from, to, table.rows, blockIdx.x * blockDim.x * blockDim.y + thread);",
         new="copy_element(from, to, table.rows, thread);",
-        words="the last elements of the vectors are missing, past the last multiple of",
+        words="The wrong elements were never written",
     ),
     "no bound on rows": Wrong(
-        old="blockIdx.x - vector_blocks} * blockDim.y + threadIdx.y;\n  if (row >= table.rows) return;",
-        new="blockIdx.x - vector_blocks} * blockDim.y + threadIdx.y;",
+        old="{block / column_blocks} * blockDim.y + threadIdx.y;\n  if (row >= table.rows) return;",
+        new="{block / column_blocks} * blockDim.y + threadIdx.y;",
         line=LOAD,
     ),
     "no columns, nothing copied": Wrong(
