@@ -3,35 +3,46 @@
 // How memory flows: the host plans each copy and deals tiles of work to all of them; the plan travels by
 // value as a kernel parameter, so there is no table in device memory to fill first, and a captured launch
 // carries it along. A row is cut into slots: where both sides are aligned alike, units of up to 16 bytes with
-// single elements before and behind them. Slots are numbered row by row, a tile is so many of them in a row,
-// and a block copies one tile: a tiny copy takes one block and a huge one thousands, all at once.
+// single elements before and behind them. A tile is a piece of a long row or several short rows, and a block
+// copies one tile: a tiny copy takes one block and a huge one thousands, all at once. A thread stays in one
+// row, so that its place is computed once, whatever it copies.
 #include <cuda_runtime.h>
 
+#include <algorithm>
 #include <cstdint>
 
 #include "copy_batch.cuh"
 #include "units.cuh"
 
-constexpr int kThreads = 256;
-// So many threads fit on an H200 at once: what is no more than that is spread thinly, a slot for each thread.
-constexpr int64_t kOneWave = 132 * 2048;
-constexpr int kSlotsPerThread = 4;  // beyond that: as many loads are on their way at once
+#ifndef BLOCK_THREADS
+#define BLOCK_THREADS 128
+#endif
+constexpr int kThreads = BLOCK_THREADS;  // a power of two
+// A good third of the threads that an H200 holds at once: up to that, work is spread thinly, a slot for each.
+constexpr int64_t kThinlySpread = 132 * 768;
+// Beyond that: as many loads of a thread are on their way at once.
+__host__ __device__ constexpr int slots_per_thread(int unit_bytes) {
+  return unit_bytes == 16 ? 4 : 8;
+}
 
-struct PlannedCopy {
+// 64 bytes each: one line of the cache that parameters come through.
+struct alignas(64) PlannedCopy {
   const char* source;
   char* destination;
   int64_t source_stride, destination_stride;  // from row to row, in bytes
-  int64_t slots;                              // of all rows
-  int64_t row_slots;  // of one: elements before the units, units, elements behind them
+  int64_t row_slots;                          // elements before the units, units, elements behind them
   int64_t row_units;
-  int head;          // elements of a row before its first unit
-  int unit_bytes;    // 16, 8, 4, 2 or 1
-  int element_size;  // bytes
+  uint32_t rows;
+  uint32_t pieces;       // tiles that a row takes, or one for several rows
+  uint8_t lanes_log2;    // threads that share a row
+  uint8_t head;          // elements of a row before its first unit
+  uint8_t unit_bytes;    // 16, 8, 4, 2 or 1
+  uint8_t element_size;  // bytes
 };
 
 struct CopyBatch {
-  PlannedCopy copies[kMostCopies];
   uint32_t first_tile[kMostCopies];  // of each copy; where there is none, a tile that no grid has
+  PlannedCopy copies[kMostCopies];
 };
 
 PlannedCopy plan(CopyDescriptor copy) {
@@ -50,14 +61,28 @@ PlannedCopy plan(CopyDescriptor copy) {
   planned.destination_stride = copy.destination_stride * size;
   planned.unit_bytes = size;
   planned.row_units = planned.row_slots = copy.columns;
-  planned.slots = copy.rows * planned.row_slots;
+  planned.rows = static_cast<uint32_t>(copy.rows);
   return planned;
 }
 
-// Deals tiles of `tile_slots` slots to the copies, in their order. Returns how many there are.
-int64_t deal(CopyBatch& batch, int count, int tile_slots) {
+// Cuts a copy into tiles: `depth` slots for each thread. Returns how many there are.
+int64_t cut(PlannedCopy& copy, int depth) {
+  if (copy.rows == 0 || copy.row_slots == 0) return 0;
+  // TODO 2: how many threads share a row, and how many tiles does a row take?
+  // A short row takes as many threads as it has slots, rounded up to a power of two, and the block's
+  // other threads take further rows. A long row takes the whole block, and several tiles.
+  while ((1 << copy.lanes_log2) < kThreads) ++copy.lanes_log2;
+  const int64_t row_piece = int64_t{depth} << copy.lanes_log2;
+  const int64_t pieces = (copy.row_slots + row_piece - 1) / row_piece;
+  const int64_t rows_of_a_tile = kThreads >> copy.lanes_log2;
+  copy.pieces = static_cast<uint32_t>(pieces);
+  return pieces <= INT32_MAX ? (copy.rows + rows_of_a_tile - 1) / rows_of_a_tile * pieces : pieces;
+}
+
+// Deals tiles to the copies, in their order. Returns how many there are.
+int64_t deal(CopyBatch& batch, int count, bool deep) {
   int64_t tiles = 0;
-  // TODO 2: fill first_tile[] and count the tiles; a copy's last tile may be short.
+  // TODO 3: fill first_tile[] and count the tiles that cut() makes of each copy.
   // Every entry counts, those behind the last copy too: UINT32_MAX is a tile that no grid has.
   return tiles;
 }
@@ -65,75 +90,72 @@ int64_t deal(CopyBatch& batch, int count, int tile_slots) {
 // The copy that a tile belongs to.
 __device__ int copy_of(const CopyBatch& batch, uint32_t tile) {
   int found = 0;
-  // TODO 3: find the last copy whose first tile is not behind this one.
+  // TODO 4: find the last copy whose first tile is not behind this one.
   // Sixteen comparisons that do not wait for one another are over sooner than a search.
   return found;
 }
 
-// A division of 64 bits takes a hundred instructions and more: only where it must.
-__device__ int64_t row_of(const PlannedCopy& copy, int64_t slot) {
-  if (copy.slots == copy.row_slots) return 0;
-  if (copy.slots > UINT32_MAX) return slot / copy.row_slots;
-  return static_cast<uint32_t>(slot) / static_cast<uint32_t>(copy.row_slots);
-}
+// One row as one thread sees it: its slots are `step` apart, from `slot` on.
+struct Row {
+  const char* from;
+  char* to;
+  int64_t slot;
+  int step;
+};
 
-// A thread's slots are kThreads apart: its units, all loaded before the first is stored.
+// A thread's units, all loaded before the first is stored.
 template <int kUnitBytes, int kSlots>
-__device__ void copy_units(const PlannedCopy& copy, int64_t first_slot) {
+__device__ void copy_units(const PlannedCopy& copy, const Row& row) {
   using Unit = Unit<kUnitBytes>;
-  Unit units[kSlots];
-  Unit* to[kSlots];
-#pragma unroll
-  for (int i = 0; i < kSlots; ++i) {
-    to[i] = nullptr;
-    // TODO 4: if slot first_slot + i * kThreads is a unit, load it, and note where it goes.
-    // row_of() finds its row. A row is a stride of bytes behind the one before: offsets need 64 bits.
-  }
-#pragma unroll
-  for (int i = 0; i < kSlots; ++i) {
-    if (to[i] != nullptr) *to[i] = units[i];
-  }
+  // TODO 5: copy those of the thread's kSlots slots that are units.
+  // Units begin behind `head` elements. Load them all before you store the first.
 }
 
 // And its elements: the slots before and behind the units of a row.
 template <int kSlots>
-__device__ void copy_edges(const PlannedCopy& copy, int64_t first_slot) {
-  // TODO 5: copy the slots that are single elements, byte by byte or in one piece.
+__device__ void copy_edges(const PlannedCopy& copy, const Row& row) {
+  // TODO 6: copy the slots that are single elements, byte by byte or in one piece.
 }
 
-template <int kSlots>
+template <int kUnitBytes, bool kDeep>
+__device__ void copy_slots(const PlannedCopy& copy, Row row, uint32_t piece) {
+  constexpr int kSlots = kDeep ? slots_per_thread(kUnitBytes) : 1;
+  row.slot += int64_t{piece} * kSlots * row.step;
+  copy_units<kUnitBytes, kSlots>(copy, row);
+  if (copy.row_slots != copy.row_units) copy_edges<kSlots>(copy, row);
+}
+
+template <bool kDeep>
 __global__ void __launch_bounds__(kThreads) copy_tiles(const __grid_constant__ CopyBatch batch) {
   const int number = copy_of(batch, blockIdx.x);
-  const PlannedCopy copy = batch.copies[number];
-  const int64_t tile = blockIdx.x - batch.first_tile[number];
-  const int64_t first_slot = tile * (kThreads * kSlots) + threadIdx.x;
+  const PlannedCopy& copy = batch.copies[number];
+  const uint32_t tile = blockIdx.x - batch.first_tile[number];
+  const uint32_t group = copy.pieces == 1 ? tile : tile / copy.pieces;
+  const uint32_t piece = tile - group * copy.pieces;
+  const int lanes = 1 << copy.lanes_log2;
+  const int64_t number_of_row =
+      int64_t{group} * (kThreads >> copy.lanes_log2) + (threadIdx.x >> copy.lanes_log2);
+  if (number_of_row >= copy.rows) return;
+  // TODO 5: where does this thread's row begin on either side?
+  // A row is a stride of bytes behind the one before: offsets need 64 bits.
+  const Row row{copy.source, copy.destination, threadIdx.x & (lanes - 1), lanes};
   switch (copy.unit_bytes) {  // the same for the whole block
     case 16:
-      copy_units<16, kSlots>(copy, first_slot);
+      copy_slots<16, kDeep>(copy, row, piece);
       break;
     case 8:
-      copy_units<8, kSlots>(copy, first_slot);
+      copy_slots<8, kDeep>(copy, row, piece);
       break;
     case 4:
-      copy_units<4, kSlots>(copy, first_slot);
+      copy_slots<4, kDeep>(copy, row, piece);
       break;
     case 2:
-      copy_units<2, kSlots>(copy, first_slot);
+      copy_slots<2, kDeep>(copy, row, piece);
       break;
     default:
-      copy_units<1, kSlots>(copy, first_slot);
+      copy_slots<1, kDeep>(copy, row, piece);
       break;
   }
-  if (copy.row_slots != copy.row_units) copy_edges<kSlots>(copy, first_slot);
-}
-
-template <int kSlots>
-int launch(CopyBatch& batch, int count, cudaStream_t stream) {
-  const int64_t tiles = deal(batch, count, kThreads * kSlots);
-  if (tiles == 0) return cudaSuccess;
-  if (tiles > INT32_MAX) return cudaErrorInvalidValue;  // a grid has no more blocks; 2 TB at the least
-  copy_tiles<kSlots><<<static_cast<int>(tiles), kThreads, 0, stream>>>(batch);
-  return cudaGetLastError();
 }
 
 extern "C" int batched_copy(const CopyDescriptor* descriptors, int count, cudaStream_t stream) {
@@ -142,7 +164,14 @@ extern "C" int batched_copy(const CopyDescriptor* descriptors, int count, cudaSt
   int64_t slots = 0;
   for (int i = 0; i < count; ++i) {
     batch.copies[i] = plan(descriptors[i]);
-    slots += batch.copies[i].slots;
+    slots += batch.copies[i].rows * batch.copies[i].row_slots;
+    if (descriptors[i].rows > UINT32_MAX) return cudaErrorInvalidValue;
   }
-  return slots <= kOneWave ? launch<1>(batch, count, stream) : launch<kSlotsPerThread>(batch, count, stream);
+  const bool deep = slots > kThinlySpread;
+  const int64_t tiles = deal(batch, count, deep);
+  if (tiles == 0) return cudaSuccess;
+  if (tiles > INT32_MAX) return cudaErrorInvalidValue;  // a grid has no more blocks; 1 TB at the least
+  const auto kernel = deep ? copy_tiles<true> : copy_tiles<false>;
+  kernel<<<static_cast<int>(tiles), kThreads, 0, stream>>>(batch);
+  return cudaGetLastError();
 }

@@ -265,10 +265,13 @@ __global__ void __launch_bounds__(kThreads)
     return;
   }
   const int block = blockIdx.x - vector_blocks;
-  const int64_t row = int64_t{block / column_blocks} * blockDim.y + threadIdx.y;
+  const int row_block =
+      column_blocks == 1 ? block : block / column_blocks;  // no division where none is needed
+  const int64_t row = int64_t{row_block} * blockDim.y + threadIdx.y;
   if (row >= table.rows) return;
   copy_row<Unit, kHeld>(from.page_table + row * table.source_stride,
-                        to.page_table + row * table.destination_stride, table.columns, block % column_blocks);
+                        to.page_table + row * table.destination_stride, table.columns,
+                        block - row_block * column_blocks);
   // END SOLUTION
 }
 

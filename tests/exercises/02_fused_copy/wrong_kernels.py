@@ -114,8 +114,8 @@ WRONG: dict[str, Wrong] = {
         words="The wrong elements were never written",
     ),
     "no bound on rows": Wrong(
-        old="{block / column_blocks} * blockDim.y + threadIdx.y;\n  if (row >= table.rows) return;",
-        new="{block / column_blocks} * blockDim.y + threadIdx.y;",
+        old="{row_block} * blockDim.y + threadIdx.y;\n  if (row >= table.rows) return;",
+        new="{row_block} * blockDim.y + threadIdx.y;",
         line=LOAD,
     ),
     "no columns, nothing copied": Wrong(
