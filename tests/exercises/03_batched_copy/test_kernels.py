@@ -180,10 +180,10 @@ def test_one_launch_does_it_and_nothing_at_all_takes_none(gpu: VirtualGpu, name:
 
 
 def test_a_huge_copy_takes_many_blocks_and_a_tiny_one_a_single_block(gpu: VirtualGpu) -> None:
-    """96 × 4,096 and 100,001 elements of 4 bytes, 16 bytes a slot, 256 slots a block; and three tiny ones."""
+    """96 × 4,096 and 100,001 elements of 4 bytes, 16 bytes a slot, 512 slots a block; and three tiny ones."""
     case = case_named("huge and tiny in one batch")
     (launch,) = call(gpu, gpu.load(built(EXERCISE.solution)), case, EXERCISE.entry).launches
-    assert launch.grid[0] == 96 * 1024 // 256 + 98 + 3
+    assert launch.grid[0] == 96 * 1024 // 512 + 49 + 3
 
 
 def test_contiguous_data_moves_16_bytes_a_lane(gpu: VirtualGpu) -> None:
