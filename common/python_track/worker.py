@@ -115,7 +115,7 @@ def _tensor(dtype: str, count: int, at: int, file: int, size: int) -> torch.Tens
     return torch.as_tensor(_DeviceMemory(at, count * kind.itemsize), device="cuda").view(kind)
 
 
-@functools.lru_cache(maxsize=1)
+@functools.cache  # a file is mapped once, so that a buffer has one address
 def _mapped(file: int, size: int) -> mmap.mmap:
     return mmap.mmap(file, size)
 

@@ -8,5 +8,5 @@ HERE = Path(__file__).resolve().parent
 COURSE = HERE.parents[1] / "course"
 
 if __name__ == "__main__":
-    command = [COURSE, "check", HERE.name.partition("_")[0], HERE / "kernel.cu", *sys.argv[1:]]
+    command = [str(COURSE), "check", HERE.name.partition("_")[0], str(HERE / "kernel.cu"), *sys.argv[1:]]
     sys.exit(subprocess.run(command, check=False).returncode)

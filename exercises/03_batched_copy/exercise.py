@@ -17,18 +17,18 @@ from .mistakes import SUSPICIONS
 
 GIGANTIC = ("a gigantic table", "rows far apart")  # past 2^31 bytes: only a GPU has the memory
 OPTIONS = {
-    "": {},
-    " with its own pages": {"real_pages": 1},
-    " with FlashMLA": {"flashmla": 1},
-    " with its own pages and FlashMLA": {"real_pages": 1, "flashmla": 1},
+    "": (0, 0),
+    " with its own pages": (1, 0),
+    " with FlashMLA": (0, 1),
+    " with its own pages and FlashMLA": (1, 1),
 }
 
 CASES = (  # the smallest first: it is the first answer a student gets
     *(listed(name) for name in LISTED if name not in GIGANTIC),
     *(
-        metadata(mode, 5, 77, name=f"{mode.value}{words}", wider=51, **options)
+        metadata(mode, 5, 77, name=f"{mode.value}{words}", wider=51, real_pages=real_pages, flashmla=flashmla)
         for mode in MODES
-        for words, options in OPTIONS.items()
+        for words, (real_pages, flashmla) in OPTIONS.items()
     ),
     *(
         metadata(

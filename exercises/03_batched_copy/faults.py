@@ -5,6 +5,7 @@ Say what each of them really does, show it with a few numbers, and mend it.
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Sequence
 
 import torch
@@ -22,7 +23,7 @@ def one_copy_with_cat(destinations: Tensors, sources: Tensors) -> None:
 def owner_of(element: int, first_elements: Sequence[int]) -> int:
     """The copy that an element belongs to, when all copies are numbered through; as inside a kernel."""
     owner = 0
-    for i in range(copies):  # noqa: F821
+    for i in range(copies):  # type: ignore[name-defined]  # noqa: F821
         if first_elements[i] <= element:
             owner = i
     return owner
@@ -52,6 +53,6 @@ def copies_on_streams(streams: LazyStreams, destinations: Tensors, sources: Tens
     """All copies at once, each on a stream of its own. Called on stream 0, which has produced the sources and
     will use the destinations."""
     for number, (to, of) in enumerate(zip(destinations, sources, strict=True), 1):
-        streams.queue(number, lambda to=to, of=of: to.copy_(of))
+        streams.queue(number, functools.partial(to.copy_, of))
     for number in range(1, len(sources) + 1):
         streams.synchronise(number)

@@ -100,11 +100,12 @@ def elements_up_to(multiple: int) -> Change:
                 continue
             whole_rows, rest = divmod(copy.elements // multiple * multiple, copy.columns)
             _copy_inside(dataclasses.replace(copy, rows=whole_rows), buffers)
-            sides = {
-                side: dataclasses.replace(where, offset=where.offset + whole_rows * where.stride)
-                for side, where in (("source", copy.source), ("destination", copy.destination))
-            }
-            _copy_inside(dataclasses.replace(copy, rows=1, columns=rest, **sides), buffers)
+            source, destination = (
+                dataclasses.replace(side, offset=side.offset + whole_rows * side.stride)
+                for side in (copy.source, copy.destination)
+            )
+            last = dataclasses.replace(copy, rows=1, columns=rest, source=source, destination=destination)
+            _copy_inside(last, buffers)
 
     return change
 
@@ -131,14 +132,15 @@ def round_down(multiple: int) -> Callable[[int], int]:
     return lambda number: number // multiple * multiple
 
 
+def all_but(missing: int) -> Change:
+    return only(lambda number, count: number != missing)
+
+
 SUSPICIONS: dict[str, Change] = {
     "only the first copy is done": only(lambda number, count: number == 0),
     "the last copy is left out": only(lambda number, count: number < count - 1),
     "the first copy is left out": only(lambda number, count: number > 0),
-    **{
-        f"copy {missing} is left out": only(lambda number, count, missing=missing: number != missing)
-        for missing in range(1, MOST_COPIES - 1)
-    },
+    **{f"copy {missing} is left out": all_but(missing) for missing in range(1, MOST_COPIES - 1)},
     "the destination is written as if its rows were dense: its row stride is ignored": with_strides(
         lambda copy: (copy.source.stride, copy.columns)
     ),

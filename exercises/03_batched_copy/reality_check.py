@@ -10,6 +10,8 @@ way that one could write it. On the virtual GPU they are the baseline's launches
 from __future__ import annotations
 
 import argparse
+import functools
+import importlib
 import json
 import statistics
 import sys
@@ -128,7 +130,7 @@ def _on_gpu(step_us: float) -> dict[str, Any]:
             return torch.empty_like(source), source
 
         sets = [[pair(count) for count in elements] for _ in range(SETS)]
-        return _in_graph([lambda pairs=pairs: _copy_each(pairs) for pairs in sets])
+        return _in_graph([functools.partial(_copy_each, pairs) for pairs in sets])
 
     exercise, case = _step_case()
     rows = _rows(GPU_ELEMENTS, time_of)
@@ -237,7 +239,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 def _grade(answers: Path, measurement: Path) -> int:
     sys.path.insert(0, str(HERE))
-    from answers import grade_answers
+    grade_answers = importlib.import_module("answers").grade_answers
 
     if not measurement.exists():
         print(f"there is no {measurement} yet: run this without --grade first", file=sys.stderr)

@@ -79,7 +79,7 @@ class CountCopies(TorchDispatchMode):
         super().__init__()
         self.copies = 0
 
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):  # type: ignore[no-untyped-def]
+    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
         self.copies += "aten::copy_" in str(function._schema.name)
         return function(*args, **(kwargs or {}))
 

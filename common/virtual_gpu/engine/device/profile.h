@@ -24,7 +24,7 @@ struct Profile {
   double start_spread_us = 0.2;  // by which the last of all SMs begins later than one alone
   double dispatch_blocks_per_second = 1.66e9;
   double dram_latency_cycles = 767;
-  double dram_access_bytes = 64;     // read or written at once
+  double dram_access_bytes = 64;  // read or written at once
   double l2_latency_cycles = 262;
   double sm_bytes_per_cycle = 64;  // between one SM and L2
   int memory_clock_khz = 3201000, memory_bus_bits = 6144;
