@@ -62,6 +62,24 @@ def require_rows(name: str, tensor: torch.Tensor, rows: int, columns: int) -> No
         )
 
 
+def require_heads(name: str, tensor: torch.Tensor, rows: int, like: Sequence[int]) -> None:
+    """Three dimensions, at least `rows` of them, each with heads of `like`'s shape, side by side."""
+    shape = tensor.shape
+    if len(shape) != 3:
+        raise ArgumentError(f"{name} has shape {_sizes(shape)}, but must be [rows, heads, head_dim]")
+    if shape[0] < rows:
+        raise ArgumentError(f"{name} has {shape[0]:,} rows, but {rows:,} are needed")
+    if tuple(shape[1:]) != tuple(like[1:]):
+        raise ArgumentError(
+            f"{name} has {shape[1]} heads of {shape[2]}, but {like[1]} heads of {like[2]} are needed"
+        )
+    if shape[0] > 0 and (tensor.stride(2), tensor.stride(1)) != (1, shape[2]):
+        raise ArgumentError(
+            f"{name} has strides {_sizes(tensor.stride())}, but all heads of a row must lie side by side: "
+            "pass .contiguous()"
+        )
+
+
 class Region(NamedTuple):
     """The bytes that a copy reads or writes: rows of `row_bytes`, `stride_bytes` from one to the next."""
 
