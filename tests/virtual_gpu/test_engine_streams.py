@@ -279,7 +279,7 @@ def test_event_times_are_modelled_and_want_a_wait(program: Program, buffers: Buf
     assert program.on("EventElapsed", start, end).error == NOT_READY
     program.on("EventSync", end)
     one, two = elapsed(program, start, middle), elapsed(program, middle, end)
-    assert 0.004 <= one < 0.1
+    assert 0.0026 <= one < 0.1  # milliseconds: the launch floor, at least
     assert one < two < 2 * one  # a second launch right behind the first costs a gap, not a whole start
     untimed = program.event(2)
     program.on("EventRecord", untimed, stream)
