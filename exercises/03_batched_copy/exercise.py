@@ -137,10 +137,10 @@ exercise = Exercise(
         "before it, blocks read it where it lies, by any index. Let the host count how many tiles of work "
         "each copy makes and write down the first tile of each; a block then finds its copy by comparing "
         "blockIdx.x with these sixteen numbers.",
-        "Keep a thread inside one row: its row times a stride is an offset, on each side with its own stride, "
-        "in 64 bits, and is computed once. A short row takes a power of two of threads, and the block's others "
-        "take further rows; a long row takes the whole block, and several tiles. So a tiny copy takes one "
-        "block, and a huge one as many as it needs.",
+        "Keep a thread inside one row: its row times a stride is an offset, on each side with its own "
+        "stride, in 64 bits, and is computed once. A short row takes a power of two of threads, and the "
+        "block's others take further rows; a long row takes the whole block, and several tiles. So a tiny "
+        "copy takes one block, and a huge one as many as it needs.",
         "Units of 16 bytes need 16-byte addresses on both sides of every row: look at both starts, both "
         "strides and the length of a row. If only the start or the length is in the way, and both sides are "
         "off by the same few bytes, single elements can take the edges. For a small copy that does not pay: "
