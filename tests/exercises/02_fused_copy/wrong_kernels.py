@@ -1,31 +1,8 @@
-"""Mistakes that students make, each as one edit of the solution, and how it must be told.
-
-`line` is text of the line that a finding must name, `words` are part of the message that the student reads.
-"""
+"""Mistakes that students make in exercise 02, each as one edit of the solution."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
-
-@dataclass(frozen=True)
-class Wrong:
-    old: str
-    new: str
-    part: str = "correct"
-    reason: str = "mismatch"
-    line: str = ""
-    words: str = ""
-
-    def source(self, solution: str) -> str:
-        assert solution.count(self.old) == 1, f"the solution has {solution.count(self.old)} of {self.old!r}"
-        return solution.replace(self.old, self.new)
-
-    def line_number(self, solution: str) -> int:
-        found = [n for n, line in enumerate(self.source(solution).splitlines(), 1) if self.line in line]
-        assert len(found) == 1, f"{len(found)} lines have {self.line!r}"
-        return found[0]
-
+from tests.exercises.wrong_kernel import Wrong
 
 LOAD = "if (unit < units) held[i] = __ldcs(&unit_from[unit]);"
 

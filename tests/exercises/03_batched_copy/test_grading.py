@@ -1,17 +1,8 @@
-"""Exercise 03 through the whole pipeline on the virtual GPU: what each kind of kernel earns, and why.
-
-A wrong kernel says in its first line how it must fail:
-
-    // expect: PART REASON at HERE      a finding of that kind, or a failed call, at the line marked HERE
-    // expect: PART REASON: words       words of the message that the student reads
-
-Three kinds of mistake do not show in a call by itself: huge, capture and order are for test_kernels.py.
-"""
+"""Exercise 03 through the whole pipeline on the virtual GPU: what each kind of kernel earns, and why."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+import importlib
 from pathlib import Path
 
 import pytest
@@ -21,11 +12,13 @@ from grader.pipeline import grade
 from grader.record import Record
 
 EXERCISE = registry.find("03")
-WRONG = sorted(Path(__file__).with_name("wrong").glob("*.cu"))
+SOLUTION = EXERCISE.solution.read_text()
+# The folder's name is no word of Python, so its table is asked for by name.
+WRONG = importlib.import_module("tests.exercises.03_batched_copy.wrong_kernels").WRONG
 SEED = "the seed of the tests"
 UNTIMED = ("build", "correctness", "checks", "mechanism")
 FULL_POINTS = {"correct": 50, "clean": 15, "mechanism": 10, "speed": 25}
-ELSEWHERE = ("huge", "capture", "order")
+ELSEWHERE = ("huge",)  # does not show in a call of ordinary size: test_kernels.py
 
 
 def graded(source: Path, stages: tuple[str, ...] | None = None, quick: bool = False) -> Record:
@@ -68,33 +61,11 @@ def test_every_variant_is_correct_and_clean_and_lacks_a_mechanism(variant: Path)
     assert 0 < points(record)["mechanism"] < FULL_POINTS["mechanism"]
 
 
-@dataclass(frozen=True)
-class Expectation:
-    """How a wrong kernel must fail: the part it loses, a reason, and a line or words of the message."""
-
-    part: str
-    reason: str
-    line: int = 0
-    words: str = ""
-
-
-def expectation(source: Path) -> Expectation:
-    first, *rest = source.read_text().splitlines()
-    match = re.fullmatch(r"// expect: (\w+) ([\w ]+?)(?:( at HERE)|: (.+))", first)
-    assert match is not None, f"{source.name} does not say how it must fail"
-    part, reason, here, words = match.groups()
-    marked = [number for number, line in enumerate(rest, 2) if line.endswith("// HERE")]
-    assert len(marked) == (1 if here else 0), f"{source.name} marks {len(marked)} lines"
-    return Expectation(part, reason, line=marked[0] if here else 0, words=words or "")
-
-
-@pytest.mark.parametrize(
-    "source",
-    [source for source in WRONG if expectation(source).part not in ELSEWHERE],
-    ids=lambda path: path.stem,
-)
-def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(source: Path) -> None:
-    wanted = expectation(source)
+@pytest.mark.parametrize("name", [name for name, wrong in WRONG.items() if wrong.part not in ELSEWHERE])
+def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(name: str, tmp_path: Path) -> None:
+    wanted = WRONG[name]
+    source = tmp_path / "kernel.cu"
+    source.write_text(wanted.source(SOLUTION))
     record = graded(source, UNTIMED, quick=True)
     earned = {part.name: part for part in record.parts}
     assert earned[wanted.part].points < earned[wanted.part].max_points
@@ -105,7 +76,7 @@ def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(source: Path) -
     assert failed.reason == wanted.reason
     assert (f"{source.name}:" if wanted.line else wanted.words) in failed.message
     if wanted.line:
-        assert wanted.line in [
+        assert wanted.line_number(SOLUTION) in [
             place["line"]  # of the line itself, or of where a helper was called
             for finding in record.findings
             if finding["kind"] == "memory"
@@ -114,5 +85,5 @@ def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(source: Path) -
 
 
 def test_there_are_wrong_kernels_enough() -> None:
-    assert len(WRONG) >= 16
-    assert {expectation(source).part for source in WRONG} >= {"correct", "mechanism", *ELSEWHERE}
+    assert len(WRONG) >= 14
+    assert {wrong.part for wrong in WRONG.values()} == {"correct", "mechanism", *ELSEWHERE}

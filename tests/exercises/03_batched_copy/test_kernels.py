@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import importlib
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -25,6 +26,7 @@ HEADERS = REPOSITORY / "common" / "cuda"
 HERE = Path(__file__).parent
 AROUND = HERE / "around.cu"
 KERNELS = (EXERCISE.baseline, EXERCISE.solution, *EXERCISE.variants())
+WRONG = importlib.import_module("tests.exercises.03_batched_copy.wrong_kernels").WRONG
 VIRTUAL_CASES = [case for case in EXERCISE.cases if not case.gpu_only]
 DRAWN_CASES = EXERCISE.hidden(Random("drawn for the tests"))
 ONE_LAUNCH = ("kernel", "strided")
@@ -162,13 +164,14 @@ def test_rows_may_be_further_apart_than_2_to_the_31(gpu: VirtualGpu) -> None:
         assert gpu.findings == ()
 
 
-def test_offsets_in_32_bits_are_found_at_their_line() -> None:
-    source = wrong("int32_overflow")
+def test_offsets_in_32_bits_are_found_at_their_line(tmp_path: Path) -> None:
+    wanted, solution = WRONG["int32 overflow"], EXERCISE.solution.read_text()
+    source = tmp_path / "kernel.cu"
+    source.write_text(wanted.source(solution))
     with VirtualGpu() as gpu:  # one of its own: an illegal address stays with it
         far_apart(gpu, source)
         found = [(finding.kind, finding.line) for finding in gpu.findings]
-    (line,) = [n for n, text in enumerate(source.read_text().splitlines(), 1) if text.endswith("// HERE")]
-    assert ("memory", line) in found
+    assert ("memory", wanted.line_number(solution)) in found
 
 
 @pytest.mark.parametrize("name", ONE_LAUNCH)

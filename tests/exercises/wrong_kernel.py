@@ -1,0 +1,29 @@
+"""A mistake that students make, as an edit of an exercise's solution, and how it must be told."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Wrong:
+    """`line` is text of the line that a finding must name, `words` are part of what the student reads."""
+
+    old: str
+    new: str
+    more: tuple[tuple[str, str], ...] = ()  # further edits that belong to it
+    part: str = "correct"
+    reason: str = "mismatch"
+    line: str = ""
+    words: str = ""
+
+    def source(self, solution: str) -> str:
+        for old, new in ((self.old, self.new), *self.more):
+            assert solution.count(old) == 1, f"the solution has {solution.count(old)} of {old!r}"
+            solution = solution.replace(old, new)
+        return solution
+
+    def line_number(self, solution: str) -> int:
+        found = [n for n, line in enumerate(self.source(solution).splitlines(), 1) if self.line in line]
+        assert len(found) == 1, f"{len(found)} lines have {self.line!r}"
+        return found[0]
