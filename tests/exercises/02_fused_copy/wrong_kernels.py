@@ -4,22 +4,22 @@ from __future__ import annotations
 
 from tests.exercises.wrong_kernel import Wrong
 
-LOAD = "if (unit < units) held[i] = __ldcs(&unit_from[unit]);"
+LOAD = "if (i * step < left) held[i] = __ldcs(&unit_from[i * step]);"
 
 WRONG: dict[str, Wrong] = {
     "flattened page table": Wrong(
-        old="to.page_table + row * table.destination_stride,",
-        new="to.page_table + row * table.columns,",
+        old="table.destination + row * table.destination_stride,",
+        new="table.destination + row * table.columns,",
         words="the page table is flattened: the captured rows are written without the gaps between them",
     ),
     "row stride from shape": Wrong(
-        old="copy_row<Unit, kHeld>(from.page_table + row * table.source_stride,",
-        new="copy_row<Unit, kHeld>(from.page_table + row * table.columns,",
+        old="table.source + row * table.source_stride,",
+        new="table.source + row * table.columns,",
         words="the source's rows are read as if there were no gaps between them",
     ),
     "one stride for both sides": Wrong(
-        old="copy_row<Unit, kHeld>(from.page_table + row * table.source_stride,",
-        new="copy_row<Unit, kHeld>(from.page_table + row * table.destination_stride,",
+        old="table.source + row * table.source_stride,",
+        new="table.source + row * table.destination_stride,",
         line=LOAD,
     ),
     "batch_size instead of batch_size + 1": Wrong(
@@ -33,8 +33,8 @@ WRONG: dict[str, Wrong] = {
         words="element 0 of cu_seqlens_k is left out",
     ),
     "no thread for the last element": Wrong(
-        old="const int vector_blocks = ceil_div(batch_size + 1, shape.block.x * shape.block.y);",
-        new="const int vector_blocks = ceil_div(batch_size, shape.block.x * shape.block.y);",
+        old="const int vector_blocks = ceil_div(batch_size + 1,",
+        new="const int vector_blocks = ceil_div(batch_size,",
         words="cu_seqlens_k is short by its last element: it has batch_size + 1",
     ),
     "one element too many": Wrong(
@@ -81,18 +81,18 @@ WRONG: dict[str, Wrong] = {
         words="out_loc is not copied",
     ),
     "only the first block of a row": Wrong(
-        old="const int first = piece * blockDim.x * kHeld + threadIdx.x;",
+        old="const int first = blockIdx.x * step * kHeld + threadIdx.x;",
         new="const int first = threadIdx.x;",
         words="The wrong elements were never written",
     ),
     "only the first block of vectors": Wrong(
-        old="copy_element(from, to, table.rows, blockIdx.x * blockDim.x * blockDim.y + thread);",
+        old="copy_element(from, to, table.rows, block * blockDim.x * blockDim.y + thread);",
         new="copy_element(from, to, table.rows, thread);",
         words="The wrong elements were never written",
     ),
     "no bound on rows": Wrong(
-        old="{row_block} * blockDim.y + threadIdx.y;\n  if (row >= table.rows) return;",
-        new="{row_block} * blockDim.y + threadIdx.y;",
+        old="  if (row >= table.rows) return;\n",
+        new="",
         line=LOAD,
     ),
     "no columns, nothing copied": Wrong(
