@@ -30,10 +30,10 @@ def test_a_graph_that_does_less_than_its_calls_earns_nothing_for_speed(name: str
 
 
 def test_offsets_of_32_bits_are_found_out_where_there_is_memory_for_it(tmp_path: Path) -> None:
-    product = "to.page_table + row * table.destination_stride,"
+    product = "table.destination + row * table.destination_stride,"
     assert SOLUTION.count(product) == 1
     narrow = SOLUTION.replace(
-        product, "to.page_table + static_cast<int>(row) * static_cast<int>(table.destination_stride),"
+        product, "table.destination + static_cast<int>(row) * static_cast<int>(table.destination_stride),"
     )
     record = graded(narrow, tmp_path, ("build", "correctness"))
     failed = [case.name for case in record.cases if not case.passed]
