@@ -1,10 +1,10 @@
-"""Writes the tables and sample outputs of these pages from the committed measurements and real runs.
+"""Writes the tables and sample outputs of PAGES from the committed measurements and real runs.
 
     python -m docs.make_tables            rewrite what has changed
     python -m docs.make_tables --check    say what has changed, and end with status 1
 
-A page marks what is made here with `<!-- made: NAME [ARGUMENTS] -->` and `<!-- end -->`, and what
-benchmarks/model/document.py makes with `<!-- modelled: NAME -->`.
+A page marks what is made here or in benchmarks/copy_tables.py with `<!-- made: NAME [ARGUMENTS] -->` and
+`<!-- end -->`, and what benchmarks/model/document.py makes with `<!-- modelled: NAME -->`.
 """
 
 from __future__ import annotations
@@ -15,10 +15,12 @@ import os
 import re
 import subprocess
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
+from benchmarks import copy_tables
+from benchmarks.markdown import table
 from benchmarks.model import document as model_tables
 from common.build import Target, build_program
 from common.cache import REPOSITORY
@@ -29,8 +31,10 @@ from tests.virtual_gpu.counters import comparison
 from tests.virtual_gpu.counters.comparison import DIFFERENCES, FIGURES, RECORDED, Figure, expected, short_name
 from tests.virtual_gpu.faults.corpus import Fault, all_faults
 
-DOCS = Path(__file__).resolve().parent
-PAGES = ("virtual-gpu.md", "checks.md", "counters.md", "cost-model.md")
+PAGES = (  # relative to the repository
+    *("docs/virtual-gpu.md", "docs/checks.md", "docs/counters.md", "docs/cost-model.md"),
+    *("solutions/02_fused_copy/answers.md", "solutions/03_batched_copy/answers.md"),
+)
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 _MADE = re.compile(r"(<!-- made: ([^>]*?) -->\n).*?(<!-- end -->)", re.DOTALL)
 
@@ -59,11 +63,11 @@ def main() -> int:
     parser.add_argument("--check", action="store_true", help="change nothing; status 1 if a page is stale")
     check = parser.parse_args().check
     os.chdir(REPOSITORY)  # places in sample outputs are relative to it
-    stale = [page for page in PAGES if (text := (DOCS / page).read_text()) != remade(text)]
+    stale = [page for page in PAGES if (text := (REPOSITORY / page).read_text()) != remade(text)]
     for page in stale:
-        print(f"docs/{page} {'is stale: run python -m docs.make_tables' if check else 'rewritten'}")
+        print(f"{page} {'is stale: run python -m docs.make_tables' if check else 'rewritten'}")
         if not check:
-            (DOCS / page).write_text(remade((DOCS / page).read_text()))
+            (REPOSITORY / page).write_text(remade((REPOSITORY / page).read_text()))
     return 1 if check and stale else 0
 
 
@@ -75,11 +79,6 @@ def remade(page: str) -> str:
 def made(what: str) -> str:
     name, *arguments = what.split()
     return MAKERS[name](*arguments)
-
-
-def table(header: Sequence[str], rows: Iterable[Sequence[str]], right_from: int = 1) -> str:
-    rule = ["---" if column < right_from else "--:" for column in range(len(header))]
-    return "".join("| " + " | ".join(row) + " |\n" for row in [header, rule, *rows])
 
 
 def _pair(program: str, launch: int, figure: Figure) -> tuple[int, int]:
@@ -231,6 +230,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "sanitizer_table": sanitizer_table,
     "sanitizer_summary": sanitizer_summary,
     "sample_output": sample_output,
+    **copy_tables.MAKERS,
 }
 
 

@@ -1,4 +1,4 @@
-"""The pages in docs/ show what the code and the committed measurements give."""
+"""The pages in docs/ and the answers show what the code and the committed measurements give."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from common.cache import REPOSITORY
-from docs.make_tables import DOCS, PAGES, remade
+from docs.make_tables import PAGES, remade
 
 ADVICE = "run python -m docs.make_tables"
 
@@ -16,13 +16,17 @@ ADVICE = "run python -m docs.make_tables"
 @pytest.mark.parametrize("page", PAGES)
 def test_tables_and_sample_outputs_are_fresh(page: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(REPOSITORY)
-    text = (DOCS / page).read_text()
-    assert remade(text) == text, f"docs/{page} is stale: {ADVICE}"
+    text = (REPOSITORY / page).read_text()
+    assert remade(text) == text, f"{page} is stale: {ADVICE}"
 
 
-@pytest.mark.parametrize(
-    "page", [*sorted(DOCS.glob("*.md")), REPOSITORY / "README.md"], ids=lambda page: page.name
-)
+def pages_with_links() -> list[Path]:
+    return sorted(
+        path for folder in ("docs", "solutions/*", ".") for path in REPOSITORY.glob(f"{folder}/*.md")
+    )
+
+
+@pytest.mark.parametrize("page", pages_with_links(), ids=lambda page: str(page.relative_to(REPOSITORY)))
 def test_links_lead_somewhere(page: Path):
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
