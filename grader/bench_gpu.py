@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -15,8 +15,11 @@ from common.errors import CourseError
 from common.gpu.clocks import exclusive, read_clocks
 from grader import seeds
 from grader.bench import kernels_of
+from grader.bench_shapes import shape_of, step_shape_of
+from grader.device.arena import random_inputs
 from grader.device.gpu import GpuSession
-from grader.spec import BASELINE, Case, Exercise, Protocol_
+from grader.device.timed import SECONDS
+from grader.spec import BASELINE, Case, Exercise, Protocol_, Step, Task
 from grader.stages.belief import Samples
 from grader.stages.build import build
 from grader.stages.contest import Contestant
@@ -38,40 +41,93 @@ def bench_gpu(exercise: Exercise, tell: Callable[[str], None]) -> dict[str, Any]
         libraries[name] = built.library
     shapes = []
     with exclusive(), ExitStack() as stack:
-        sides: dict[str, Contestant] = {
-            name: stack.enter_context(GpuSession(path)) for name, path in libraries.items()
-        }
-        sides |= exercise.rivals
+        kernels = {name: stack.enter_context(GpuSession(path)) for name, path in libraries.items()}
+        sides: dict[str, Contestant] = {**kernels, **exercise.rivals}
         bandwidth = copy_bandwidth()
         for number, case in enumerate(exercise.bench):
             tell(f"measuring {case.name} ({number + 1} of {len(exercise.bench)})")
             shapes.append(_shape(exercise, case, sides, seeds.derive("bench", number)))
-    return {"shapes": shapes, "copy_bandwidth": bandwidth, "clock_mhz": read_clocks().sm_mhz}
+        steps = [shape for step in exercise.steps for shape in _step_shapes(step, kernels, bandwidth, tell)]
+    return {
+        "shapes": shapes,
+        **({"steps": steps} if steps else {}),
+        "copy_bandwidth": bandwidth,
+        "clock_mhz": read_clocks().sm_mhz,
+    }
 
 
 def _shape(exercise: Exercise, case: Case, sides: Mapping[str, Contestant], seed: str) -> dict[str, Any]:
     """`results` as the exercise's targets time it; what is timed inside graphs is shown cold and by the
     host's clock as well."""
     shape = {
-        "case": case.name,
-        "sizes": dict(case.sizes),
-        "bytes": exercise.bytes_moved(case.size),
+        **shape_of(exercise, case),
         "protocol": exercise.protocol,
         "results": _timed(exercise, case, exercise.protocol, sides, seed),
     }
     if exercise.protocol == "graph":
         shape["cold"] = _timed(exercise, case, "cold", sides, seed)
-        host = take_host_turns(exercise, case, sides, seed, unchecked=exercise.yardsticks)
+        host = take_host_turns(
+            exercise,
+            case,
+            sides,
+            seed,
+            elsewhere=exercise.elsewhere(case),
+            unchecked=exercise.yardsticks,
+        )
         shape["host"] = {name: _result(host[BASELINE], taken) for name, taken in host.items()}
     return shape
+
+
+def _step_shapes(
+    step: Step, kernels: Mapping[str, GpuSession], copy_bandwidth: float, tell: Callable[[str], None]
+) -> list[dict[str, Any]]:
+    """A step's times by kernel, for those that have it. There is no baseline: what a copy of as many bytes
+    would take stands beside them."""
+    if not step.bench:
+        return []
+    smallest = step.inputs(step.cases[0].size, random_inputs(seeds.derive("bench", step.entry)))
+    sides: dict[str, Contestant] = {
+        name: session
+        for name, session in kernels.items()
+        if session.run(step.entry, smallest, SECONDS).reason != session.problem_word
+    }
+    shapes = []
+    for number, case in enumerate(step.bench):
+        tell(f"measuring {step.name}: {case.name} ({number + 1} of {len(step.bench)})")
+        shape = step_shape_of(step, case)
+        taken = _samples(step, case, "cold", sides, seeds.derive("bench", step.entry, number), {}, ())
+        shape["protocol"] = "cold"
+        shape["results"] = {
+            name: {
+                **_times(samples.per_call),
+                "of_copy": shape["bytes"] / float(np.median(samples.per_call)) / copy_bandwidth,
+            }
+            for name, samples in taken.items()
+        }
+        shapes.append(shape)
+    return shapes
 
 
 def _timed(
     exercise: Exercise, case: Case, protocol: Protocol_, sides: Mapping[str, Contestant], seed: str
 ) -> dict[str, dict[str, float]]:
+    samples = _samples(exercise, case, protocol, sides, seed, exercise.elsewhere(case), exercise.yardsticks)
+    base = samples[BASELINE].per_call
+    return {name: _result(base, taken.per_call) for name, taken in samples.items()}
+
+
+def _samples(
+    task: Task,
+    case: Case,
+    protocol: Protocol_,
+    sides: Mapping[str, Contestant],
+    seed: str,
+    elsewhere: Mapping[str, Case],
+    unchecked: Collection[str],
+) -> dict[str, Samples]:
     samples = {name: Samples() for name in sides}
     take_turns(
-        exercise,
+        task,
         case,
         protocol,
         sides,
@@ -79,24 +135,31 @@ def _timed(
         seed,
         turns=_TURNS,
         deadline=time.monotonic() + _SHAPE_SECONDS,
-        unchecked=exercise.yardsticks,
+        elsewhere=elsewhere,
+        unchecked=unchecked,
     )
-    base = samples[BASELINE].per_call
-    return {name: _result(base, taken.per_call) for name, taken in samples.items()}
+    return samples
 
 
 def _result(baseline: list[float], samples: list[float]) -> dict[str, float]:
-    seconds, ratio = median_interval(samples), ratio_interval(baseline, samples)
+    ratio = ratio_interval(baseline, samples)
+    return {
+        **_times(samples),
+        "ratio": ratio.value,
+        "ratio_low": ratio.low,
+        "ratio_high": ratio.high,
+        # Is it another speed at all, and by how many standard deviations?
+        "hedges_g": hedges_g(baseline, samples),
+        "mann_whitney_p": mann_whitney_p(baseline, samples),
+    }
+
+
+def _times(samples: list[float]) -> dict[str, float]:
+    seconds = median_interval(samples)
     return {
         "seconds": seconds.value,
         "low": seconds.low,
         "high": seconds.high,
-        "ratio": ratio.value,
-        "ratio_low": ratio.low,
-        "ratio_high": ratio.high,
         "samples": len(samples),
-        # Is it another speed at all, and by how many standard deviations?
-        "hedges_g": hedges_g(baseline, samples),
-        "mann_whitney_p": mann_whitney_p(baseline, samples),
         "spread": float(np.std(samples) / np.mean(samples)),
     }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -11,86 +12,149 @@ from typing import Any
 from common.errors import CourseError
 from grader import seeds
 from grader.bench import kernels_of
+from grader.bench_shapes import shape_of, step_shape_of
+from grader.compare import Answer, answer, difference
+from grader.device import Outcome
 from grader.device.virtual import MEASURING, VirtualSession
 from grader.libraries import Libraries, compile_submission
 from grader.modelled import modelled_call
 from grader.random_inputs import Random
 from grader.render import numbers
-from grader.spec import Case, Exercise
+from grader.spec import BASELINE, Call, Case, Exercise, Protocol_, Step
 
 _CALL_SECONDS = 600.0  # a large shape takes half a minute on a slow machine
 _OPTIONS = {**MEASURING, "max_seconds": int(_CALL_SECONDS)}
 # Inputs, device memory and what the device held afterwards lie side by side, caches with room to spare.
 _MEMORY_PER_BYTE_MOVED = 4
 _MEMORY = Path("/proc/meminfo")
+_NO_ENTRY = "entry"  # the reason of a call of something that a kernel's file does not have
+
+
+@dataclass
+class _Shape:
+    """A case of the exercise, or of a step, and what every kernel took there."""
+
+    task: Exercise | Step
+    case: Case
+    seed: str
+    protocol: Protocol_
+    results: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.case.name if isinstance(self.task, Exercise) else f"{self.task.name}: {self.case.name}"
+
+    def stands_on(self, kernel: str) -> Case:
+        """The baseline may stand on another case than everybody else."""
+        if isinstance(self.task, Exercise) and kernel == BASELINE:
+            return self.task.case_of_baseline(self.case)
+        return self.case
+
+    @property
+    def cases(self) -> list[Case]:
+        """All that kernels stand on."""
+        theirs = self.stands_on(BASELINE)
+        return [self.case] if theirs == self.case else [self.case, theirs]
+
+    def plain(self) -> dict[str, Any]:
+        if isinstance(self.task, Step):
+            return {**step_shape_of(self.task, self.case), "results": self.results}
+        base = self.results[BASELINE]["seconds"]
+        rated = {name: {**one, "ratio": base / one["seconds"]} for name, one in self.results.items()}
+        return {**shape_of(self.task, self.case), "results": rated}
+
+
+@dataclass
+class _Inputs:
+    """A call at a case, and the answer to it once somebody has given one."""
+
+    call: Call
+    wanted: Answer | None = None
 
 
 def bench_virtual(exercise: Exercise, tell: Callable[[str], None], *, large: bool = False) -> dict[str, Any]:
     """Modelled seconds by shape and kernel, and the names of the shapes that were left out."""
-    numbered = [(n, case) for n, case in enumerate(exercise.bench) if large or not case.gpu_only]
-    results: dict[str, dict[str, Any]] = {case.name: {} for _, case in numbered}
+    every = _all_shapes(exercise)
+    shapes = [shape for shape in every if large or not shape.case.gpu_only]
     # Shapes that fit share a session of each kernel; a large one has all the memory to itself.
-    together = [pair for pair in numbered if not pair[1].gpu_only]
-    alone = [[pair] for pair in numbered if pair[1].gpu_only]
+    together = [shape for shape in shapes if not shape.case.gpu_only]
+    alone = [[shape] for shape in shapes if shape.case.gpu_only]
     with TemporaryDirectory(prefix="bench-") as scratch:
         kernels: dict[str, Libraries] = {}
         for name, source in kernels_of(exercise).items():
             tell(f"building {name}")
             kernels[name] = compile_submission(source, "virtual", Path(scratch) / name)
-        estimate = _Estimate(len(kernels) * sum(exercise.bytes_moved(case.size) for _, case in numbered))
+        estimate = _Estimate(sum(s.task.moved(s.stands_on(name)) for s in shapes for name in kernels))
         for group in filter(None, (together, *alone)):
-            _bench_group(exercise, group, kernels, results, estimate, tell)
-    left_out = [case.name for case in exercise.bench if case.name not in results]
+            _bench_group(group, kernels, estimate, tell)
+    left_out = [shape.name for shape in every if shape not in shapes]
+    steps = [shape.plain() for shape in shapes if isinstance(shape.task, Step)]
     return {
-        "shapes": [_shape(exercise, case, results[case.name]) for _, case in numbered],
+        "shapes": [shape.plain() for shape in shapes if isinstance(shape.task, Exercise)],
+        **({"steps": steps} if steps else {}),
         **({"left_out": left_out} if left_out else {}),
     }
 
 
+def _all_shapes(exercise: Exercise) -> list[_Shape]:
+    own = [
+        _Shape(exercise, case, seeds.derive("bench", number), exercise.protocol)
+        for number, case in enumerate(exercise.bench)
+    ]
+    return own + [
+        _Shape(step, case, seeds.derive("bench", step.entry, number), "cold")
+        for step in exercise.steps
+        for number, case in enumerate(step.bench)
+    ]
+
+
 def _bench_group(
-    exercise: Exercise,
-    group: Sequence[tuple[int, Case]],
-    kernels: dict[str, Libraries],
-    results: dict[str, dict[str, Any]],
-    estimate: _Estimate,
-    tell: Callable[[str], None],
+    group: Sequence[_Shape], kernels: dict[str, Libraries], estimate: _Estimate, tell: Callable[[str], None]
 ) -> None:
     """All kernels over shapes whose inputs are made once. They are gone when this returns."""
-    calls = {}
-    for number, case in group:
-        _make_sure_it_fits(exercise, case)
-        tell(f"{case.name}: making inputs{estimate}")
-        calls[case.name] = exercise.inputs(case.size, Random(seeds.derive("bench", number)))
+    inputs: dict[tuple[str, str], _Inputs] = {}
+    for shape in group:
+        _make_sure_it_fits(shape)
+        tell(f"{shape.name}: making inputs{estimate}")
+        for case in shape.cases:
+            made = shape.task.inputs(case.size, Random(shape.seed))
+            inputs[shape.name, case.name] = _Inputs(made)
     for name, built in kernels.items():
         with VirtualSession(built.path("virtual"), options=_OPTIONS, resources=built.registers) as session:
-            for _, case in group:
-                tell(f"{case.name}: modelling {name}{estimate}")
-                outcome = session.run(exercise.entry, calls[case.name], _CALL_SECONDS)
-                if not outcome.ok:
-                    raise CourseError(f"{name} failed at {case.name}: {outcome.message}")
-                seconds, limit = modelled_call(outcome, exercise.protocol)
-                results[case.name][name] = {"seconds": seconds, "limit": limit}
-                estimate.done(exercise.bytes_moved(case.size))
-                del outcome  # it holds all the buffers once more
+            for shape in group:
+                tell(f"{shape.name}: modelling {name}{estimate}")
+                _model(shape, name, session, inputs[shape.name, shape.stands_on(name).name])
+                estimate.done(shape.task.moved(shape.stands_on(name)))
 
 
-def _shape(exercise: Exercise, case: Case, results: dict[str, Any]) -> dict[str, Any]:
-    base = results["baseline"]["seconds"]
-    return {
-        "case": case.name,
-        "sizes": dict(case.sizes),
-        "bytes": exercise.bytes_moved(case.size),
-        "results": {name: {**result, "ratio": base / result["seconds"]} for name, result in results.items()},
-    }
+def _model(shape: _Shape, kernel: str, session: VirtualSession, given: _Inputs) -> None:
+    outcome = session.run(shape.task.entry, given.call, _CALL_SECONDS)
+    if isinstance(shape.task, Step) and outcome.reason == _NO_ENTRY:
+        return
+    problem = outcome.message if not outcome.ok else _wrong(shape, kernel, outcome, given)
+    if problem:
+        raise CourseError(f"{kernel} failed at {shape.stands_on(kernel).name}: {problem}")
+    seconds, limit = modelled_call(outcome, shape.protocol)
+    shape.results[kernel] = {"seconds": seconds, "limit": limit}
 
 
-def _make_sure_it_fits(exercise: Exercise, case: Case) -> None:
+def _wrong(shape: _Shape, kernel: str, outcome: Outcome, given: _Inputs) -> str:
+    """What is wrong with an answer. Of a large shape nothing is: it would need its memory once more."""
+    if shape.case.gpu_only:
+        return ""
+    size = shape.stands_on(kernel).size
+    given.wanted = given.wanted or answer(shape.task, size, given.call)
+    found = difference(shape.task, size, given.call, given.wanted, outcome.after)
+    return found.message if found is not None else ""
+
+
+def _make_sure_it_fits(shape: _Shape) -> None:
     """A sentence now is better than the kernel's choice of a process to kill later."""
-    needed = _MEMORY_PER_BYTE_MOVED * exercise.bytes_moved(case.size)
+    needed = _MEMORY_PER_BYTE_MOVED * sum(shape.task.moved(case) for case in shape.cases)
     free = _available_memory()
-    if case.gpu_only and free is not None and free < needed:
+    if shape.case.gpu_only and free is not None and free < needed:
         raise CourseError(
-            f"{case.name} needs about {numbers.size(needed)} of memory and {numbers.size(free)} are free: "
+            f"{shape.name} needs about {numbers.size(needed)} of memory and {numbers.size(free)} are free: "
             "end other programs, or leave out --large"
         )
 

@@ -3,18 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
+from grader.places import indices, value_text
 from grader.render import numbers
-from grader.spec import Call, Exact, Relative, Size, Task
+from grader.spec import Call, Comparison, Exact, OnBuffers, Size, Task
+from grader.tolerance import Output, too_far
 
 if TYPE_CHECKING:
     import torch
 
 _BITS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
-# Below this share of the values' scale an error is rounding, even where torch happened to make none.
-_ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
@@ -25,14 +25,51 @@ class Difference:
     message: str
 
 
-def expected(task: Task, size: Size, call: Call) -> dict[str, torch.Tensor]:
-    """All buffers as the reference leaves them, or as they were where the call must be refused.
+@dataclass(frozen=True)
+class Answer:
+    """What is right: the outputs as the reference leaves them in their own types; and where the comparison
+    leaves room for rounding, the floating ones as it leaves them in float64."""
 
-    Computed only once the submission's are back.
-    """
-    buffers = {name: tensor.clone() for name, tensor in call.buffers.items()}
-    if call.returns == 0:
-        task.reference(size, buffers)
+    outputs: Mapping[str, torch.Tensor]
+    exact: Mapping[str, torch.Tensor] = field(default_factory=dict)
+
+
+def answer(task: Task, size: Size, call: Call) -> Answer:
+    """Computed only once the submission's is back; the buffers of a call that must be refused stay as they
+    are."""
+    return _answer(task.reference if call.returns == 0 else None, task.compare, size, call)
+
+
+def expected(task: Task, size: Size, call: Call) -> dict[str, torch.Tensor]:
+    """All buffers but scratch as the reference leaves them in their own types."""
+    return _left_by(task.reference if call.returns == 0 else None, size, call)
+
+
+def _answer(deed: OnBuffers | None, rule: Comparison, size: Size, call: Call) -> Answer:
+    import torch
+
+    # Nothing but outputs is kept: a case's inputs may be gigabytes.
+    left = _left_by(deed, size, call)
+    typed = {name: left[name] for name in call.outputs}
+    del left
+    if isinstance(rule, Exact) or deed is None:
+        return Answer(typed)
+    exact = _left_by(deed, size, call, torch.float64)
+    return Answer(typed, {name: exact[name] for name in typed if typed[name].is_floating_point()})
+
+
+def _left_by(
+    deed: OnBuffers | None, size: Size, call: Call, floats: torch.dtype | None = None
+) -> dict[str, torch.Tensor]:
+    """Copies of the buffers, floating ones as `floats` if that is given, after something was done to them."""
+    buffers = {
+        name: tensor.to(floats, copy=True)
+        if floats is not None and tensor.is_floating_point()
+        else tensor.clone()
+        for name, tensor in call.kept.items()
+    }
+    if deed is not None:
+        deed(size, buffers)
     return buffers
 
 
@@ -40,13 +77,14 @@ def difference(
     task: Task,
     size: Size,
     call: Call,
-    wanted: Mapping[str, torch.Tensor],
+    wanted: Answer,
     after: Mapping[str, torch.Tensor],
 ) -> Difference | None:
-    """None when every output is right and nothing else was touched."""
+    """None when every output is right and nothing else but scratch was touched."""
     refused = call.returns != 0
-    for name, before in call.buffers.items():
-        if (refused or name not in call.outputs) and not _same_bits(after[name], before):
+    for name in call.kept if refused else call.inputs:
+        before = call.buffers[name]
+        if not _same_bits(after[name], before):
             where, got, want, count = _first(after[name], before)
             rule = f"{name} is an input, leave it as it is"
             return Difference(
@@ -58,10 +96,7 @@ def difference(
     if refused:
         return None
     for name in call.outputs:
-        if isinstance(task.compare, Exact):
-            wrong = None if _same_bits(after[name], wanted[name]) else _mismatch(name, call, wanted, after)
-        else:
-            wrong = _too_far(name, task, task.compare, size, call, after)
+        wrong = _wrong(name, task.compare, wanted, after[name])
         if wrong is not None:
             guess = _guess(task, size, call, wanted, after)
             return Difference("mismatch", wrong + (f". {guess}" if guess else ""))
@@ -90,66 +125,24 @@ def _first(got: torch.Tensor, want: torch.Tensor) -> tuple[str, str, str, int]:
     differs = (bits(got) != bits(want)).flatten()
     at = int(differs.nonzero()[0])
     return (
-        _indices(at, got.shape),
-        _value(got.flatten()[at]),
-        _value(want.flatten()[at]),
+        indices(at, got.shape),
+        value_text(got.flatten()[at]),
+        value_text(want.flatten()[at]),
         int(differs.sum()),
     )
 
 
-def _indices(flat: int, shape: torch.Size) -> str:
-    out = []
-    for extent in reversed(shape):
-        flat, index = divmod(flat, extent)
-        out.append(str(index))
-    return ",".join(reversed(out))
-
-
-def _value(scalar: torch.Tensor) -> str:
-    number = scalar.item()
-    return f"{number:.6g}" if isinstance(number, float) else str(number)
-
-
-def _mismatch(
-    name: str, call: Call, wanted: Mapping[str, torch.Tensor], after: Mapping[str, torch.Tensor]
-) -> str:
-    where, got, want, count = _first(after[name], wanted[name])
-    return (
-        f"{name}[{where}] is {got}, expected {want}; "
-        f"{count:,} of {after[name].numel():,} elements {'is' if count == 1 else 'are'} wrong"
-    )
-
-
-def _too_far(
-    name: str, task: Task, rule: Relative, size: Size, call: Call, after: Mapping[str, torch.Tensor]
-) -> str | None:
-    """A sentence when the error is over `rule.times` that of torch in the same precision."""
-    import torch
-
-    def run(dtype: torch.dtype | None) -> torch.Tensor:
-        buffers = {
-            key: t.to(dtype) if dtype is not None and t.is_floating_point() else t.clone()
-            for key, t in call.buffers.items()
-        }
-        task.reference(size, buffers)
-        return buffers[name].double()
-
-    exact, same, got = run(torch.float64), run(None), after[name].double()
-    if not bool(torch.isfinite(got[torch.isfinite(exact)]).all()):
-        at = int((torch.isfinite(exact) & ~torch.isfinite(got)).flatten().nonzero()[0])
-        return (
-            f"{name}[{_indices(at, got.shape)}] is {_value(got.flatten()[at])}, which no answer here can be"
-        )
-    error = (got - exact).abs()
-    allowed = rule.times * float((same - exact).abs().max()) + _ROUNDING * float(exact.abs().max())
-    if float(error.max()) <= allowed:
+def _wrong(name: str, rule: Comparison, wanted: Answer, got: torch.Tensor) -> str | None:
+    """A sentence when an output is not what is wanted, or too far from it."""
+    typed = wanted.outputs[name]
+    if not isinstance(rule, Exact) and name in wanted.exact:
+        return too_far(rule, Output(name, got.double(), wanted.exact[name], typed.double()))
+    if _same_bits(got, typed):
         return None
-    wrong = (error > allowed).flatten()
-    at = int(wrong.nonzero()[0])
+    where, is_now, want, count = _first(got, typed)
     return (
-        f"{name}[{_indices(at, got.shape)}] is {_value(got.flatten()[at])}, expected "
-        f"{_value(exact.flatten()[at])} within {allowed:.3g}; {int(wrong.sum()):,} of {got.numel():,} "
-        "elements are too far off"
+        f"{name}[{where}] is {is_now}, expected {want}; "
+        f"{count:,} of {got.numel():,} elements {'is' if count == 1 else 'are'} wrong"
     )
 
 
@@ -157,7 +150,7 @@ def _guess(
     task: Task,
     size: Size,
     call: Call,
-    wanted: Mapping[str, torch.Tensor],
+    wanted: Answer,
     after: Mapping[str, torch.Tensor],
 ) -> str:
     """The mistake this looks like, if it looks like one."""
@@ -168,9 +161,8 @@ def _guess(
     if touched and all(bool((bits(after[name])[must_change[name]] == 0).all()) for name in touched):
         return "Every element that had to be written is zero"
     for name, mistake in task.suspicions.items():
-        buffers = {key: tensor.clone() for key, tensor in call.buffers.items()}
-        mistake(size, buffers)
-        if all(_same_bits(after[output], buffers[output]) for output in call.outputs):
+        made = _answer(mistake, task.compare, size, call)
+        if all(_wrong(output, task.compare, made, after[output]) is None for output in call.outputs):
             return f"It looks like this: {name}"
     wrote_elsewhere = [
         name
@@ -182,16 +174,14 @@ def _guess(
     missing = sum(
         int((must_change[name] & (bits(after[name]) == bits(call.buffers[name]))).sum()) for name in touched
     )
-    wrong = sum(int((bits(after[name]) != bits(wanted[name])).sum()) for name in touched)
+    wrong = sum(int((bits(after[name]) != bits(wanted.outputs[name])).sum()) for name in touched)
     return "The wrong elements were never written" if wrong == missing else ""
 
 
-def _written_by_reference(
-    task: Task, size: Size, call: Call, wanted: Mapping[str, torch.Tensor]
-) -> dict[str, torch.Tensor]:
+def _written_by_reference(task: Task, size: Size, call: Call, wanted: Answer) -> dict[str, torch.Tensor]:
     """Which elements of each output the reference writes: those that come out the same whatever was there."""
-    other = {name: tensor.clone() for name, tensor in call.buffers.items()}
+    other = {name: tensor.clone() for name, tensor in call.kept.items()}
     for name in call.outputs:
         bits(other[name]).bitwise_not_()
     task.reference(size, other)
-    return {name: bits(other[name]) == bits(wanted[name]) for name in call.outputs}
+    return {name: bits(other[name]) == bits(wanted.outputs[name]) for name in call.outputs}

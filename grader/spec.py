@@ -96,6 +96,8 @@ class Call:
 
     Every buffer is an allocation of its own. All bytes of the buffers in `outputs` are compared with what
     the reference leaves there, so whatever must stay untouched is checked too; the others must not change.
+    Those in `scratch` are room to work in: what they hold means nothing, before and after, the reference
+    never sees them, and of their tensors only shape and type count.
     A call that must be refused says with which error in `returns`; then no buffer may change at all.
     """
 
@@ -103,6 +105,21 @@ class Call:
     outputs: tuple[str, ...]
     arguments: tuple[Argument, ...]
     returns: int = 0  # the cudaError_t that the entry must return
+    scratch: tuple[str, ...] = ()
+
+    def __post_init__(self) -> None:
+        if both := set(self.outputs) & set(self.scratch):
+            raise ValueError(f"{', '.join(sorted(both))}: a buffer is compared or is scratch, not both")
+
+    @property
+    def kept(self) -> dict[str, torch.Tensor]:
+        """The buffers that mean something: all but scratch."""
+        return {name: tensor for name, tensor in self.buffers.items() if name not in self.scratch}
+
+    @property
+    def inputs(self) -> list[str]:
+        """The buffers that must hold after the call what they held before it."""
+        return [name for name in self.kept if name not in self.outputs]
 
 
 @dataclass(frozen=True)
@@ -118,7 +135,20 @@ class Relative:
     times: float = 2.0
 
 
-Comparison = Exact | Relative
+@dataclass(frozen=True)
+class Normwise:
+    """By rows (the last dimension; of an output with one dimension, each element is a row): the norm of the
+    error against the reference in float64, over the norm of the exact row.
+
+    In every row at most `at_most`, and `times` the largest that the same reference makes in the buffers' own
+    types. A row of zeros must be zeros. Outputs that are not floating are compared bit by bit.
+    """
+
+    times: float = 2.0
+    at_most: float = 1e-2
+
+
+Comparison = Exact | Relative | Normwise
 
 
 class Mechanism(Protocol):
@@ -161,11 +191,15 @@ class Speedup:
 
 @dataclass(frozen=True)
 class CopyBandwidth:
-    """A fraction of the bandwidth that a plain copy reaches on the same device in the same run."""
+    """A fraction of the bandwidth that a plain copy reaches on the same device in the same run.
+
+    With `step`, of that step's entry at one of its own bench cases, timed alone.
+    """
 
     case: str
     fraction: float
     share: float = 1.0
+    step: str = ""  # the entry of a step
     gpu_only: bool = True
 
 
@@ -222,7 +256,10 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """A smaller entry point in the same file, on the way to the whole: right and clean, never fast."""
+    """A smaller entry point in the same file, on the way to the whole: right and clean.
+
+    One that is timed, for a target or in the bench, says at which cases and how many bytes it moves there.
+    """
 
     name: str
     entry: str
@@ -234,6 +271,19 @@ class Step:
     points: float
     suspicions: Mapping[str, OnBuffers] = field(default_factory=dict)
     mechanisms: tuple[Mechanism, ...] = ()
+    bench: tuple[Case, ...] = ()
+    bytes_moved: Callable[[Size], int] | None = None  # read and written, at least
+
+    def __post_init__(self) -> None:
+        if self.bench and self.bytes_moved is None:
+            raise ValueError(f"the step {self.entry} has bench cases and needs bytes_moved too")
+
+    def moved(self, case: Case) -> int:
+        assert self.bytes_moved is not None  # a step without has no cases to ask about
+        return self.bytes_moved(case.size)
+
+    def bench_case(self, name: str) -> Case:
+        return next(case for case in self.bench if case.name == name)
 
 
 @dataclass(frozen=True)
@@ -269,6 +319,8 @@ class Exercise:
     suspicions: Mapping[str, OnBuffers] = field(default_factory=dict)
     hints: tuple[str, ...] = ()
     mechanism_case: str = ""  # of `cases`; the first when empty
+    # On which case the baseline stands while others are timed at this bench case; on the same when None.
+    baseline_case: Callable[[Case], Case] | None = None
     # Libraries and torch calls to measure beside the kernels: name -> function of (size, buffers on a GPU).
     alternatives: Mapping[str, OnBuffers] = field(default_factory=dict)
     # The same, but for comparison of speed alone: what they leave in the buffers is not the answer and is
@@ -312,6 +364,20 @@ class Exercise:
 
     def bench_case(self, name: str) -> Case:
         return next(case for case in self.bench if case.name == name)
+
+    def step(self, entry: str) -> Step:
+        return next(step for step in self.steps if step.entry == entry)
+
+    def moved(self, case: Case) -> int:
+        return self.bytes_moved(case.size)
+
+    def elsewhere(self, case: Case) -> dict[str, Case]:
+        """Sides that stand on another case while a submission is timed at this one, by name."""
+        theirs = case if self.baseline_case is None else self.baseline_case(case)
+        return {} if theirs == case else {BASELINE: theirs}
+
+    def case_of_baseline(self, case: Case) -> Case:
+        return self.elsewhere(case).get(BASELINE, case)
 
     def variants(self) -> Iterator[Path]:
         """The solution's other ways, by file name."""

@@ -68,8 +68,8 @@ def _know_step(exercise: Exercise, step: int | None) -> None:
     if step is None or 1 <= step <= len(exercise.steps):
         return
     names = [f"{number} ({one.name})" for number, one in enumerate(exercise.steps, 1)]
-    known = f"its steps are {', '.join(names)}" if names else "it has none"
-    raise CourseError(f"{exercise.id} has no step {step}: {known}")
+    known = f"its steps are {', '.join(names)}, and then comes the whole" if names else "it is all one"
+    raise CourseError(f"{exercise.id} has no step {step}: {known}; leave --step out to check that")
 
 
 def _readable(exercise: Exercise, source: Path) -> str:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 class Outcome:
     """What a call left behind. `reason` is empty when it returned 0, else a word, and `message` a sentence.
 
-    `after` holds every buffer as the device has it now, whatever the worker said or did.
+    `after` holds every buffer but scratch as the device has it now, whatever the worker said or did.
     """
 
     reason: str = ""

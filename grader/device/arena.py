@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from common.errors import CourseError
 from common.gpu.support import SharedBuffer
-from grader.compare import Difference, difference
+from grader.compare import Answer, Difference, answer, difference
+from grader.device.scratch import POISON
 from grader.random_inputs import Random
 from grader.spec import Call, Exact, Size, Task
 
@@ -25,6 +26,14 @@ class _Place:
     bytes: int
     dtype: torch.dtype
     shape: torch.Size
+
+
+@dataclass(frozen=True)
+class Wanted:
+    """What is right after all calls of an arena: call by call, and as an image where every bit is known."""
+
+    answers: Sequence[Answer]
+    image: torch.Tensor | None = None
 
 
 def random_inputs(seed: str) -> Random:
@@ -44,9 +53,11 @@ def _view(image: torch.Tensor, place: _Place) -> torch.Tensor:
 
 
 class Arena:
-    """The buffers of `calls`, one call's after the other's, in memory that workers can open.
+    """The buffers of `calls`, one call's after the other's, in memory that workers can open; behind them the
+    scratch of all calls.
 
-    An image is a tensor of as many bytes, on the device: what the arena shall hold, or should.
+    An image is a tensor of as many bytes as all buffers but scratch take, on the device: what they shall
+    hold, or should.
     """
 
     def __init__(self, calls: Sequence[Call], alignment: int) -> None:
@@ -55,25 +66,37 @@ class Arena:
         self._places: list[dict[str, _Place]] = []
         self.starts: list[int] = []
         self._arguments = [call.arguments for call in calls]
-        size = 0
+        self._alignment = alignment
+        self.bytes = 0  # of an image
         for call in calls:
-            self.starts.append(size)
-            places = {}
-            for name, tensor in call.buffers.items():
-                held = tensor.numel() * tensor.element_size()
-                places[name] = _Place(size, held, tensor.dtype, tensor.shape)
-                size = -(-(size + held) // alignment) * alignment
+            self.starts.append(self.bytes)
+            places, self.bytes = self._laid_out(call.kept.items(), self.bytes)
             self._places.append(places)
-        self.starts.append(size)
-        self.bytes = size
+        self.starts.append(self.bytes)
+        size = self.bytes
+        self._scratch: list[dict[str, _Place]] = []
+        for call in calls:
+            places, size = self._laid_out(((name, call.buffers[name]) for name in call.scratch), size)
+            self._scratch.append(places)
         self.buffer = SharedBuffer(torch.full((size,), _BETWEEN, dtype=torch.uint8, device=WHERE))
+
+    def _laid_out(
+        self, buffers: Iterable[tuple[str, torch.Tensor]], start: int
+    ) -> tuple[dict[str, _Place], int]:
+        """Places one behind the other from `start` on, and where the next one would begin."""
+        places = {}
+        for name, tensor in buffers:
+            held = tensor.numel() * tensor.element_size()
+            places[name] = _Place(start, held, tensor.dtype, tensor.shape)
+            start = -(-(start + held) // self._alignment) * self._alignment
+        return places, start
 
     def free(self) -> None:
         self.buffer.free()
 
     def address(self, base: int, number: int, name: str) -> int:
         """Of a call's buffer, for whoever sees the arena at `base`; 0 for one without elements."""
-        place = self._places[number][name]
+        place = (self._places[number] | self._scratch[number])[name]
         return base + place.offset if place.bytes else 0
 
     def buffer_bytes(self, number: int, name: str) -> int:
@@ -92,40 +115,55 @@ class Arena:
         return image
 
     def views(self, image: torch.Tensor, number: int) -> dict[str, torch.Tensor]:
-        """A call's buffers inside an image. Each has a storage of its own, as buffers by themselves would:
-        an exercise's functions may count from its start."""
+        """A call's buffers but scratch inside an image. Each has a storage of its own, as buffers by
+        themselves would: an exercise's functions may count from its start."""
         return {name: _view(image, place) for name, place in self._places[number].items()}
 
-    def expected(self, task: Task, size: Size, image: torch.Tensor) -> torch.Tensor:
-        wanted = image.clone()
+    def wanted(self, task: Task, size: Size, calls: Sequence[Call], image: torch.Tensor) -> Wanted:
+        """`image` holds the calls' buffers as they were before."""
+        if not isinstance(task.compare, Exact):
+            return Wanted([answer(task, size, call) for call in calls])
+        right = image.clone()
+        answers = []
         for number in range(len(self._places)):
-            task.reference(size, self.views(wanted, number))
-        return wanted
+            views = self.views(right, number)
+            task.reference(size, views)
+            answers.append(Answer(views))
+        return Wanted(answers, right)
 
     def fill(self, image: torch.Tensor) -> None:
-        self.buffer.write(image)
+        now = self.buffer.tensor()
+        now[: self.bytes].copy_(image)
+        now[self.bytes :].fill_(POISON)
 
     def now(self) -> torch.Tensor:
         """The memory itself, as an image."""
-        return self.buffer.tensor()
+        return self.buffer.tensor()[: self.bytes]
 
     def first_wrong(
-        self, task: Task, size: Size, calls: Sequence[Call], wanted: torch.Tensor
+        self, task: Task, size: Size, calls: Sequence[Call], wanted: Wanted
     ) -> tuple[int, Difference] | None:
         """The number of the first call whose buffers are not as `wanted`, and how."""
         import torch
 
         now = self.now()
-        exact = isinstance(task.compare, Exact)
-        if exact and torch.equal(now.view(torch.int64), wanted.view(torch.int64)):
+        if wanted.image is not None and torch.equal(now.view(torch.int64), wanted.image.view(torch.int64)):
             return None
         for number, call in enumerate(calls):
-            found = difference(task, size, call, self.views(wanted, number), self.views(now, number))
+            found = difference(task, size, call, wanted.answers[number], self.views(now, number))
             if found is not None:
                 return number, found
-        if exact:
-            return 0, Difference("mismatch", "memory between the buffers was written")
-        return None
+        if self._between_is_whole(now):
+            return None
+        return 0, Difference("mismatch", "memory between the buffers was written")
+
+    def _between_is_whole(self, now: torch.Tensor) -> bool:
+        places = [place for call in self._places for place in call.values()]
+        ends = [*(place.offset for place in places), self.bytes][1:]
+        return all(
+            bool((now[place.offset + place.bytes : end] == _BETWEEN).all())
+            for place, end in zip(places, ends, strict=True)
+        )
 
     def untouched(self, calls: Sequence[Call], image: torch.Tensor, number: int) -> bool:
         """Whether a call's outputs hold what they held before it."""

@@ -19,6 +19,7 @@ from grader.device import Outcome
 from grader.device.arguments import arguments, judge_answer
 from grader.device.failures import CallFailed, failure
 from grader.device.gpu_memory import Copied, Memory, Shared, SharingRefused
+from grader.device.scratch import filled
 from grader.spec import Call
 
 _OUTPUT = 16 << 10
@@ -29,6 +30,7 @@ class GpuSession:
     """One library in a worker process of its own, with a trusted library beside it."""
 
     problem_word = "entry"  # the reason of a call that the worker could not make
+    has_steps = True  # whether steps' entry points can be called, not only the exercise's
 
     def __init__(self, library: Path) -> None:
         self._path = library
@@ -72,7 +74,7 @@ class GpuSession:
         self._opened = {}
 
     def run(self, entry: str, call: Call, seconds: float) -> Outcome:
-        buffers = {name: SharedBuffer(tensor) for name, tensor in call.buffers.items()}
+        buffers = {name: SharedBuffer(filled(call, name)) for name in call.buffers}
 
         def address(name: str) -> int:
             return self.opened(buffers[name]) if call.buffers[name].numel() > 0 else 0
@@ -93,7 +95,7 @@ class GpuSession:
         except CallFailed as problem:
             reason, message = problem.reason, str(problem)
         finally:
-            after = {name: buffer.tensor().clone() for name, buffer in buffers.items()}
+            after = {name: buffers[name].tensor().clone() for name in call.kept}
             for buffer in buffers.values():
                 self.forget(buffer)
                 buffer.free()

@@ -86,6 +86,7 @@ class Copied:
     def after(self, worker: Worker, support: int, buffers: Iterable[SharedBuffer]) -> None:
         for buffer in buffers:
             if buffer.address in self._theirs:
+                os.ftruncate(self._file, buffer.bytes)  # it is as long as the buffer that was copied last
                 self._copy(worker, support, "copy_from_device", buffer)
                 # Read, not mapped: the worker could cut the file short beneath a mapping.
                 data = read_all(self._file, buffer.bytes)

@@ -14,6 +14,7 @@ from grader.device.arguments import judge_answer
 from grader.device.failures import CallFailed, failure
 from grader.device.gpu_memory import read_all, write_all
 from grader.device.python_calls import explained, python_call
+from grader.device.scratch import filled
 from grader.spec import Call, PythonTrack
 
 _OUTPUT = 16 << 10
@@ -56,8 +57,9 @@ class InterpretedSession:
         size = max(size, _ALIGNMENT)
         os.ftruncate(self._file, 0)
         os.ftruncate(self._file, size)
-        for name, tensor in call.buffers.items():
-            write_all(self._file, tensor.contiguous().view(torch.uint8).numpy().tobytes(), offsets[name])
+        for name, offset in offsets.items():
+            data = filled(call, name).contiguous().view(torch.uint8).numpy().tobytes()
+            write_all(self._file, data, offset)
         reason = message = ""
         function = self._track.function
         try:
@@ -66,10 +68,10 @@ class InterpretedSession:
         except CallFailed as problem:
             reason, message = problem.reason, str(problem)
         after = {}
-        for name, tensor in call.buffers.items():
+        for name, tensor in call.kept.items():
             data = read_all(self._file, tensor.numel() * tensor.element_size(), offsets[name])
             if len(data) != tensor.numel() * tensor.element_size():
-                return Outcome("call", "the worker cut its memory short", dict(call.buffers))
+                return Outcome("call", "the worker cut its memory short", call.kept)
             raw = torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8)[: len(data)]
             after[name] = raw.view(tensor.dtype).view(tensor.shape)
         return Outcome(reason, message, after)

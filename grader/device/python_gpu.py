@@ -20,6 +20,7 @@ class PythonGpuSession(GpuSession):
     """The harness owns memory and clock as everywhere; tensors are views of that memory."""
 
     problem_word = RAISES
+    has_steps = False
 
     def __init__(self, source: Path, track: PythonTrack) -> None:
         super().__init__(source)

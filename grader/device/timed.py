@@ -126,6 +126,15 @@ class WorkerCall(InWorker):
         return [trusted("begin_timing"), self._one(), trusted("end_timing")]
 
 
+def time_idle(session: GpuSession) -> Timing:
+    """Nothing, timed in a worker: what the clocks there show by themselves."""
+    names = ("begin_timing", "end_timing", "stop_nanoseconds", "settled_nanoseconds")
+    *_, stop, settled = session.ask(
+        "timing nothing", SECONDS, lambda: [session.trusted(name) for name in names], ()
+    )
+    return Timing(stop * 1e-9, settled * 1e-9)
+
+
 class TorchCall(Timed):
     """A library's way, in this process: nothing of a submission is in it."""
 

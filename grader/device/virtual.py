@@ -101,7 +101,7 @@ class VirtualSession:
             reason, message = "entry", str(problem)
         after = {
             name: tensors[name].torch().clone() if name in tensors else t.clone()
-            for name, t in call.buffers.items()
+            for name, t in call.kept.items()
         }
         try:
             report = gpu.report()
@@ -118,7 +118,8 @@ class VirtualSession:
         """The buffers on the device. With the shapes of the call before they stay where they were: a server
         calls with the same memory again and again, and an answer kept by address would be the wrong one.
 
-        A buffer without elements has no memory: its argument is a null pointer.
+        Scratch is allocated anew for each call: to the device it was never written, and reading it before
+        that is found. A buffer without elements has no memory: its argument is a null pointer.
         """
         buffers = {name: tensor for name, tensor in call.buffers.items() if tensor.numel() > 0}
         placed = [(t.name, t.shape, t.dtype) for t in self._tensors.values()]
@@ -128,6 +129,11 @@ class VirtualSession:
             for name, tensor in buffers.items():
                 self._tensors[name] = gpu.tensor(name, tensor.shape, tensor.dtype)
         for name, tensor in buffers.items():
+            if name in call.scratch:
+                self._tensors[name].free()
+                self._tensors[name] = gpu.tensor(name, tensor.shape, tensor.dtype)
+                self._tensors[name].poison()
+                continue
             self._tensors[name].torch().copy_(tensor)
             self._tensors[name].mark_initialised()
         return self._tensors

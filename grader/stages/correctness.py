@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from common.virtual_gpu.report import Finding, Report
 from grader import seeds
-from grader.compare import Difference, bits, difference, expected, same_buffers
+from grader.compare import Difference, answer, bits, difference, expected, same_buffers
 from grader.device import Outcome, Session
 from grader.random_inputs import Random
 from grader.record import CaseResult
@@ -100,11 +100,11 @@ def _judge(task: Task, case: Case, call: Call, outcome: Outcome) -> tuple[str, s
     """A word and a sentence when the call failed or its answer is wrong, else two empty ones."""
     if not outcome.ok:
         return _explain(outcome)
-    wanted = expected(task, case.size, call)
+    wanted = answer(task, case.size, call)
     found: Difference | None = difference(task, case.size, call, wanted, outcome.after)
     if found is not None:
         return found.reason, found.message + _reason_seen(outcome.report)
-    return _judge_kernels(outcome.report, _changed_bytes(call, wanted))
+    return _judge_kernels(outcome.report, _changed_bytes(call, wanted.outputs))
 
 
 def _reason_seen(report: Report) -> str:
@@ -157,7 +157,7 @@ def _judge_kernels(report: Report, changed: int) -> tuple[str, str]:
     )
 
 
-def _changed_bytes(call: Call, wanted: dict[str, torch.Tensor]) -> int:
+def _changed_bytes(call: Call, wanted: Mapping[str, torch.Tensor]) -> int:
     """How many bytes of the outputs a right answer changes, counted in whole elements."""
     return sum(
         int((bits(wanted[name]) != bits(call.buffers[name])).sum()) * call.buffers[name].element_size()

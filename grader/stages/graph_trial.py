@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from common.errors import CourseError
 from common.virtual_gpu.worker_process import Order
 from grader import seeds
-from grader.compare import difference, expected
+from grader.compare import answer, difference
 from grader.device.arena import Arena, random_inputs
 from grader.device.gpu import GpuSession
 from grader.device.graphs import WorkerGraph
@@ -40,10 +40,9 @@ def trial(task: Task, case: Case, session: GpuSession, seed: str) -> str:
                 return session.trusted("captured_copy", to + start, from_ + start, held)
 
             start, end = arena.starts[number], arena.starts[number + 1]
-            inputs = [name for name in calls[number].buffers if name not in calls[number].outputs]
             return [copy(true, start, end - start)], [
                 copy(other, arena.address(0, number, name), held)
-                for name in inputs
+                for name in calls[number].inputs
                 if (held := arena.buffer_bytes(number, name))
             ]
 
@@ -52,8 +51,8 @@ def trial(task: Task, case: Case, session: GpuSession, seed: str) -> str:
         graph.replay([true.buffer, other.buffer])
         for number, call in enumerate(calls):
             left = arena.views(arena.now(), number)
-            after = {**call.buffers, **{name: left[name] for name in call.outputs}}
-            wrong = difference(task, size, call, expected(task, size, call), after)
+            after = {**call.kept, **{name: left[name] for name in call.outputs}}
+            wrong = difference(task, size, call, answer(task, size, call), after)
             if wrong is not None:
                 return (
                     f"call {number + 1} of {_CALLS} in a CUDA graph leaves another answer than outside: "

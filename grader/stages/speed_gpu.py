@@ -1,4 +1,5 @@
 """Speed on a GPU: baseline, submission and what else targets name, in turns, on fresh inputs, all checked.
+Steps are timed alone.
 
 Event times come from the worker, where a submission could tamper with them: they are held against a clock
 it cannot reach: this process's own, over all calls. What the events claim to save must be saved there too.
@@ -8,7 +9,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
 from pathlib import Path
 
 import numpy as np
@@ -17,35 +17,22 @@ from common.gpu.clocks import exclusive, read_clocks
 from common.gpu.support import time_copy, time_empty_graph, time_nothing
 from grader import seeds
 from grader.device.gpu import GpuSession
+from grader.device.timed import time_idle
 from grader.record import Speed, SpeedCase
-from grader.spec import BASELINE, Case, CopyBandwidth, Exercise, HostTime, Protocol_, Speedup
-from grader.stages.belief import Device, Samples, fits_clock, fits_device
+from grader.spec import BASELINE, CopyBandwidth, Exercise, HostTime, Protocol_, Step
+from grader.stages.belief import Device, Samples, fits_clock, fits_clock_alone, fits_device
 from grader.stages.contest import Contestant, NotTimed, WentWrong
 from grader.stages.graph_trial import trial
+from grader.stages.speed_cases import COPY, SUBMISSION, Point, cases_of, points_of, speed_case
 from grader.stages.stream_order import out_of_order
-from grader.stages.targets import decide_bandwidth, decide_host, decide_measured
+from grader.stages.targets import decide_bandwidth, decide_host, decide_measured, describe, missed_bandwidth
 from grader.stages.turns import take_host_turns, take_turns
-from grader.statistics import ratio_interval
 
 PAIRS = 64  # timed turns, at least
-SUBMISSION = "submission"
 _LIMIT_SECONDS = 60.0
 _MOST_ROUNDS = 4  # of PAIRS, while a target is too close to call
 _COPY_BYTES = 1 << 30
 _REPEATS = 9
-
-
-@dataclass
-class Point:
-    """A case timed in one way, with all sides that targets compare there."""
-
-    protocol: Protocol_
-    case: Case
-    samples: dict[str, Samples] = field(default_factory=lambda: {SUBMISSION: Samples(), BASELINE: Samples()})
-
-    @property
-    def mine(self) -> Samples:
-        return self.samples[SUBMISSION]
 
 
 class NotBelieved(Exception):
@@ -69,22 +56,6 @@ def copy_bandwidth() -> float:
     return 2 * _COPY_BYTES / float(np.median([time_copy(_COPY_BYTES) for _ in range(_REPEATS)]))
 
 
-def points_of(exercise: Exercise) -> list[Point]:
-    """What must be timed to decide all targets, in the order of the bench cases."""
-    wanted: list[tuple[Protocol_, str, str]] = []
-    for target in exercise.targets:
-        if isinstance(target, Speedup):
-            wanted += [(target.protocol, name, target.against) for name in target.cases]
-        elif isinstance(target, CopyBandwidth):
-            wanted.append(("cold", target.case, BASELINE))
-    points: dict[tuple[str, str], Point] = {}
-    for protocol, name, against in wanted:
-        point = points.setdefault((protocol, name), Point(protocol, exercise.bench_case(name)))
-        point.samples.setdefault(against, Samples())
-    order = [case.name for case in exercise.bench]
-    return sorted(points.values(), key=lambda point: order.index(point.case.name))
-
-
 class _Measurement:
     """One submission against everything that its exercise's targets name."""
 
@@ -98,10 +69,11 @@ class _Measurement:
     ) -> None:
         self._exercise, self._secret, self._tell = exercise, secret, tell
         self._theirs, self._ours = theirs, ours
-        self._points = points_of(exercise)
+        self._points = [point for point in points_of(exercise) if point.step is None or ours.has_steps]
         self._started = time.monotonic()
         self._deadline = self._started + _LIMIT_SECONDS
         self._empty: dict[int, float] = {}  # seconds of so many empty kernels, by their number
+        self._idle = Samples()
         self._host_cases: list[SpeedCase] = []
         self.speed = Speed(modelled=False)
 
@@ -134,36 +106,44 @@ class _Measurement:
             f"measured for {time.monotonic() - self._started:.0f} s, in turns with the baseline, "
             + " and ".join(_HOW[protocol] for protocol in protocols)
         )
+        of_steps = [t for t in self._exercise.targets if isinstance(t, CopyBandwidth) and t.step]
+        if of_steps and not self._ours.has_steps:
+            speed.notes.append(f"only in a kernel.cu: {'; '.join(map(describe, of_steps))}")
         return speed
 
     def _cannot_be_timed(self) -> str:
         """Is the submission's work where it is timed? Looked at once, at a case of each kind."""
         seed = seeds.derive(self._secret, "order")
         exercise, ours = self._exercise, self._ours
-        if not self._points:
+        for point in self._points:
+            if point.step is not None:
+                point.failed = out_of_order(point.step, point.case, ours, seed)
+        whole = [point for point in self._points if point.step is None]
+        if not whole:
             return ""
-        if problem := out_of_order(exercise, self._points[0].case, ours, seed):
+        if problem := out_of_order(exercise, whole[0].case, ours, seed):
             return problem
-        in_graph = next((point.case for point in self._points if point.protocol == "graph"), None)
+        in_graph = next((point.case for point in whole if point.protocol == "graph"), None)
         return trial(exercise, in_graph, ours, seed) if in_graph is not None else ""
 
     def _measure_round(self, round_number: int) -> None:
-        for number, point in enumerate(self._points):
+        points = [point for point in self._points if not point.failed]
+        for number, point in enumerate(points):
             if time.monotonic() > self._deadline:
-                if missing := [p.case.name for p in self._points if not p.mine.events]:
+                if missing := [p.name for p in points if not p.mine.events]:
                     self.speed.notes.append(f"no time was left for {', '.join(missing)}")
                 return
-            self._tell(f"measuring {point.case.name} ({number + 1} of {len(self._points)})")
-            left = (self._deadline - time.monotonic()) / (len(self._points) - number)
+            self._tell(f"measuring {point.name} ({number + 1} of {len(points)})")
+            left = (self._deadline - time.monotonic()) / (len(points) - number)
             seed = seeds.derive(self._secret, "speed", round_number, number)
             self._measure_point(point, seed, time.monotonic() + left)
 
     def _measure_point(self, point: Point, seed: str, deadline: float) -> None:
-        exercise, name = self._exercise, point.case.name
+        exercise, name = self._exercise, point.name
         before = read_clocks()
         try:
             take_turns(
-                exercise,
+                point.step or exercise,
                 point.case,
                 point.protocol,
                 {side: self._contestant(side) for side in point.samples},
@@ -171,11 +151,15 @@ class _Measurement:
                 seed,
                 turns=PAIRS,
                 deadline=deadline,
+                elsewhere=exercise.elsewhere(point.case) if point.step is None else {},
                 judged=SUBMISSION,
                 unchecked=exercise.yardsticks,
-                outside=(BASELINE, SUBMISSION),
+                outside=[side for side in (BASELINE, SUBMISSION) if side in point.samples],
             )
         except WentWrong as problem:
+            if point.step is not None:  # the whole may be right without it
+                point.failed = str(problem)
+                return
             self.speed.wrong[name] = str(problem)
             raise NotBelieved(f"{name}: {problem}") from problem
         except NotTimed as problem:
@@ -196,12 +180,23 @@ class _Measurement:
     def _doubt(self, point: Point) -> str:
         if name := self._ours.changed_code:
             return f"the code of {name} was changed in the worker, so its clock cannot be believed"
+        base, mine = point.samples.get(BASELINE) or self._idle_samples(), point.mine
         if self._ours.threads > self._theirs.threads:
             return "threads of the submission outlive its call, so its work may not be over when its time is"
-        base, mine = point.samples[BASELINE], point.mine
-        moved = self._exercise.bytes_moved(point.case.size) * mine.calls
+        moved = (point.step or self._exercise).moved(point.case) * mine.calls
         device = Device(self.speed.copy_bandwidth, self._empty_seconds(point))
-        return fits_device(moved, base, mine, device) or fits_clock(base, mine)
+        if doubt := fits_device(moved, base, mine, device):
+            return doubt
+        return fits_clock(base, mine) if point.step is None else fits_clock_alone(mine)
+
+    def _idle_samples(self) -> Samples:
+        """Nothing, timed in the baseline's worker, which runs from then on: a step has no other measure of
+        what comes after a stream is done."""
+        while len(self._idle.events) < _REPEATS:
+            timing = time_idle(self._theirs)
+            self._idle.events.append(timing.seconds)
+            self._idle.settled.append(timing.settled)
+        return self._idle
 
     def _empty_seconds(self, point: Point) -> float:
         """As many empty kernels as there are calls, timed as the point is."""
@@ -229,40 +224,29 @@ class _Measurement:
                         case,
                         sides,
                         seed,
+                        elsewhere=self._exercise.elsewhere(case),
                         judged=SUBMISSION,
                         unchecked=self._exercise.yardsticks,
                     )
                 except (WentWrong, NotTimed) as problem:
                     self.speed.wrong[name] = str(problem)
                     raise NotBelieved(f"{name}: {problem}") from problem
-                self._host_cases.append(
-                    speed_case(
-                        self._exercise, case, "host", target.against, times[target.against], times[SUBMISSION]
-                    )
-                )
+                theirs, mine = times[target.against], times[SUBMISSION]
+                moved = self._exercise.moved(case)
+                self._host_cases.append(speed_case(name, case, moved, "host", target.against, theirs, mine))
 
     def _decide(self) -> None:
         speed = self.speed
         speed.cases = [
-            speed_case(
-                self._exercise,
-                point.case,
-                point.protocol,
-                against,
-                samples.per_call,
-                point.mine.per_call,
-                point.mine.clocks,
-            )
+            case
             for point in self._points
-            for against, samples in point.samples.items()
-            if against != SUBMISSION and samples.events
+            for case in cases_of(self._exercise, point, speed.copy_bandwidth)
+            if not point.failed
         ] + self._host_cases
         speed.targets = []
         for target in self._exercise.targets:
             if isinstance(target, CopyBandwidth):
-                found = self._found("cold", BASELINE).get(target.case)
-                if found is not None:
-                    speed.targets.append(decide_bandwidth(target, found, speed.copy_bandwidth))
+                self._decide_bandwidth(target)
                 continue
             protocol = "host" if isinstance(target, HostTime) else target.protocol
             by_name = self._found(protocol, target.against)
@@ -273,36 +257,22 @@ class _Measurement:
             else:
                 speed.targets.append(decide_measured(target, by_name))
 
+    def _decide_bandwidth(self, target: CopyBandwidth) -> None:
+        speed, found = self.speed, self._found("cold", BASELINE).get(target.case)
+        if target.step:
+            point = self._point(self._exercise.step(target.step), target.case)
+            if point is not None and point.failed:
+                speed.targets.append(missed_bandwidth(target, point.failed))
+                return
+            found = self._found("cold", COPY).get(point.name) if point is not None else None
+        if found is not None:
+            speed.targets.append(decide_bandwidth(target, found, speed.copy_bandwidth))
+
+    def _point(self, step: Step, case: str) -> Point | None:
+        return next((p for p in self._points if p.step is step and p.case.name == case), None)
+
     def _found(self, protocol: str, against: str) -> dict[str, SpeedCase]:
         return {c.name: c for c in self.speed.cases if (c.protocol, c.against) == (protocol, against)}
 
 
 _HOW: dict[Protocol_, str] = {"cold": "cold L2", "graph": "many calls in a CUDA graph"}
-
-
-def speed_case(
-    exercise: Exercise,
-    case: Case,
-    protocol: str,
-    against: str,
-    base: list[float],
-    mine: list[float],
-    note: str = "",
-) -> SpeedCase:
-    """Seconds a call of what it is held against, and of the submission, taken in turns."""
-    ratio = ratio_interval(base, mine)
-    return SpeedCase(
-        name=case.name,
-        sizes=dict(case.sizes),
-        baseline_seconds=float(np.median(base)),
-        seconds=float(np.median(mine)),
-        ratio=ratio.value,
-        low=ratio.low,
-        high=ratio.high,
-        bytes=exercise.bytes_moved(case.size),
-        note=note,
-        baseline_samples=list(base),
-        samples=list(mine),
-        against=against,
-        protocol=protocol,
-    )

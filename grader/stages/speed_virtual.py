@@ -7,13 +7,14 @@ from pathlib import Path
 
 from common.build import KernelResources
 from grader import seeds
-from grader.compare import difference, expected
+from grader.compare import answer, difference
+from grader.device import Outcome
 from grader.device.virtual import MEASURING, VirtualSession
 from grader.margin import model_margin
 from grader.modelled import modelled_call
 from grader.random_inputs import Random
 from grader.record import Speed, SpeedCase
-from grader.spec import Case, Exercise, Protocol_, Speedup
+from grader.spec import Call, Case, Exercise, Protocol_, Speedup
 from grader.stages.correctness import CALL_SECONDS
 from grader.stages.mechanism import look
 from grader.stages.targets import decide_modelled, describe
@@ -37,18 +38,13 @@ def model(
     with _session(*baseline, secret) as theirs, _session(*submission, secret) as ours:
         for number, case in enumerate(cases):
             tell(f"modelling {case.name} ({number + 1} of {len(cases)})")
-            call = exercise.inputs(case.size, Random(seeds.derive(secret, "speed", number)))
-            base = theirs.run(exercise.entry, call, CALL_SECONDS)
+            seed, own = seeds.derive(secret, "speed", number), exercise.case_of_baseline(case)
+            their_call, call = (exercise.inputs(one.size, Random(seed)) for one in (own, case))
+            base = theirs.run(exercise.entry, their_call, CALL_SECONDS)
             mine = ours.run(exercise.entry, call, CALL_SECONDS)
-            wrong = (
-                None
-                if not mine.ok
-                else difference(exercise, case.size, call, expected(exercise, case.size, call), mine.after)
-            )
-            if not base.ok:
-                raise RuntimeError(f"the baseline failed on {case.name}: {base.message}")
-            if not mine.ok or wrong is not None:
-                why = mine.message if wrong is None else wrong.message
+            if why := _problem(exercise, own, their_call, base):
+                raise RuntimeError(f"the baseline failed on {own.name}: {why}")
+            if why := _problem(exercise, case, call, mine):
                 speed.wrong[case.name] = f"it went wrong while it was timed: {why}"
                 speed.notes.append(f"{case.name}: {speed.wrong[case.name]}")
                 return speed
@@ -82,6 +78,14 @@ def model(
     return speed
 
 
+def _problem(exercise: Exercise, case: Case, call: Call, outcome: Outcome) -> str:
+    """Why a call failed or what is wrong with its answer."""
+    if not outcome.ok:
+        return outcome.message
+    found = difference(exercise, case.size, call, answer(exercise, case.size, call), outcome.after)
+    return found.message if found is not None else ""
+
+
 def _session(library: Path, registers: Path, secret: str) -> VirtualSession:
     # The model looks at a few blocks of each launch; which, only the harness knows.
     seed = int(seeds.derive(secret, "traced blocks")[:8], 16) | 1
@@ -105,7 +109,7 @@ def _case(
         ratio=ratio,
         low=ratio / margin,
         high=ratio * margin,
-        bytes=exercise.bytes_moved(case.size),
+        bytes=exercise.moved(case),
         note=mine[1],
         protocol=protocol,
     )

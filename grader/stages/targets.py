@@ -24,7 +24,9 @@ def partial(value: float, passing: float, full: float) -> float:
 
 def describe(target: Target) -> str:
     if isinstance(target, CopyBandwidth):
-        return f"bandwidth at {target.case}"
+        return (
+            f"bandwidth of {target.step} at {target.case}" if target.step else f"bandwidth at {target.case}"
+        )
     cases = f"{len(target.cases)} case{'' if len(target.cases) == 1 else 's'}"
     if isinstance(target, HostTime):
         return f"host time against {target.against}, {cases}"
@@ -108,6 +110,22 @@ def decide_bandwidth(target: CopyBandwidth, case: SpeedCase, copy_bandwidth: flo
         full=target.fraction,
         message=f"{value:.1%} of the copy bandwidth ({copy_bandwidth / 1e12:.2f} TB/s), "
         f"wanted {target.fraction:.0%}",
+    )
+
+
+def missed_bandwidth(target: CopyBandwidth, why: str) -> TargetResult:
+    """For something that could not be timed, or went wrong when it was."""
+    return TargetResult(
+        name=describe(target),
+        decision="missed",
+        earned=0.0,
+        share=target.share,
+        value=0.0,
+        low=0.0,
+        high=0.0,
+        passing=target.fraction,
+        full=target.fraction,
+        message=why,
     )
 
 

@@ -29,17 +29,18 @@ def take_turns(
     *,
     turns: int,
     deadline: float,
+    elsewhere: Mapping[str, Case] | None = None,
     judged: str = "",
     unchecked: Collection[str] = (),
     outside: Collection[str] = (),
 ) -> None:
     """Adds a sample to each side's for every turn; fewer turns, but not too few, once the deadline is over.
 
-    Sides `unchecked` leave no answer. Those named in `outside` are timed by this process's own clock too,
-    many at a time. Raises what a contest raises.
+    Sides named in `elsewhere` stand on other cases, those `unchecked` leave no answer. Those named in
+    `outside` are timed by this process's own clock too, many at a time. Raises what a contest raises.
     """
     order = random.Random(seed)
-    with Contest(task, case, protocol, sides, judged) as contest:
+    with Contest(task, case, protocol, sides, judged, elsewhere) as contest:
         for turn in range(turns + _WARM_UP):
             contest.refresh(seeds.derive(seed, turn))
             for name in order.sample(list(sides), len(sides)):
@@ -65,13 +66,14 @@ def take_host_turns(
     sides: Mapping[str, Contestant],
     seed: str,
     *,
+    elsewhere: Mapping[str, Case] | None = None,
     judged: str = "",
     unchecked: Collection[str] = (),
 ) -> dict[str, list[float]]:
     """The host's seconds for a call, by side. Calls are repeated on the same memory and must allow that."""
     order = random.Random(seed)
     samples: dict[str, list[float]] = {name: [] for name in sides}
-    with Contest(task, case, "cold", sides, judged) as contest:
+    with Contest(task, case, "cold", sides, judged, elsewhere) as contest:
         for turn in range(_HOST_TURNS + _WARM_UP):
             contest.refresh(seeds.derive(seed, turn))
             for name in order.sample(list(sides), len(sides)):

@@ -6,7 +6,7 @@ import pytest
 
 from common.build import Target
 from common.devices import first_gpu
-from grader.compare import difference, expected
+from grader.compare import answer, difference
 from grader.device.gpu import GpuSession
 from grader.device.gpu_memory import Copied, Shared
 from grader.random_inputs import Random
@@ -32,7 +32,7 @@ def test_a_call_leaves_what_it_should_in_our_memory(library, memory):
         outcome = session.run(EXERCISE.entry, call, 60.0)
         assert outcome.ok, outcome.message
         assert isinstance(session._memory, memory)  # sharing was not given up
-    assert difference(EXERCISE, size, call, expected(EXERCISE, size, call), outcome.after) is None
+    assert difference(EXERCISE, size, call, answer(EXERCISE, size, call), outcome.after) is None
 
 
 def test_every_wall_stands_on_this_machine(library):

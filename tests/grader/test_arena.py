@@ -67,9 +67,10 @@ def test_memory_between_buffers_must_stay_as_it_is():
     place = arena.Arena(calls, 512)
     image = place.image(calls)
     place.fill(image)
-    wanted = place.expected(EXERCISE, case.size, image)
+    wanted = place.wanted(EXERCISE, case.size, calls, image)
     assert place.first_wrong(EXERCISE, case.size, calls, wanted) is not None
-    place.fill(wanted)
+    assert wanted.image is not None
+    place.fill(wanted.image)
     assert place.first_wrong(EXERCISE, case.size, calls, wanted) is None
     place.now()[4005] = 0  # a buffer of 4,000 bytes ends before it, and the next begins at 4,096
     wrong = place.first_wrong(EXERCISE, case.size, calls, wanted)

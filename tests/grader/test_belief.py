@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grader.stages.belief import Device, Samples, fits_clock, fits_device
+from grader.stages.belief import Device, Samples, fits_clock, fits_clock_alone, fits_device
 
 DEVICE = Device(copy_bandwidth=4e12, empty_seconds=2.8e-6)
 
@@ -29,6 +29,13 @@ def test_a_small_saving_is_left_to_the_events():
 def test_a_saving_that_only_the_events_saw_is_not_believed():
     words = fits_clock(samples(537e-6, 537e-6), samples(322e-6, 537e-6))
     assert "claim to save 215.0 us" in words
+
+
+def test_what_is_timed_alone_must_explain_the_time_outside_too():
+    assert fits_clock_alone(samples(100e-6, 100e-6)) == ""
+    assert fits_clock_alone(samples(4e-6, 22e-6)) == ""
+    words = fits_clock_alone(samples(50e-6, 400e-6))
+    assert "events tell of 50.0 us a call, but the clock outside saw 4" in words
 
 
 def test_nothing_is_faster_than_an_empty_kernel_or_than_reading_its_input():

@@ -15,6 +15,7 @@ from grader.stages.targets import (
     decide_measured,
     decide_modelled,
     describe,
+    missed_bandwidth,
     partial,
 )
 
@@ -81,6 +82,13 @@ def test_bandwidth_is_a_fraction_of_a_copy():
     target = CopyBandwidth("a", 0.92)
     assert decide_bandwidth(target, measured("a", 1.0), 4e12).decision == "met"
     assert decide_bandwidth(target, measured("a", 0.5), 4e12).decision == "missed"
+
+
+def test_the_bandwidth_of_a_step_says_so():
+    target = CopyBandwidth("a", 0.6, share=0.1, step="pack")
+    assert describe(target) == "bandwidth of pack at a"
+    missed = missed_bandwidth(target, "it failed")
+    assert (missed.decision, missed.earned, missed.share, missed.message) == ("missed", 0.0, 0.1, "it failed")
 
 
 def test_marks_can_hold_for_every_case_instead_of_their_mean():

@@ -1,0 +1,24 @@
+"""What a call's scratch buffers hold before it: nothing that anybody could use by mistake."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    import torch
+
+    from grader.spec import Call
+
+POISON = 0xFF  # a byte: NaN in every floating type, -1 in every signed integer
+
+
+def filled(call: Call, name: str) -> torch.Tensor:
+    """A buffer as the call must find it: with its values, or as large and poisoned."""
+    import torch
+
+    tensor = call.buffers[name]
+    if name not in call.scratch:
+        return tensor
+    held = tensor.numel() * tensor.element_size()
+    raw = torch.full((held,), POISON, dtype=torch.uint8, device=tensor.device)
+    return raw.view(tensor.dtype).view(tensor.shape)

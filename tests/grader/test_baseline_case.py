@@ -1,0 +1,175 @@
+"""A baseline that stands on a case of its own while others are timed: measured, modelled and benched."""
+
+from __future__ import annotations
+
+import dataclasses
+from contextlib import nullcontext
+from pathlib import Path
+
+import pytest
+
+from common.build import Target
+from common.errors import CourseError
+from common.gpu.clocks import Clocks
+from grader import bench_gpu, bench_virtual
+from grader.compare import Answer
+from grader.device import arena
+from grader.pipeline import grade
+from grader.record import Speed
+from grader.spec import BASELINE, Exercise, Size, Speedup
+from grader.stages import speed_gpu, turns
+from grader.stages.build import build
+from grader.stages.contest import Contest, Contestant
+from tests.grader.gpu_on_virtual import EngineSession, gpu_on_virtual
+from tests.grader.pooled_exercise import EXERCISE, SOLUTION
+
+CASE = EXERCISE.bench[0]
+WIDE = EXERCISE.case_of_baseline(CASE)
+
+
+@pytest.fixture(autouse=True)
+def few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed_gpu, "PAIRS", 2)
+    monkeypatch.setattr(bench_gpu, "_TURNS", 2)
+    monkeypatch.setattr(turns, "_HOST_TURNS", 1)
+    monkeypatch.setattr(turns, "_BATCHES", 1)
+    monkeypatch.setattr(turns, "_TIMES_IN_A_BATCH", 2)
+
+
+def library(source: Path) -> Path:
+    built = build(source, Target.virtual("90"))
+    assert built.library is not None, built.message
+    return built.library
+
+
+def measured(exercise: Exercise, source: Path = SOLUTION) -> Speed:
+    return speed_gpu.measure(exercise, library(exercise.baseline), EngineSession(library(source)), "secret")
+
+
+def whole_only(**changes) -> Exercise:
+    """The exercise without its step's target."""
+    return dataclasses.replace(EXERCISE, **{"targets": EXERCISE.targets[:1], **changes})
+
+
+def test_without_one_everybody_stands_on_the_same_case():
+    plain = dataclasses.replace(EXERCISE, baseline_case=None)
+    assert plain.elsewhere(CASE) == {}
+    assert plain.case_of_baseline(CASE) is CASE
+    assert EXERCISE.elsewhere(CASE) == {BASELINE: WIDE}
+
+
+@pytest.mark.usefixtures(gpu_on_virtual.__name__)
+@pytest.mark.parametrize("protocol", ["cold", "graph"])
+def test_each_side_finds_its_own_inputs_and_is_checked_against_its_own_answer(protocol):
+    with EngineSession(library(EXERCISE.baseline)) as theirs, EngineSession(library(SOLUTION)) as ours:
+        sides = {"ours": ours, BASELINE: theirs}
+        with Contest(EXERCISE, CASE, protocol, sides, elsewhere=EXERCISE.elsewhere(CASE)) as contest:
+            for seed in ("one", "two"):
+                contest.refresh(seed)
+                for name in sides:
+                    contest.run(name, lambda side: side.time())
+                    contest.check(name)
+            grounds = {name: contest._ground[name] for name in sides}
+            assert grounds["ours"].arena is not grounds[BASELINE].arena
+            assert {name: ground.size.groups for name, ground in grounds.items()} == {
+                "ours": CASE.size.groups,
+                BASELINE: 2 * CASE.size.groups,
+            }
+            assert len(grounds["ours"].calls) == len(grounds[BASELINE].calls) == contest.count
+            # One's answer does not do for the other.
+            contest.run(BASELINE, lambda side: side.time())
+            grounds[BASELINE].arena.views(grounds[BASELINE].arena.now(), 0)["out"].zero_()
+            with pytest.raises(CourseError, match="baseline is wrong at 64 groups, wide"):
+                contest.check(BASELINE)
+
+
+@pytest.mark.usefixtures(gpu_on_virtual.__name__)
+def test_answers_are_computed_once_for_all_who_stand_on_a_ground(monkeypatch: pytest.MonkeyPatch):
+    seen: list[int] = []
+
+    def counted(task, size: Size, call) -> Answer:
+        seen.append(size.groups)
+        return plain(task, size, call)
+
+    plain = arena.answer
+    monkeypatch.setattr(arena, "answer", counted)
+    with EngineSession(library(SOLUTION)) as one, EngineSession(library(SOLUTION)) as other:
+        sides: dict[str, Contestant] = {"one": one, "other": other, "torch": EXERCISE.reference}
+        with Contest(EXERCISE, CASE, "cold", sides) as contest:
+            for seed in ("first", "second"):
+                contest.refresh(seed)
+                for name in ("one", "other"):
+                    contest.run(name, lambda side: side.time())
+                    contest.check(name)
+    assert seen == [CASE.size.groups] * 2
+
+
+@pytest.mark.usefixtures(gpu_on_virtual.__name__)
+@pytest.mark.parametrize("protocol", ["cold", "graph"])
+def test_a_ratio_is_over_the_baseline_on_its_own_case(protocol):
+    targets = (Speedup((CASE.name,), passing=0.5, full=0.6, least_each=0.1, protocol=protocol),)
+    apart = measured(whole_only(targets=targets), EXERCISE.baseline).cases[0]
+    same = measured(whole_only(targets=targets, baseline_case=None), EXERCISE.baseline).cases[0]
+    assert same.ratio == pytest.approx(1.0, rel=0.05)
+    assert apart.ratio > same.ratio * 1.3  # twice the groups take it longer
+    assert apart.bytes == EXERCISE.moved(CASE)
+    assert apart.seconds == pytest.approx(same.seconds, rel=0.05)
+
+
+def test_so_it_is_where_times_are_modelled():
+    stages = ("build", "correctness", "speed")
+    ratios = []
+    for exercise in (EXERCISE, dataclasses.replace(EXERCISE, baseline_case=None)):
+        record = grade(exercise, EXERCISE.baseline, submission="x", device="virtual", stages=stages)
+        assert record.speed is not None
+        ratios.append(record.speed.cases[0].ratio)
+    assert ratios[1] == pytest.approx(1.0)
+    assert ratios[0] > 1.3
+
+
+def test_a_modelled_baseline_is_checked_too():
+    def wrong_when_wide(size: Size, buffers) -> None:
+        EXERCISE.reference(size, buffers)
+        if size.groups == WIDE.size.groups:
+            buffers["out"].add_(1)
+
+    broken = dataclasses.replace(EXERCISE, reference=wrong_when_wide)
+    with pytest.raises(RuntimeError, match="the baseline failed on 64 groups, wide: out"):
+        grade(broken, SOLUTION, submission="x", device="virtual", stages=("build", "correctness", "speed"))
+    with pytest.raises(CourseError, match="baseline failed at 64 groups, wide: out"):
+        bench_virtual.bench_virtual(broken, lambda text: None)
+
+
+def _check_bench(entry: dict) -> None:
+    for shape, case in zip(entry["shapes"], EXERCISE.bench, strict=True):
+        assert shape["bytes"] == EXERCISE.moved(case)
+        assert shape["baseline_bytes"] == EXERCISE.moved(EXERCISE.case_of_baseline(case))
+        assert set(shape["results"]) == {"baseline", "solution"}
+        assert shape["results"]["solution"]["ratio"] > 0
+    (step,) = [shape for shape in entry["steps"] if shape["case"] == "many"]
+    assert (step["step"], step["entry"], step["bytes"]) == ("doubled", "double_all", 160_000)
+    assert set(step["results"]) == {"solution"}  # the baseline has no such entry
+    assert step["results"]["solution"]["seconds"] > 0
+    assert "ratio" not in step["results"]["solution"]
+
+
+def test_the_virtual_bench_has_both_cases_and_the_steps():
+    entry = bench_virtual.bench_virtual(EXERCISE, lambda text: None)
+    _check_bench(entry)
+    assert entry["left_out"] == ["doubled: very many"]
+
+
+@pytest.mark.usefixtures(gpu_on_virtual.__name__)
+def test_the_gpu_bench_has_both_cases_and_the_steps(monkeypatch: pytest.MonkeyPatch):
+    sources = {"baseline": EXERCISE.baseline, "solution": SOLUTION}
+    monkeypatch.setattr(bench_gpu, "kernels_of", lambda exercise: sources)
+    monkeypatch.setattr(bench_gpu, "build", lambda source, target: build(source, Target.virtual("90")))
+    monkeypatch.setattr(bench_gpu, "Target", type("Any", (), {"gpu": staticmethod(lambda cc: None)}))
+    monkeypatch.setattr(bench_gpu, "first_gpu", lambda: type("Gpu", (), {"cc": "90"}))
+    monkeypatch.setattr(bench_gpu, "GpuSession", EngineSession)
+    monkeypatch.setattr(bench_gpu, "exclusive", nullcontext)
+    monkeypatch.setattr(bench_gpu, "read_clocks", Clocks)
+    step = dataclasses.replace(EXERCISE.steps[0], bench=EXERCISE.steps[0].bench[:1])
+    entry = bench_gpu.bench_gpu(dataclasses.replace(EXERCISE, steps=(step,)), lambda text: None)
+    _check_bench(entry)
+    assert entry["steps"][0]["results"]["solution"]["of_copy"] > 0

@@ -1,0 +1,141 @@
+"""Rows compared by the norm of their error: what passes, what does not, and what is said of it."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import pytest
+import torch
+from hypothesis import given
+from hypothesis import strategies as st
+
+from grader.compare import Difference, answer, difference
+from grader.random_inputs import Random
+from grader.spec import Call, Comparison, Normwise, Size
+from tests.grader.pooled_exercise import EXERCISE
+
+SIZE = Size(rows=4, groups=6)
+
+
+def judged(change, rule: Comparison | None = None) -> Difference | None:
+    """The exact answer after a change."""
+    task = dataclasses.replace(EXERCISE, compare=rule or Normwise())
+    call = task.inputs(SIZE, Random("rows"))
+    right = answer(task, SIZE, call)
+    after = {**call.kept, "out": right.exact["out"].float()}
+    change(after["out"])
+    return difference(task, SIZE, call, right, after)
+
+
+def message(change, rule: Comparison | None = None) -> str:
+    found = judged(change, rule)
+    assert found is not None
+    assert found.reason == "mismatch"
+    return found.message
+
+
+def scaled(row: int, by: float):
+    def change(out: torch.Tensor) -> None:
+        out[row] *= by
+
+    return change
+
+
+def test_the_exact_answer_passes():
+    assert judged(lambda out: None) is None
+
+
+def test_an_error_of_the_size_that_torch_makes_itself_passes():
+    assert judged(scaled(2, 1 + 1e-4)) is None
+
+
+def test_the_worst_row_is_named_with_its_error_and_what_was_allowed():
+    def change(out: torch.Tensor) -> None:
+        out[1] *= 1.005
+        out[3] *= 1.02
+
+    words = message(change)
+    assert words.startswith("out[3,:] is off by 0.02 (the norm of the error over the norm of the row)")
+    assert "2 of 4 rows are too far off" in words
+
+
+def test_however_coarse_torch_is_there_is_a_most():
+    generous = Normwise(times=1e6, at_most=1e-2)
+    assert judged(scaled(1, 1.009), generous) is None
+    assert "allowed are 0.01" in message(scaled(1, 1.011), generous)
+
+
+def test_a_row_of_zeros_must_be_zeros():
+    def change(out: torch.Tensor) -> None:
+        out[0, 5] = 1e-30
+
+    assert "out[0,:] must be all zeros and is not; 1 of 4 rows" in message(change)
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -float("inf")])
+def test_what_is_no_number_never_passes(value: float):
+    def change(out: torch.Tensor) -> None:
+        out[2, 3] = value
+
+    assert f"out[2,3] is {value}, which no answer here can be" in message(change)
+
+
+def largest(size: Size, buffers) -> None:
+    """One number a row, -inf for a row that has nothing."""
+    buffers["out"].copy_(buffers["x"].amax(1))
+
+
+def judged_largest(change) -> Difference | None:
+    task = dataclasses.replace(EXERCISE, compare=Normwise(), reference=largest, suspicions={})
+    x = torch.tensor([[1.0, 2.0], [-torch.inf, -torch.inf], [-3.0, -4.0]])
+    call = Call({"x": x, "out": torch.zeros(3)}, ("out",), ())
+    after = {"x": x, "out": torch.tensor([2.0, -torch.inf, -3.0])}
+    change(after["out"])
+    return difference(task, Size(), call, answer(task, Size(), call), after)
+
+
+def test_nothing_is_rightly_minus_infinity():
+    assert judged_largest(lambda out: None) is None
+
+    def filled(out: torch.Tensor) -> None:
+        out[1] = -1e30
+
+    found = judged_largest(filled)
+    assert found is not None
+    assert found.message.startswith("out[1] is -1e+30, expected -inf")
+
+    def wrong_sign(out: torch.Tensor) -> None:
+        out[1] = torch.inf
+
+    assert judged_largest(wrong_sign) is not None
+
+
+def test_an_output_of_one_dimension_is_compared_element_by_element():
+    def change(out: torch.Tensor) -> None:
+        out[2] = -3.1
+
+    found = judged_largest(change)
+    assert found is not None
+    assert found.message.startswith("out[2] is -3.1, expected -3: off by 0.0333 (relative to it)")
+    assert "1 of 3 elements" in found.message
+
+
+def test_whole_numbers_are_compared_bit_by_bit():
+    def count(size: Size, buffers) -> None:
+        buffers["out"].fill_(1_000_000)
+
+    task = dataclasses.replace(EXERCISE, compare=Normwise(), reference=count, suspicions={})
+    call = Call({"out": torch.zeros(2, 2, dtype=torch.int32)}, ("out",), ())
+    after = {"out": torch.full((2, 2), 1_000_000, dtype=torch.int32)}
+    assert difference(task, Size(), call, answer(task, Size(), call), after) is None
+    after["out"][1, 0] += 1
+    found = difference(task, Size(), call, answer(task, Size(), call), after)
+    assert found is not None
+    assert "out[1,0] is 1000001, expected 1000000" in found.message
+
+
+@given(st.floats(1e-2, 1e2), st.integers(1, 3))
+def test_one_row_far_off_is_always_found(by: float, row: int):
+    found = judged(scaled(row, 1 + by))
+    assert found is not None
+    assert f"out[{row},:]" in found.message

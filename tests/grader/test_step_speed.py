@@ -1,0 +1,116 @@
+"""A step that is timed: alone, cold, its outputs checked, and a target of its own."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from common.build import Target
+from grader.libraries import Libraries
+from grader.record import DeviceInfo, Record, Speed
+from grader.spec import Exercise, Step
+from grader.stages import speed_gpu, steps, turns
+from grader.stages.build import build
+from grader.stages.speed_cases import COPY
+from tests.grader.gpu_on_virtual import EngineSession, gpu_on_virtual
+from tests.grader.pooled_exercise import (
+    EXERCISE,
+    SOLUTION,
+    STEP,
+    STEP_MISSING,
+    STEP_WRONG_WHEN_LARGE,
+    changed,
+)
+
+NAME = "doubled: many"
+
+
+@pytest.fixture(autouse=True)
+def few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(speed_gpu, "PAIRS", 2)
+    monkeypatch.setattr(turns, "_BATCHES", 1)
+    monkeypatch.setattr(turns, "_TIMES_IN_A_BATCH", 2)
+
+
+def library(source: Path) -> Path:
+    built = build(source, Target.virtual("90"))
+    assert built.library is not None, built.message
+    return built.library
+
+
+def measured(source: Path, exercise: Exercise = EXERCISE) -> Speed:
+    ours = EngineSession(library(source))
+    return speed_gpu.measure(exercise, library(EXERCISE.baseline), ours, "secret")
+
+
+pytestmark = pytest.mark.usefixtures(gpu_on_virtual.__name__)
+
+
+def test_a_step_is_timed_beside_the_whole():
+    speed = measured(SOLUTION)
+    assert speed.wrong == {}
+    assert [target.decision for target in speed.targets] == ["met", "met"], speed.notes
+    assert speed.targets[1].name == "bandwidth of double_all at many"
+    case = speed.cases[-1]
+    assert (case.name, case.against, case.protocol, case.bytes) == (NAME, COPY, "cold", 160_000)
+    assert case.label == f"{NAME} against {COPY}"
+    # The fixture's device copies a terabyte in half a second, read and written.
+    assert case.baseline_seconds == pytest.approx(160_000 / speed.copy_bandwidth)
+    assert speed.targets[1].value == pytest.approx(case.ratio, rel=0.05)
+
+
+def test_an_exercise_may_have_no_other_target():
+    speed = measured(SOLUTION, dataclasses.replace(EXERCISE, targets=EXERCISE.targets[1:]))
+    assert [target.decision for target in speed.targets] == ["met"], speed.notes
+    assert [case.name for case in speed.cases] == [NAME]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (STEP_WRONG_WHEN_LARGE, "it went wrong while it was timed: target[10000]"),
+        (STEP_MISSING, "there is no entry point double_all"),
+    ],
+)
+def test_a_step_that_cannot_be_timed_costs_its_own_target_alone(change, words: str, tmp_path: Path):
+    speed = measured(changed(tmp_path, change))
+    assert [target.decision for target in speed.targets] == ["met", "missed"], speed.notes
+    assert words in speed.targets[1].message
+    assert speed.wrong == {}
+    assert NAME not in [case.name for case in speed.cases]
+
+
+def test_a_step_faster_than_the_device_is_not_believed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(speed_gpu, "time_nothing", lambda: 1.0)
+    speed = measured(SOLUTION, dataclasses.replace(EXERCISE, targets=EXERCISE.targets[1:]))
+    assert speed.targets == []
+    assert "less than the device can need" in speed.notes[0]
+    assert speed.notes[0].startswith(NAME)
+
+
+def test_where_python_is_handed_in_steps_are_not_timed(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(EngineSession, "has_steps", False)
+    speed = measured(SOLUTION)
+    assert [target.name for target in speed.targets] == ["speedup over the baseline, 2 cases"]
+    assert "only in a kernel.cu: bandwidth of double_all at many" in speed.notes
+
+
+def test_a_step_that_will_be_timed_must_be_right_there(monkeypatch: pytest.MonkeyPatch):
+    asked: list[list[str]] = []
+
+    def run_on(device, task, *rest, **options):
+        asked.append([case.name for case in task.cases])
+        return [], ""
+
+    monkeypatch.setattr(steps, "run_on", run_on)
+    for device in ("gpu", "virtual"):
+        record = Record("x", "y", DeviceInfo(device, "z"), seed="s")
+        steps.grade_step(STEP, Libraries({}, (), Path()), record, quick=False, tell=lambda text: None)
+    assert asked == [["one", "ninety", "many", "very many"], ["one", "ninety"]]
+
+
+def test_a_step_with_bench_cases_says_how_many_bytes_it_moves():
+    with pytest.raises(ValueError, match="double_all has bench cases and needs bytes_moved"):
+        Step(**{**vars(STEP), "bytes_moved": None})
