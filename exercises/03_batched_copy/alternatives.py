@@ -83,7 +83,8 @@ def _triton_kernels() -> ModuleType:
         from . import triton_kernels
     except ImportError as missing:
         raise CourseError(
-            "this comparison is written in Triton, which is not installed: `pip install triton` (Linux only)"
+            "this comparison is written in Triton, which is not installed: `.venv/bin/pip install triton` "
+            "(Linux only)"
         ) from missing
     return triton_kernels
 

@@ -136,7 +136,7 @@ __global__ void __launch_bounds__(kThreads) copy_tiles(const __grid_constant__ C
   const int64_t number_of_row =
       int64_t{group} * (kThreads >> copy.lanes_log2) + (threadIdx.x >> copy.lanes_log2);
   if (number_of_row >= copy.rows) return;
-  // TODO 5: where does this thread's row begin on either side?
+  // TODO 7: where does this thread's row begin on either side?
   // A row is a stride of bytes behind the one before: offsets need 64 bits.
   const Row row{copy.source, copy.destination, threadIdx.x & (lanes - 1), lanes};
   switch (copy.unit_bytes) {  // the same for the whole block

@@ -1,10 +1,11 @@
 """Batched copy in Triton: the same exercise as kernel.cu, as a function of Python.
 
-You may hand in this file instead of kernel.cu. `batched_copy` gets a list of descriptors: (source,
-destination, rows, columns, source stride, destination stride, element size). Source and destination are
-tensors that begin where the copy does; strides count elements. It returns a cudaError_t: 0, or 1 for a
-batch that it refuses. On a GPU it must launch one kernel and be fit for a CUDA graph; without one it runs
-in Triton's interpreter, where it can be right or wrong but not fast.
+You may hand in this file instead of kernel.cu. `batched_copy` is called with its arguments by name: keep
+`descriptors` and `count` as they are called. It gets a list of descriptors: (source, destination, rows,
+columns, source stride, destination stride, element size). Source and destination are tensors that begin
+where the copy does; strides count elements. It returns a cudaError_t: 0, or 1 for a batch that it refuses. On
+a GPU it must launch one kernel and be fit for a CUDA graph; without one it runs in Triton's interpreter,
+where it can be right or wrong but not fast.
 """
 
 import torch

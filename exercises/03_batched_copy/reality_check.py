@@ -9,14 +9,12 @@ way that one could write it. On the virtual GPU they are the baseline's launches
 
 from __future__ import annotations
 
-import argparse
 import functools
 import importlib
 import json
 import statistics
 import sys
 import time
-import tomllib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -24,9 +22,10 @@ from typing import TYPE_CHECKING, Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))  # the course, for whoever starts this file by its name
 
-from common.devices import find_gpus  # noqa: E402
+from common.devices import find_gpus, first_gpu  # noqa: E402
 from common.errors import CourseError  # noqa: E402
 from grader import registry  # noqa: E402
+from grader.cli.parser import Parser, above_zero  # noqa: E402
 from grader.random_inputs import Random  # noqa: E402
 from grader.spec import Case  # noqa: E402
 
@@ -41,6 +40,7 @@ STEP = "decode, 32 × 2,048"  # the bench case that stands for a step
 STEP_US = 1000.0  # a decoding step of a small model
 WORTH_SHARE = 0.005  # of the step: less than half a per cent is not worth the upkeep of a kernel
 SETS, REPLAYS, EAGER_CALLS = 16, 21, 200
+USAGE_ERROR = 2
 Time = Callable[[Sequence[int]], float]  # microseconds for one copy of each of these many elements
 
 
@@ -123,6 +123,12 @@ def _elements(case: Case) -> list[int]:
 
 def _on_gpu(step_us: float) -> dict[str, Any]:
     import torch
+
+    if not torch.cuda.is_available():
+        raise CourseError(
+            f"torch {torch.__version__} finds no GPU: install a torch that is built for CUDA, or say "
+            "`--device virtual`; `./course doctor` shows what this machine has"
+        )
 
     def time_of(elements: Sequence[int]) -> float:
         def pair(count: int) -> tuple[torch.Tensor, torch.Tensor]:
@@ -222,33 +228,50 @@ def tables(measured: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser = Parser(description=(__doc__ or "").partition("\n")[0])
     parser.add_argument("--device", choices=("gpu", "virtual"), help="default: a GPU if there is one")
-    parser.add_argument("--step-us", type=float, default=STEP_US, help="a whole step of your server")
+    parser.add_argument("--step-us", type=above_zero, default=STEP_US, help="a whole step of your server")
     parser.add_argument("--measurement", type=Path, default=Path("measurement.json"))
     parser.add_argument("--grade", type=Path, metavar="ANSWERS", help="grade this file instead of measuring")
     chosen = parser.parse_args(arguments)
-    if chosen.grade is not None:
-        return _grade(chosen.grade, chosen.measurement)
-    measured = measure(chosen.device or ("gpu" if find_gpus() else "virtual"), chosen.step_us)
-    print(tables(measured))
-    chosen.measurement.write_text(json.dumps(measured, indent=1) + "\n")
-    print(f"\nwritten to {chosen.measurement}; now fill in answers.toml")
+    try:
+        if chosen.grade is not None:
+            _grade(chosen.grade, chosen.measurement)
+        else:
+            _measure(chosen.device, chosen.step_us, chosen.measurement)
+    except CourseError as error:
+        print(f"error: {error}", file=sys.stderr)
+        return USAGE_ERROR
     return 0
 
 
-def _grade(answers: Path, measurement: Path) -> int:
-    sys.path.insert(0, str(HERE))
-    grade_answers = importlib.import_module("answers").grade_answers
+def _measure(device: str | None, step_us: float, written: Path) -> None:
+    if written.is_dir() or not written.parent.is_dir():  # said before anything is measured for it
+        raise CourseError(
+            f"{written} cannot be written: --measurement must be a file in a folder that is there"
+        )
+    if device == "gpu":
+        first_gpu()
+    measured = measure(device or ("gpu" if find_gpus() else "virtual"), step_us)
+    print(tables(measured))
+    try:
+        written.write_text(json.dumps(measured, indent=1) + "\n")
+    except OSError as problem:
+        raise CourseError(
+            f"{written} cannot be written ({problem.strerror}): name another file with --measurement"
+        ) from problem
+    print(f"\nwritten to {written}; now fill in answers.toml")
 
-    if not measurement.exists():
-        print(f"there is no {measurement} yet: run this without --grade first", file=sys.stderr)
-        return 1
-    graded = grade_answers(tomllib.loads(answers.read_text()), json.loads(measurement.read_text()))
+
+def _grade(answers: Path, measurement: Path) -> None:
+    registry.find("03")  # names the exercise's files for import
+    files = importlib.import_module("exercise_03_batched_copy.answer_files")
+    grade_answers = importlib.import_module("exercise_03_batched_copy.answers").grade_answers
+
+    graded = grade_answers(files.read_answers(answers), files.read_measurement(measurement))
     for line in graded:
         print(f"{line.name:18} {line.points:g} of {line.max_points:g}: {line.reason}")
     print(f"{'together':18} {sum(g.points for g in graded):g} of {sum(g.max_points for g in graded):g}")
-    return 0
 
 
 if __name__ == "__main__":

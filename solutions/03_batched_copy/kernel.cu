@@ -208,7 +208,7 @@ __global__ void __launch_bounds__(kThreads) copy_tiles(const __grid_constant__ C
   const int64_t number_of_row =
       int64_t{group} * (kThreads >> copy.lanes_log2) + (threadIdx.x >> copy.lanes_log2);
   if (number_of_row >= copy.rows) return;
-  // BEGIN SOLUTION  TODO 5: where does this thread's row begin on either side?
+  // BEGIN SOLUTION  TODO 7: where does this thread's row begin on either side?
   // TODO: A row is a stride of bytes behind the one before: offsets need 64 bits.
   // STARTER: const Row row{copy.source, copy.destination, threadIdx.x & (lanes - 1), lanes};
   const Row row{copy.source + number_of_row * copy.source_stride,

@@ -60,7 +60,9 @@ def test_without_triton_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.setitem(sys.modules, "triton", None)
     monkeypatch.delitem(sys.modules, "exercise_03_batched_copy.triton_kernels", raising=False)
     case = EXERCISE.bench[0]
-    with pytest.raises(CourseError, match="written in Triton, which is not installed: `pip install triton`"):
+    with pytest.raises(
+        CourseError, match="written in Triton, which is not installed: `.venv/bin/pip install triton`"
+    ):
         EXERCISE.alternatives[alternatives.TRITON_ONE_LAUNCH](case.size, made(case).buffers)
 
 
@@ -141,3 +143,12 @@ def test_the_python_track_names_the_entry() -> None:
     assert track.function == EXERCISE.entry
     for folder in (EXERCISE.folder, EXERCISE.solution.parent):
         assert f"def {track.function}(" in (folder / track.file).read_text()
+
+
+def test_statement_and_starter_say_that_the_names_of_the_parameters_count() -> None:
+    assert EXERCISE.python is not None
+    named = " and ".join(f"`{name}`" for name in EXERCISE.python.arguments)
+    for file in ("README.md", "kernel.py"):
+        words = " ".join((EXERCISE.folder / file).read_text().split())
+        assert "called with its arguments by name" in words, file
+        assert named in words, file

@@ -4,17 +4,22 @@ from __future__ import annotations
 
 import importlib
 import importlib.util
+import shutil
+import subprocess
+import sys
+from pathlib import Path
 from types import ModuleType
 
 import pytest
 import torch
-from torch.utils._python_dispatch import TorchDispatchMode
 
 from grader import registry
 
 EXERCISE = registry.find("03")
 FAULTY = importlib.import_module("exercise_03_batched_copy.faults")
 LazyStreams = importlib.import_module("exercise_03_batched_copy.lazy_streams").LazyStreams
+trials = importlib.import_module("exercise_03_batched_copy.fault_trials")
+fields, arrived, CountCopies = trials.fields, trials.arrived, trials.CountCopies
 NAMES = ("one_copy_with_cat", "owner_of", "copy_regions", "batched_for_the_benchmark", "copies_on_streams")
 
 
@@ -29,16 +34,6 @@ def mended() -> ModuleType:
 
 
 MENDED = mended()
-
-
-def fields() -> tuple[list[torch.Tensor], list[torch.Tensor]]:
-    """Seven destinations of zeros and seven sources of other numbers."""
-    sources = [torch.arange(1, 5 + number, dtype=torch.int32) for number in range(7)]
-    return [torch.zeros_like(source) for source in sources], sources
-
-
-def arrived(destinations: list[torch.Tensor], sources: list[torch.Tensor]) -> bool:
-    return all(torch.equal(to, of) for to, of in zip(destinations, sources, strict=True))
 
 
 @pytest.mark.parametrize("module", [FAULTY, MENDED], ids=["faulty", "mended"])
@@ -72,18 +67,6 @@ def test_byte_offsets_miss_elements_and_hit_others() -> None:
     assert faulty[32:48:4].tolist() == [0, 4, 8, 12]  # somebody else's
 
 
-class CountCopies(TorchDispatchMode):
-    """How many copies torch makes while it is active."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self.copies = 0
-
-    def __torch_dispatch__(self, function, types, args=(), kwargs=None):
-        self.copies += "aten::copy_" in str(function._schema.name)
-        return function(*args, **(kwargs or {}))
-
-
 @pytest.mark.parametrize(("module", "copies"), [(FAULTY, 8), (MENDED, 1)], ids=["faulty", "mended"])
 def test_the_benchmark_of_one_copy_adds_the_seven_back(module: ModuleType, copies: int) -> None:
     destinations, sources = fields()
@@ -109,3 +92,38 @@ def test_copies_on_streams_that_wait_for_nobody_copy_what_was_there_before(
     streams.synchronise(0)
     assert arrived(used, sources if fresh else stale)
     assert streams.host_waits == (1 if fresh else 8)
+
+
+def run_by_name(folder: Path) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "faults.py"], cwd=folder, capture_output=True, text=True, timeout=120, check=False
+    )
+
+
+@pytest.mark.parametrize("own_folder", [False, True], ids=["where it lies", "copied as the statement says"])
+def test_the_faults_run_by_name_and_each_shows(own_folder: bool, tmp_path: Path) -> None:
+    folder = EXERCISE.folder
+    if own_folder:
+        folder = tmp_path
+        for name in ("faults.py", "fault_trials.py", "lazy_streams.py"):
+            shutil.copy(EXERCISE.folder / name, folder)
+    run = run_by_name(folder)
+    assert run.stderr == ""
+    assert run.returncode == 1
+    told = dict(line.split(maxsplit=1) for line in run.stdout.splitlines())
+    assert tuple(told) == NAMES
+    assert told.pop("owner_of").startswith("raises NameError")
+    assert set(told.values()) == {"does something else"}
+
+
+def test_mended_pieces_are_told_from_faulty_ones(capsys: pytest.CaptureFixture[str]) -> None:
+    assert trials.main(vars(MENDED)) == 0
+    assert capsys.readouterr().out.count("does what it says") == len(NAMES)
+    one_mended = vars(FAULTY) | {"copy_regions": MENDED.copy_regions}
+    assert trials.main(one_mended) == 1
+    assert capsys.readouterr().out.count("does what it says") == 1
+
+
+def test_a_piece_that_is_gone_is_said_to_be_gone(capsys: pytest.CaptureFixture[str]) -> None:
+    assert trials.main({}) == 1
+    assert capsys.readouterr().out.count("is not in this file any more") == len(NAMES)

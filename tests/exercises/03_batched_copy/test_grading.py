@@ -10,6 +10,8 @@ import pytest
 from grader import registry
 from grader.pipeline import grade
 from grader.record import Record
+from grader.stages.targets import describe
+from grader.starters import open_todos
 
 EXERCISE = registry.find("03")
 SOLUTION = EXERCISE.solution.read_text()
@@ -84,6 +86,27 @@ def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(name: str, tmp_
         ]
 
 
+def test_a_table_in_device_memory_is_not_told_to_widen_its_units(tmp_path: Path) -> None:
+    source = tmp_path / "kernel.cu"
+    source.write_text(WRONG["table in device memory"].source(SOLUTION))
+    record = graded(source, UNTIMED, quick=True)
+    told = {seen.name: seen.message for seen in record.mechanisms if not seen.passed}
+    advice = told["wide units where alignment allows"]
+    assert "a table of descriptors in device memory is loaded by every warp: pass it by value" in advice
+    assert "16, 8 or 4 bytes" not in advice
+
+
+def test_the_targets_have_names_of_their_own() -> None:
+    names = [describe(target) for target in EXERCISE.targets]
+    assert len(set(names)) == len(names)
+
+
+def test_the_tasks_of_the_starter_are_numbered_in_the_order_of_the_file() -> None:
+    tasks = [todo.text.partition(":")[0] for todo in open_todos(EXERCISE.starter.read_text())]
+    assert tasks == [f"TODO {number}" for number in range(1, 8)]
+    assert "leaves seven steps marked" in (EXERCISE.folder / "README.md").read_text()
+
+
 def test_there_are_wrong_kernels_enough() -> None:
-    assert len(WRONG) >= 14
+    assert len(WRONG) >= 17
     assert {wrong.part for wrong in WRONG.values()} == {"correct", "mechanism", *ELSEWHERE}

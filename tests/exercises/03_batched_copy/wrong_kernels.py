@@ -15,6 +15,13 @@ _ENTRY = """extern "C" int batched_copy(const CopyDescriptor* descriptors, int c
 _LAUNCH = "  kernel<<<static_cast<int>(tiles), kThreads, 0, stream>>>(batch);\n"
 _ANY_ROW = "                                         planned.destination_stride, row_bytes(copy));"
 _SLOTS = "  planned.row_slots = copy.columns - planned.row_units * (unit_elements - 1);"
+_NARROW = (  # units of one element, however the rows are aligned
+    (
+        "widest_unit_bytes(planned.source, planned.destination, planned.source_stride,\n" + _ANY_ROW,
+        "size;",
+    ),
+    ("if (planned.unit_bytes < 16 && copy.rows", "if (planned.unit_bytes > 16 && copy.rows"),
+)
 _DEAL = "tiles += cut(batch.copies[i], deep ? slots_per_thread(batch.copies[i].unit_bytes) : 1);"
 
 WRONG: dict[str, Wrong] = {
@@ -87,10 +94,59 @@ WRONG: dict[str, Wrong] = {
         reason="error",
         line=LOAD,
     ),
+    "narrow atomic loads": Wrong(
+        old=LOAD,
+        new="""if (unit < 0 || unit >= copy.row_units) continue;
+    if constexpr (kUnitBytes == 4) {
+      asm volatile("atom.global.or.b32 %0, [%1], 0;" : "=r"(units[i]) : "l"(from + unit));
+    } else {
+      units[i] = from[unit];
+    }""",
+        more=_NARROW,
+        part="mechanism",
+        words="let each lane load 16, 8 or 4 bytes at once",
+    ),
+    "narrow cp.async": Wrong(
+        old=LOAD,
+        new="""if (unit < 0 || unit >= copy.row_units) continue;
+    if constexpr (kUnitBytes == 4) {
+      __pipeline_memcpy_async(&staged[i][threadIdx.x], from + unit, 4);
+    } else {
+      units[i] = from[unit];
+    }""",
+        more=(
+            *_NARROW,
+            ("#include <cuda_runtime.h>\n", "#include <cuda_pipeline.h>\n#include <cuda_runtime.h>\n"),
+            (
+                "  Unit units[kSlots];\n",
+                "  Unit units[kSlots];\n  __shared__ Unit staged[kSlots][kThreads];\n",
+            ),
+            (
+                STORE,
+                """if (unit < 0 || unit >= copy.row_units) continue;
+    if constexpr (kUnitBytes == 4) {
+      __pipeline_commit();
+      __pipeline_wait_prior(0);
+      units[i] = staged[i][threadIdx.x];
+    }
+    to[unit] = units[i];""",
+            ),
+        ),
+        part="mechanism",
+        words="let each lane load 16, 8 or 4 bytes at once",
+    ),
+    "narrow stores": Wrong(
+        old=STORE,
+        new="""if (unit < 0 || unit >= copy.row_units) continue;
+    const auto* bytes = reinterpret_cast<const char*>(&units[i]);
+    for (int b = 0; b < kUnitBytes; ++b) reinterpret_cast<volatile char*>(to + unit)[b] = bytes[b];""",
+        part="mechanism",
+        words="let each lane store 16, 8 or 4 bytes at once",
+    ),
     "narrow units": Wrong(
-        old="widest_unit_bytes(planned.source, planned.destination, planned.source_stride,\n" + _ANY_ROW,
-        new="size;",
-        more=(("if (planned.unit_bytes < 16 && copy.rows", "if (planned.unit_bytes > 16 && copy.rows"),),
+        old=_NARROW[0][0],
+        new=_NARROW[0][1],
+        more=_NARROW[1:],
         part="mechanism",
         words="let each lane load 16, 8 or 4 bytes at once",
     ),
