@@ -1,0 +1,1 @@
+"""A key/value cache of mixed precision: the tokens of one width lie together in a bucket."""

@@ -1,0 +1,808 @@
+// Bucketed key/value cache: quantise tokens into buckets of 2, 3, 4 and 8 bits, and attend over all of them.
+//
+// How memory flows in the attention: a block takes a split, a range of entries of one bucket, for one head of
+// one sequence. Each of its warps streams every fourth chunk of it through shared memory with asynchronous
+// copies of its own, so that no warp waits for another. A chunk's keys are multiplied with the queries as
+// bytes by the tensor cores, the query being two planes of bytes that stand in one matrix; the weights stay
+// in the registers where they came out and are multiplied with the values as halves. What a warp keeps is a
+// running maximum, a sum and an output that is not yet normalised; warps are merged in the block, blocks by
+// whichever of them is the last.
+#include <cuda_fp16.h>
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+
+#include "attention_splits.cuh"
+#include "buckets.cuh"
+#include "cp_async.cuh"
+#include "mma.cuh"
+#include "packed_rows.cuh"
+#include "plain_attention.cuh"
+
+constexpr int kWarps = 4;
+constexpr int kThreads = 32 * kWarps;
+constexpr int kStageBytes = 10240;  // shared memory for the chunks of a warp
+constexpr int kBlocksPerSm = 4;     // as many as shared memory and registers allow
+#ifndef WAVES
+#define WAVES 2
+#endif
+constexpr int kWaves = WAVES;  // blocks for each place on the GPU: few have little overhead, many are even
+
+// ---- Step 1: quantise and pack ---------------------------------------------------------------------------
+//
+// A group of lanes takes a head of a token, eight elements each. Eight elements of b bits are b bytes: no
+// byte belongs to two lanes.
+
+constexpr int kQuantThreads = 256;
+
+struct Buckets {
+  Bucket of[kMostBuckets];
+};
+
+// Where a token's heads go.
+struct Place {
+  int bucket, sequence, entry, slot;
+};
+
+// Eight elements as the caller's numbers, in the order of memory.
+struct Eight {
+  float of[8];
+};
+
+// The largest magnitude among the lanes of a head: `lanes` of them, a power of two, some without elements.
+__device__ float largest(const Eight& values, int lanes) {
+  // BEGIN SOLUTION  TODO 1: the largest magnitude of the eight, then of all lanes of the head.
+  // TODO: Every lane of the warp takes part in a shuffle, those without elements too: theirs are zeros.
+  // STARTER: return 0;
+  float most = 0;
+#pragma unroll
+  for (float value : values.of) most = fmaxf(most, fabsf(value));
+  for (int step = lanes / 2; step > 0; step /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, step));
+  return most;
+  // END SOLUTION
+}
+
+// The scale of a head: its largest element becomes the largest level.
+__device__ float scale_of(float most, int bits, bool half_scale) {
+  // BEGIN SOLUTION  TODO 1: scale = most / levels, and 1 for a head of zeros.
+  // TODO: A scale that is kept in half precision is rounded before anything is divided by it, and never to 0
+  // TODO: or to infinity.
+  // STARTER: return 1;
+  const float levels = static_cast<float>(stored_offset(bits) - 1);
+  float scale = most == 0 ? 1.0f : most / levels;
+  if (half_scale) {
+    constexpr float kSmallest = 1.0f / (1 << 24), kLargest = 65504;
+    scale = __half2float(__float2half_rn(fminf(fmaxf(scale, kSmallest), kLargest)));
+  }
+  return scale;
+  // END SOLUTION
+}
+
+// Eight elements, quantised and packed into the lowest 8 * bits bits.
+__device__ uint64_t pack(const Eight& values, float scale, int bits) {
+  uint64_t packed = 0;
+  // BEGIN SOLUTION  TODO 1: round(value / scale), halves to even, clamped, plus the offset: never negative.
+  // TODO: Element 0 goes to the lowest bits.
+  const int offset = stored_offset(bits);
+  const float inverse = 1 / scale;
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    // A product is as good as the quotient unless that is near the middle between two levels.
+    float quotient = values.of[i] * inverse;
+    const float nearest = rintf(quotient);
+    constexpr float kNear = 1e-4f;  // 128 levels times the error of a product and an inverse, and a margin
+    float level = nearest;
+    if (fabsf(fabsf(quotient - nearest) - 0.5f) < kNear) level = rintf(values.of[i] / scale);
+    const int whole = max(-offset, min(offset - 1, static_cast<int>(level)));
+    packed |= static_cast<uint64_t>(whole + offset) << bits * i;
+  }
+  // END SOLUTION
+  return packed;
+}
+
+// Stores what a lane has packed: `bits` bytes, at a multiple of 2, 4 or 8 of them.
+__device__ void store_packed(uint8_t* to, uint64_t packed, int bits) {
+  switch (bits) {
+    case 2:
+      *reinterpret_cast<uint16_t*>(to) = static_cast<uint16_t>(packed);
+      break;
+    case 4:
+      *reinterpret_cast<uint32_t*>(to) = static_cast<uint32_t>(packed);
+      break;
+    case 8:
+      *reinterpret_cast<uint2*>(to) =
+          make_uint2(static_cast<uint32_t>(packed), static_cast<uint32_t>(packed >> 32));
+      break;
+    default:
+      for (int i = 0; i < 3; ++i) to[i] = static_cast<uint8_t>(packed >> 8 * i);
+      break;
+  }
+}
+
+__device__ void store_scale(void* scales, int64_t at, float scale, int64_t scale_bytes) {
+  if (scale_bytes == 4) {
+    static_cast<float*>(scales)[at] = scale;
+  } else {
+    static_cast<__half*>(scales)[at] = __float2half_rn(scale);
+  }
+}
+
+// Quantises one head of one token and stores it. `part` is the lane's place among the `lanes` of the head.
+__device__ void store_head(const Bucket& bucket, bool is_key, int64_t row, const Eight& values, int part,
+                           int lanes, int head_dim) {
+  const int bits = static_cast<int>(bucket.bits);
+  const float scale = scale_of(largest(values, lanes), bits, bucket.scale_bytes == 2);
+  if (8 * part >= head_dim) return;
+  uint8_t* to = (is_key ? bucket.keys : bucket.values) + row * row_bytes(bits, head_dim) + part * bits;
+  store_packed(to, pack(values, scale, bits), bits);
+  if (part == 0)
+    store_scale(is_key ? bucket.key_scales : bucket.value_scales, row, scale, bucket.scale_bytes);
+}
+
+// Lanes that share a head: a power of two, so that they stay inside a warp.
+int lanes_of_a_head(int head_dim) {
+  int lanes = 1;
+  while (8 * lanes < head_dim) lanes *= 2;
+  return lanes;
+}
+
+template <bool kAligned>
+__device__ Eight load_eight(const __half* from) {
+  Eight values;
+  if constexpr (kAligned) {
+    const uint4 words = *reinterpret_cast<const uint4*>(from);
+    const auto* halves = reinterpret_cast<const __half*>(&words);
+#pragma unroll
+    for (int i = 0; i < 8; ++i) values.of[i] = __half2float(halves[i]);
+  } else {
+#pragma unroll
+    for (int i = 0; i < 8; ++i) values.of[i] = __half2float(from[i]);
+  }
+  return values;
+}
+
+template <bool kAligned>
+__global__ void __launch_bounds__(kQuantThreads)
+    quantize_kernel(const __half* keys, const __half* values, int64_t token_stride, int64_t head_stride,
+                    const __grid_constant__ Buckets buckets, const int4* places, int tokens, int kv_heads,
+                    int head_dim, int lanes) {
+  const int64_t thread = int64_t{blockIdx.x} * kQuantThreads + threadIdx.x;
+  const int part = static_cast<int>(thread % lanes);
+  const int64_t head_of_token = thread / lanes;
+  const bool there = head_of_token < int64_t{tokens} * kv_heads;
+  const int token = there ? static_cast<int>(head_of_token / kv_heads) : 0;
+  const int head = there ? static_cast<int>(head_of_token % kv_heads) : 0;
+  const bool has_elements = there && 8 * part < head_dim;
+
+  // Both loads are on their way before anything waits for either.
+  Eight key{}, value{};
+  const int64_t from = token * token_stride + head * head_stride + 8 * part;
+  if (has_elements) {
+    key = load_eight<kAligned>(keys + from);
+    value = load_eight<kAligned>(values + from);
+  }
+  const int4 found = places[token];
+  const Place place{found.x, found.y, found.z, found.w};
+  const Bucket& bucket = buckets.of[place.bucket];
+  const int64_t row = (int64_t{place.sequence} * kv_heads + head) * bucket.capacity + place.entry;
+  const int dims = there ? head_dim : 0;  // a lane behind the last head has nothing to store
+  store_head(bucket, true, row, key, part, lanes, dims);
+  store_head(bucket, false, row, value, part, lanes, dims);
+  if (there && head == 0 && part == 0) {
+    bucket.slots[place.sequence * bucket.capacity + place.entry] = place.slot;
+  }
+}
+
+Buckets by_value(const Bucket* buckets, int count) {
+  Buckets copy{};
+  std::copy(buckets, buckets + count, copy.of);
+  return copy;
+}
+
+extern "C" int quantize_and_pack(const __half* keys, const __half* values, int64_t token_stride,
+                                 int64_t head_stride, const Bucket* buckets, int bucket_count,
+                                 const int* places, int tokens, int kv_heads, int head_dim,
+                                 cudaStream_t stream) {
+  if (wrong_sizes(bucket_count, 1, head_dim)) return cudaErrorInvalidValue;
+  const int lanes = lanes_of_a_head(head_dim);
+  const int64_t threads = int64_t{tokens} * kv_heads * lanes;
+  if (threads == 0) return cudaSuccess;
+  const auto address = reinterpret_cast<uintptr_t>(keys) | reinterpret_cast<uintptr_t>(values);
+  const bool aligned = address % 16 == 0 && token_stride % 8 == 0 && head_stride % 8 == 0;
+  const auto kernel = aligned ? quantize_kernel<true> : quantize_kernel<false>;
+  kernel<<<static_cast<int>((threads + kQuantThreads - 1) / kQuantThreads), kQuantThreads, 0, stream>>>(
+      keys, values, token_stride, head_stride, by_value(buckets, bucket_count),
+      reinterpret_cast<const int4*>(places), tokens, kv_heads, head_dim, lanes);
+  return cudaGetLastError();
+}
+
+// ---- Step 2: from one width to another -------------------------------------------------------------------
+
+struct Move {
+  int sequence, from_bucket, from_entry, to_bucket, to_entry, unused;
+};
+
+// A lane's eight elements of a stored head, as numbers again.
+__device__ Eight unpack(const Bucket& bucket, bool is_key, int64_t row, int part, int head_dim) {
+  Eight values{};
+  const int bits = static_cast<int>(bucket.bits);
+  const uint8_t* from =
+      (is_key ? bucket.keys : bucket.values) + row * row_bytes(bits, head_dim) + part * bits;
+  const void* scales = is_key ? bucket.key_scales : bucket.value_scales;
+  // BEGIN SOLUTION  TODO 2: (stored - offset) * scale for each of the eight. Their bits lie in `bits` bytes.
+  uint64_t packed = 0;
+  for (int i = 0; i < bits; ++i) packed |= static_cast<uint64_t>(from[i]) << 8 * i;
+  const float scale = bucket.scale_bytes == 4 ? static_cast<const float*>(scales)[row]
+                                              : __half2float(static_cast<const __half*>(scales)[row]);
+#pragma unroll
+  for (int i = 0; i < 8; ++i) {
+    const int stored = static_cast<int>(packed >> bits * i & ((1 << bits) - 1));
+    values.of[i] = static_cast<float>(stored - stored_offset(bits)) * scale;
+  }
+  // END SOLUTION
+  return values;
+}
+
+__global__ void __launch_bounds__(kQuantThreads)
+    requantize_kernel(const __grid_constant__ Buckets buckets, const Move* moves, int count, int kv_heads,
+                      int head_dim, int lanes) {
+  const int64_t thread = int64_t{blockIdx.x} * kQuantThreads + threadIdx.x;
+  const int part = static_cast<int>(thread % lanes);
+  const int64_t head_of_move = thread / lanes;
+  const bool there = head_of_move < int64_t{count} * kv_heads;
+  const Move move = moves[there ? head_of_move / kv_heads : 0];
+  const int head = there ? static_cast<int>(head_of_move % kv_heads) : 0;
+  const Bucket &from = buckets.of[move.from_bucket], &to = buckets.of[move.to_bucket];
+  const int64_t heads = int64_t{move.sequence} * kv_heads + head;
+  const int64_t from_row = heads * from.capacity + move.from_entry,
+                to_row = heads * to.capacity + move.to_entry;
+  Eight key{}, value{};
+  if (there && 8 * part < head_dim) {
+    key = unpack(from, true, from_row, part, head_dim);
+    value = unpack(from, false, from_row, part, head_dim);
+  }
+  const int dims = there ? head_dim : 0;
+  store_head(to, true, to_row, key, part, lanes, dims);
+  store_head(to, false, to_row, value, part, lanes, dims);
+  if (there && head == 0 && part == 0) {
+    to.slots[move.sequence * to.capacity + move.to_entry] =
+        from.slots[move.sequence * from.capacity + move.from_entry];
+  }
+}
+
+extern "C" int requantize(const Bucket* buckets, int bucket_count, const int* moves, int count, int kv_heads,
+                          int head_dim, cudaStream_t stream) {
+  if (wrong_sizes(bucket_count, 1, head_dim)) return cudaErrorInvalidValue;
+  const int lanes = lanes_of_a_head(head_dim);
+  const int64_t threads = int64_t{count} * kv_heads * lanes;
+  if (threads == 0) return cudaSuccess;
+  requantize_kernel<<<static_cast<int>((threads + kQuantThreads - 1) / kQuantThreads), kQuantThreads, 0,
+                      stream>>>(by_value(buckets, bucket_count), reinterpret_cast<const Move*>(moves), count,
+                                kv_heads, head_dim, lanes);
+  return cudaGetLastError();
+}
+
+// ---- Step 3: attention over a bucket ---------------------------------------------------------------------
+
+// Where the results go. Without `out` they are left as they are: not normalised.
+struct Results {
+  __half* out;          // [rows][head_dim]
+  float* unnormalised;  // [rows][head_dim], with
+  float* max;           // [rows]
+  float* sum;           // [rows]
+  float* parts;         // [parts][rows][head_dim]
+  RowStats* stats;      // [parts][rows]
+  int* counters;        // [batch][kv_heads], all 0
+};
+
+// What the scores and weights of a key are made of. A key that nobody may see has scores of -infinity.
+struct KeyInfo {
+  float score_scale, bias, value_scale, log_value_scale;
+};
+
+struct Shared {
+  alignas(16) uint8_t stages[kWarps][kStageBytes];  // later: outputs of the warps, then factors of the parts
+  KeyInfo keys[kWarps][32];
+  QueryPlanes planes;
+  RowStats stats[kWarps][kRows];
+  bool last;
+};
+
+// One warp's share of a split, where a head has 128 elements. kMost: the highest score is wanted, too.
+template <int kBits, typename Scale, bool kMost>
+struct FastAttention {
+  using Rows = Rows128<kBits>;
+  static constexpr int kKeys = Rows::kChunkKeys, kGroups = kKeys / 8, kStages = Rows::kStages;
+  static constexpr int kBytes = kKeys * Rows::kRowBytes;  // of a chunk's keys, or of its values
+  static constexpr int kScalePieces = kKeys * sizeof(Scale) / 16;
+  static constexpr int kStage = 2 * kBytes + 2 * 16 * kScalePieces;
+  static constexpr int kSteps = 4, kTiles = 8;  // of 32 elements of the query, of 16 of the output
+  static_assert(kStages * kStage <= kStageBytes);
+
+  const Attention& job;
+  const Split& split;
+  Shared& shared;
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
+  const Rows rows{lane};
+  const int chunks;                       // of the split
+  const uint8_t *keys, *values, *scales;  // where this lane's next copies come from
+
+  uint32_t query[kSteps][4];
+  float score_scale;
+  int query_offset;
+  float out[kTiles][4] = {};
+  float weight[4] = {};                     // sums of the weights as halves, of rows 2t and 2t + 1
+  RowStats stats{-INFINITY, 0, -INFINITY};  // of row g
+
+  __device__ FastAttention(const Attention& job, const Split& split, Shared& shared)
+      : job(job),
+        split(split),
+        shared(shared),
+        chunks((max(0, split.end - split.begin) + kKeys - 1) / kKeys) {
+    const Bucket& bucket = job.buckets[split.bucket];
+    const int64_t first = first_entry(job, split) + split.begin + warp * kKeys;
+    keys = bucket.keys + first * Rows::kRowBytes + 16 * lane;
+    values = bucket.values + first * Rows::kRowBytes + 16 * lane;
+    const void* of_lane = lane < kScalePieces ? bucket.key_scales : bucket.value_scales;
+    scales = static_cast<const uint8_t*>(of_lane) + first * sizeof(Scale) + 16 * (lane % kScalePieces);
+  }
+
+  __device__ uint8_t* stage(int number) const { return shared.stages[warp] + number % kStages * kStage; }
+
+  // Begins the copies of this warp's next chunk: keys, values, scales of keys, scales of values.
+  __device__ void fetch(int number) {
+    // BEGIN SOLUTION  TODO 3: while there are chunks left, copy one to stage(number), 16 bytes a lane and
+    // copy.
+    // TODO: Piece i of the keys goes to Rows::key_piece(i), and of the values to Rows::value_piece(i).
+    // TODO: Every call makes one group of copies, whether there is a chunk or not: run() counts groups.
+    if (warp + number * kWarps < chunks) {
+      uint8_t* to = stage(number);
+#pragma unroll
+      for (int i = 0; i < kBytes / 512; ++i) {
+        copy_16_bytes_async(to + 16 * Rows::key_piece(lane | 32 * i), keys + 512 * i);
+        copy_16_bytes_async(to + kBytes + 16 * Rows::value_piece(lane | 32 * i), values + 512 * i);
+      }
+      if (lane < 2 * kScalePieces) copy_16_bytes_async(to + 2 * kBytes + 16 * lane, scales);
+      keys += kWarps * kBytes;
+      values += kWarps * kBytes;
+      scales += kWarps * kKeys * sizeof(Scale);
+    }
+    commit_copies();
+    // END SOLUTION
+  }
+
+  // Lane i looks at key i of the chunk: its scales, and whether anybody may see it.
+  __device__ void look_at_keys(int chunk, const uint8_t* staged) const {
+    if (lane < kKeys) {
+      const auto* staged_scales = reinterpret_cast<const Scale*>(staged + 2 * kBytes);
+      KeyInfo info{0, -INFINITY, 0, -INFINITY};
+      if (is_visible(job, split, split.begin + chunk * kKeys + lane)) {
+        info.score_scale = static_cast<float>(staged_scales[lane]) * score_scale;
+        info.bias = 0;
+        info.value_scale = static_cast<float>(staged_scales[kKeys + lane]);
+        info.log_value_scale = __log2f(info.value_scale);
+      }
+      shared.keys[warp][lane] = info;
+    }
+    __syncwarp();
+  }
+
+  // The planes of the queries stand in one matrix: high in rows 0 to 7, low in rows 8 to 15.
+  __device__ void load_query() {
+    const auto place = [](int d) { return d / 32 * 32 + Rows::word_of(d % 32) * 4 + Rows::byte_of(d % 32); };
+    score_scale = split_queries<kWarps, 128>(job, split, shared.planes, place) * job.scale;
+#pragma unroll
+    for (int plane = 0; plane < 2; ++plane) {
+      const auto* words = reinterpret_cast<const uint32_t*>(shared.planes.of[plane][g]) + 8 * t;
+#pragma unroll
+      for (int word = 0; word < 8; ++word) query[word / 2][word % 2 * 2 + plane] = words[word];
+    }
+    query_offset = shared.planes.sum[g] * stored_offset(kBits);
+  }
+
+  // Everything so far becomes relative to another exponent.
+  __device__ void rescale(float to) {
+    // BEGIN SOLUTION  TODO 3: multiply what this lane has of outputs, weights and sum.
+    // TODO: Its sum is of row g, but its outputs are of rows 2t and 2t + 1: their factors are other lanes'.
+    const float factor = power_of_2(stats.reference - finite(to));
+    stats.reference = to;
+    stats.sum *= factor;
+    const float first = __shfl_sync(~0u, factor, 8 * t), second = __shfl_sync(~0u, factor, 8 * t + 4);
+#pragma unroll
+    for (int tile = 0; tile < kTiles; ++tile) {
+      out[tile][0] *= first;
+      out[tile][1] *= second;
+      out[tile][2] *= first;
+      out[tile][3] *= second;
+    }
+    weight[0] *= first;
+    weight[1] *= second;
+    // END SOLUTION
+  }
+
+  __device__ void attend(int chunk, const uint8_t* staged) {
+    look_at_keys(chunk, staged);
+    const KeyInfo* infos = shared.keys[warp] + t;
+    // Row g against keys t and t + 4 of every eight.
+    float scores[kGroups][2], value_scales[kGroups][2];
+    float highest = -INFINITY;
+    // BEGIN SOLUTION  TODO 3: the scores of row g: for every eight keys, rows.keys() and four integer
+    // products.
+    // TODO: product[0], product[1] are the high plane against keys t and t + 4, product[2], product[3] the
+    // low.
+    // TODO: A stored element is too large by the offset: what is too much is query_offset, for every key.
+    // TODO: `highest` is the highest score + log_value_scale: weights are kept times their value's scale.
+#pragma unroll
+    for (int group = 0; group < kGroups; ++group) {
+      uint32_t bytes[8];
+      rows.keys(staged + 8 * group * Rows::kRowBytes, bytes);
+      int product[4] = {0, 0, -query_offset, -query_offset};
+#pragma unroll
+      for (int step = 0; step < kSteps; ++step) {
+        mma_s8_u8(product, query[step], bytes[2 * step], bytes[2 * step + 1]);
+      }
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const KeyInfo info = infos[8 * group + 4 * i];
+        const auto whole = static_cast<float>(256 * product[i] + product[2 + i]);
+        scores[group][i] = fmaf(whole, info.score_scale, info.bias);
+        value_scales[group][i] = info.value_scale;
+        if (kMost) stats.most = fmaxf(stats.most, scores[group][i]);
+        highest = fmaxf(highest, scores[group][i] + info.log_value_scale);
+      }
+    }
+    highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 1));
+    highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 2));
+    // END SOLUTION
+    // Weights may exceed 1 a little: half precision has room for 2^15.
+    constexpr float kRoom = 6;
+    if (__any_sync(~0u, highest > stats.reference + kRoom)) rescale(fmaxf(stats.reference, highest));
+
+    const float origin = finite(stats.reference);
+    // BEGIN SOLUTION  TODO 3: weights 2^(score - origin), their sum, and products with the values.
+    // TODO: The weights of sixteen keys, as two words of two halves, lie where a product wants them.
+    // rows.values()
+    // TODO: makes the other side, for keys t and t + 4 of eight. A product of ones and weights sums the
+    // weights.
+#pragma unroll
+    for (int pair = 0; pair < kGroups / 2; ++pair) {
+      uint32_t weights[2];
+#pragma unroll
+      for (int i = 0; i < 2; ++i) {
+        const float a = power_of_2(scores[2 * pair + i][0] - origin);
+        const float b = power_of_2(scores[2 * pair + i][1] - origin);
+        stats.sum += a + b;
+        const __half2 both =
+            __floats2half2_rn(a * value_scales[2 * pair + i][0], b * value_scales[2 * pair + i][1]);
+        weights[i] = *reinterpret_cast<const uint32_t*>(&both);
+      }
+      uint32_t upper[2 * kTiles], lower[2 * kTiles];
+      const uint8_t* value_rows = staged + kBytes + 16 * pair * Rows::kRowBytes;
+      rows.values(value_rows, upper);
+      rows.values(value_rows + 8 * Rows::kRowBytes, lower);
+#pragma unroll
+      for (int tile = 0; tile < kTiles; ++tile) {
+        const uint32_t a[4] = {upper[2 * tile], upper[2 * tile + 1], lower[2 * tile], lower[2 * tile + 1]};
+        mma_f16(out[tile], a, weights[0], weights[1]);
+      }
+      constexpr uint32_t kOnes = 0x3c003c00;
+      const uint32_t ones[4] = {kOnes, kOnes, kOnes, kOnes};
+      mma_f16(weight, ones, weights[0], weights[1]);
+    }
+    // END SOLUTION
+  }
+
+  __device__ void run() {
+#pragma unroll
+    for (int i = 0; i < kStages - 1; ++i) fetch(i);
+    load_query();
+    // BEGIN SOLUTION  TODO 3: for each of this warp's chunks: fetch ahead, wait for this one, attend to it.
+    // TODO: All lanes must have seen a chunk before the next one is copied over it.
+    for (int i = 0; warp + i * kWarps < chunks; ++i) {
+      fetch(i + kStages - 1);
+      wait_for_copies<kStages - 1>();
+      __syncwarp();
+      attend(warp + i * kWarps, stage(i));
+      __syncwarp();
+    }
+    wait_for_copies<0>();
+    for (int step = 1; step < 4; step *= 2) {
+      stats.sum += __shfl_xor_sync(~0u, stats.sum, step);
+      if (kMost) stats.most = fmaxf(stats.most, __shfl_xor_sync(~0u, stats.most, step));
+    }
+    // END SOLUTION
+  }
+
+  // This warp's output, [group][head_dim], relative to another reference for each row.
+  template <class References>
+  __device__ void store(float* outputs, const References& reference_of) const {
+#pragma unroll
+    for (int i = 0; i < 2; ++i) {
+      const int row = 2 * t + i;
+      if (row >= job.group) continue;
+      // BEGIN SOLUTION  TODO 4: undo the offset and the scaling of the elements, then change the reference.
+      // TODO: out[e / 2][e % 2 * 2 + i] is element 16 g + e, in units of 2^(shift(e) - 24).
+      const float factor = power_of_2(shared.stats[warp][row].reference - finite(reference_of(row)));
+#pragma unroll
+      for (int e = 0; e < 16; ++e) {
+        const float units = out[e / 2][e % 2 * 2 + i] * static_cast<float>(1 << (24 - Rows::shift(e)));
+        outputs[row * 128 + 16 * g + e] = factor * (units - stored_offset(kBits) * weight[i]);
+      }
+      // END SOLUTION
+    }
+  }
+
+  __device__ void publish() const {
+    if (t == 0) shared.stats[warp][g] = stats;
+  }
+};
+
+// The same for any other head.
+struct OtherAttention {
+  PlainAttention<kWarps> plain;
+  Shared& shared;
+
+  __device__ OtherAttention(const Attention& job, const Split& split, Shared& shared)
+      : plain(job, split, shared.planes,
+              split_queries<kWarps, kMostDim>(job, split, shared.planes, [](int d) { return d; }),
+              *reinterpret_cast<float (*)[kRows][32]>(shared.stages[threadIdx.x / 32])),
+        shared(shared) {}
+  __device__ void run() { plain.run(); }
+  template <class References>
+  __device__ void store(float* outputs, const References& reference_of) const {
+    plain.store(outputs, reference_of);
+  }
+  __device__ void publish() const {
+#pragma unroll
+    for (int row = 0; row < kRows; ++row) {
+      if (plain.lane == 0) shared.stats[plain.warp][row] = plain.stats[row];
+    }
+  }
+};
+
+// ---- Step 4: parts become one ----------------------------------------------------------------------------
+
+// A row of the answer: its element d, and once its statistics.
+__device__ void store_result(const Attention& job, const Results& results, int64_t row, int d, float value,
+                             const RowStats& stats) {
+  if (results.out != nullptr) {
+    results.out[row * job.head_dim + d] = __float2half_rn(stats.sum > 0 ? value / stats.sum : 0.0f);
+    return;
+  }
+  const float factor = power_of_2(finite(stats.reference) - finite(stats.most));
+  results.unnormalised[row * job.head_dim + d] = value * factor;
+  if (d == 0) {
+    results.max[row] = stats.most * static_cast<float>(M_LN2);
+    results.sum[row] = stats.sum * factor;
+  }
+}
+
+// The warps' shares of a split become one part of their rows, or the answer where a row has but one part.
+template <class Share>
+__device__ void merge_warps(const Attention& job, const Results& results, const Split& split, Shared& shared,
+                            const Share& share) {
+  share.publish();
+  __syncthreads();  // and nobody needs the stages any more
+  const auto reference_of = [&](int row) {
+    float highest = -INFINITY;
+    for (int warp = 0; warp < kWarps; ++warp) highest = fmaxf(highest, shared.stats[warp][row].reference);
+    return highest;
+  };
+  auto* outputs = reinterpret_cast<float*>(shared.stages);  // [warp][group][head_dim]
+  const int elements = job.group * job.head_dim;
+  share.store(outputs + threadIdx.x / 32 * elements, reference_of);
+  __syncthreads();
+  for (int i = threadIdx.x; i < elements; i += kThreads) {
+    const int row = i / job.head_dim, d = i % job.head_dim;
+    float value = 0;
+    RowStats stats{-INFINITY, 0, -INFINITY};
+    // BEGIN SOLUTION  TODO 4: add up what the warps have of this element, and their sums.
+    // TODO: The outputs have one reference already, the highest; the sums do not.
+    stats.reference = reference_of(row);
+    for (int warp = 0; warp < kWarps; ++warp) {
+      value += outputs[warp * elements + i];
+      stats.most = fmaxf(stats.most, shared.stats[warp][row].most);
+    }
+    for (int warp = 0; warp < kWarps; ++warp) {
+      const RowStats& other = shared.stats[warp][row];
+      stats.sum += other.sum * power_of_2(other.reference - finite(stats.reference));
+    }
+    // END SOLUTION
+    const int64_t place = row_of(job, split, row);
+    if (job.parts == 1) {
+      store_result(job, results, place, d, value, stats);
+    } else {
+      results.parts[(split.part * job.rows + place) * job.head_dim + d] = value;
+      if (d == 0) results.stats[split.part * job.rows + place] = stats;
+    }
+  }
+}
+
+// Other blocks' parts, as they are in memory now.
+__device__ RowStats read_stats(const RowStats* stats) {
+  const auto* numbers = reinterpret_cast<const float*>(stats);
+  return {__ldcg(numbers), __ldcg(numbers + 1), __ldcg(numbers + 2)};
+}
+
+// All parts of a head's rows become the answer.
+__device__ void merge_splits(const Attention& job, const Results& results, const Split& split,
+                             Shared& shared) {
+  auto* factors = reinterpret_cast<float*>(shared.stages);  // [row][part]
+  const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  for (int row = warp; row < job.group; row += kWarps) {
+    const RowStats* parts = results.stats + row_of(job, split, row);
+    RowStats stats{-INFINITY, 0, -INFINITY};
+    // BEGIN SOLUTION  TODO 4: the highest reference, then a factor for each part and the sum of all.
+    for (int part = lane; part < job.parts; part += 32) {
+      const RowStats other = read_stats(parts + part * job.rows);
+      stats.reference = fmaxf(stats.reference, other.reference);
+      stats.most = fmaxf(stats.most, other.most);
+    }
+    for (int step = 16; step > 0; step /= 2) {
+      stats.reference = fmaxf(stats.reference, __shfl_xor_sync(~0u, stats.reference, step));
+      stats.most = fmaxf(stats.most, __shfl_xor_sync(~0u, stats.most, step));
+    }
+    for (int part = lane; part < job.parts; part += 32) {
+      const RowStats other = read_stats(parts + part * job.rows);
+      const float factor = power_of_2(other.reference - finite(stats.reference));
+      factors[row * job.parts + part] = factor;
+      stats.sum += factor * other.sum;
+    }
+    for (int step = 16; step > 0; step /= 2) stats.sum += __shfl_xor_sync(~0u, stats.sum, step);
+    // END SOLUTION
+    if (lane == 0) shared.stats[0][row] = stats;
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < job.group * job.head_dim; i += kThreads) {
+    const int row = i / job.head_dim, d = i % job.head_dim;
+    const int64_t place = row_of(job, split, row);
+    float value = 0;
+    // BEGIN SOLUTION  TODO 4: add up the parts of this element.
+    for (int part = 0; part < job.parts; ++part) {
+      const float* output = results.parts + (part * job.rows + place) * job.head_dim;
+      value += factors[row * job.parts + part] * __ldcg(output + d);
+    }
+    // END SOLUTION
+    store_result(job, results, place, d, value, shared.stats[0][row]);
+  }
+}
+
+template <class Share>
+__device__ void attend_split(const Attention& job, const Results& results, const Split& split,
+                             Shared& shared) {
+  Share share(job, split, shared);
+  share.run();
+  merge_warps(job, results, split, shared, share);
+}
+
+template <bool kFast, typename Scale, bool kMost>
+__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
+    attention_kernel(const __grid_constant__ Attention job, const __grid_constant__ Results results) {
+  __shared__ Shared shared;
+  const Split split = split_of(job, blockIdx.x);
+  const int64_t bits = job.buckets[split.bucket].bits;
+  if constexpr (!kFast) {
+    attend_split<OtherAttention>(job, results, split, shared);
+  } else if (bits == 2) {
+    attend_split<FastAttention<2, Scale, kMost>>(job, results, split, shared);
+  } else if (bits == 3) {
+    attend_split<FastAttention<3, Scale, kMost>>(job, results, split, shared);
+  } else if (bits == 4) {
+    attend_split<FastAttention<4, Scale, kMost>>(job, results, split, shared);
+  } else {
+    attend_split<FastAttention<8, Scale, kMost>>(job, results, split, shared);
+  }
+  if (job.parts == 1) return;
+
+  // BEGIN SOLUTION  TODO 4: the block that comes last merges the parts of its head. Which is it?
+  // TODO: What a block has written must be visible before it counts itself, and the counter is 0 again for
+  // the
+  // TODO: next call.
+  __threadfence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    int* counter = &results.counters[split.sequence * job.kv_heads + split.head];
+    shared.last = atomicAdd(counter, 1) == job.parts - 1;
+    if (shared.last) *counter = 0;
+  }
+  __syncthreads();
+  if (!shared.last) return;
+  __threadfence();
+  merge_splits(job, results, split, shared);
+  // END SOLUTION
+}
+
+cudaError_t launch_attention(Attention job, const Results& results, cudaStream_t stream) {
+  const int blocks = plan_splits(job, 32 * kWarps, kWaves * kBlocksPerSm * multiprocessors());
+  const bool small_scales = job.buckets[0].scale_bytes == 2;
+  const auto kernel =
+      job.head_dim != 128 ? attention_kernel<false, float, true>
+      : !results.out
+          ? (small_scales ? attention_kernel<true, __half, true> : attention_kernel<true, float, true>)
+      : small_scales ? attention_kernel<true, __half, false>
+                     : attention_kernel<true, float, false>;
+  kernel<<<blocks, kThreads, 0, stream>>>(job, results);
+  return cudaGetLastError();
+}
+
+// Room for the parts in the caller's scratch memory: outputs first.
+void place_parts(Results& results, const Attention& job, float* scratch) {
+  results.parts = scratch;
+  results.stats = reinterpret_cast<RowStats*>(scratch + kMostParts * job.rows * job.head_dim);
+}
+
+extern "C" int attend_bucket(const __half* queries, const Bucket* bucket, const int64_t* lengths,
+                             const uint8_t* mask, int64_t mask_stride, float* out, float* max, float* sum,
+                             float* scratch, int64_t scratch_bytes, int* counters, int batch, int kv_heads,
+                             int group, int head_dim, float scale, cudaStream_t stream) {
+  if (wrong_sizes(1, group, head_dim)) return cudaErrorInvalidValue;
+  for (int first = 0; first < batch && kv_heads > 0; first += kMostBatch) {
+    const Attention job = make_job(queries, bucket, 1, lengths, mask, mask_stride, first, batch, kv_heads,
+                                   group, head_dim, scale);
+    const int64_t heads = int64_t{first} * kv_heads;
+    Results results{};
+    results.unnormalised = out + heads * group * head_dim;
+    results.max = max + heads * group;
+    results.sum = sum + heads * group;
+    results.counters = counters + heads;
+    place_parts(results, job, scratch);
+    if (const cudaError_t error = launch_attention(job, results, stream)) return error;
+  }
+  return cudaSuccess;
+}
+
+extern "C" int bucketed_attention(const __half* queries, const Bucket* buckets, int bucket_count,
+                                  const int64_t* lengths, const uint8_t* mask, int64_t mask_stride,
+                                  __half* out, float* scratch, int64_t scratch_bytes, int* counters,
+                                  int batch, int kv_heads, int group, int head_dim, float scale,
+                                  cudaStream_t stream) {
+  if (wrong_sizes(bucket_count, group, head_dim)) return cudaErrorInvalidValue;
+  for (int first = 0; first < batch && kv_heads > 0; first += kMostBatch) {
+    const Attention job = make_job(queries, buckets, bucket_count, lengths, mask, mask_stride, first, batch,
+                                   kv_heads, group, head_dim, scale);
+    const int64_t heads = int64_t{first} * kv_heads;
+    Results results{};
+    results.out = out + heads * group * head_dim;
+    results.counters = counters + heads;
+    place_parts(results, job, scratch);
+    if (const cudaError_t error = launch_attention(job, results, stream)) return error;
+  }
+  return cudaSuccess;
+}
+
+// Parts that somebody else has made: a warp for each row.
+__global__ void __launch_bounds__(kThreads)
+    merge_kernel(const float* outputs, const float* max, const float* sum, __half* out, int parts, int rows,
+                 int head_dim) {
+  const int row = blockIdx.x * kWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
+  if (row >= rows) return;
+  // BEGIN SOLUTION  TODO 4: the highest maximum, then outputs and sums relative to it.
+  // TODO: A part that saw no key has a maximum of -infinity; if all are like that, the row is 0.
+  float highest = -INFINITY;
+  for (int part = 0; part < parts; ++part) highest = fmaxf(highest, max[int64_t{part} * rows + row]);
+  const float origin = finite(highest);
+  float total = 0;
+  for (int part = 0; part < parts; ++part) {
+    total += sum[int64_t{part} * rows + row] * expf(max[int64_t{part} * rows + row] - origin);
+  }
+  for (int d = lane; d < head_dim; d += 32) {
+    float value = 0;
+    for (int part = 0; part < parts; ++part) {
+      const int64_t place = int64_t{part} * rows + row;
+      const float factor = expf(max[place] - origin);
+      if (factor > 0) value += factor * outputs[place * head_dim + d];
+    }
+    out[int64_t{row} * head_dim + d] = __float2half_rn(total > 0 ? value / total : 0.0f);
+  }
+  // END SOLUTION
+}
+
+extern "C" int merge_parts(const float* outputs, const float* max, const float* sum, __half* out, int parts,
+                           int rows, int head_dim, cudaStream_t stream) {
+  if (rows == 0) return cudaSuccess;
+  merge_kernel<<<(rows + kWarps - 1) / kWarps, kThreads, 0, stream>>>(outputs, max, sum, out, parts, rows,
+                                                                      head_dim);
+  return cudaGetLastError();
+}
