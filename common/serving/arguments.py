@@ -1,12 +1,14 @@
 """Checks of tensors before their addresses go to a kernel, which cannot check anything.
 
-Each error names the tensor, says what came and what was wanted. A check that passes costs a few attribute
+Each error names the argument, says what came and what was wanted. A check that passes costs a few attribute
 reads: wrappers run once a decoding step, and their time counts.
 """
 
 from __future__ import annotations
 
 import itertools
+import operator
+from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -20,6 +22,34 @@ class ArgumentError(CourseError, ValueError):
     """An argument that a kernel must not be given."""
 
 
+def require_type(name: str, value: object, kind: type, hint: str = "") -> None:
+    if not isinstance(value, kind):
+        way_out = f": {hint}" if hint else ""
+        raise ArgumentError(f"{name} is {_kind_of(value)}, but must be of type {kind.__name__}{way_out}")
+
+
+def require_tensor(name: str, value: object) -> None:
+    """A torch tensor with an address: a sparse one has several, or none."""
+    import torch
+
+    require_type(name, value, torch.Tensor, "make one with torch.tensor(…)")
+    assert isinstance(value, torch.Tensor)
+    if value.layout is not torch.strided:
+        raise ArgumentError(f"{name} is {value.layout}, but must be dense: pass .to_dense()")
+
+
+def require_size(name: str, value: object, least: int = 0) -> int:
+    """A whole number, whether Python's, numpy's or a tensor of one; it comes back as Python's."""
+    try:
+        size = operator.index(value)  # type: ignore[arg-type]  # whether it has an index is the question
+    except TypeError:
+        came = repr(value) if isinstance(value, float | str) else _kind_of(value)
+        raise ArgumentError(f"{name} is {came}, but must be a whole number of {least} or more") from None
+    if size < least:
+        raise ArgumentError(f"{name} is {size}, but must be {least} or more")
+    return size
+
+
 def require_dtype(name: str, tensor: torch.Tensor, dtype: torch.dtype) -> None:
     if tensor.dtype is not dtype:
         raise ArgumentError(f"{name} is {tensor.dtype}, but must be {dtype}: convert it with .to({dtype})")
@@ -30,6 +60,17 @@ def require_device(name: str, tensor: torch.Tensor, device: torch.device) -> Non
         raise ArgumentError(
             f"{name} is on {tensor.device}, but must be on {device}: move it there with .to({str(device)!r})"
         )
+
+
+def require_one_device(names: Sequence[str], tensors: Sequence[torch.Tensor]) -> None:
+    """All on one device of torch's. Where they are not, the one that has most of them is meant, and of two
+    with as many that of the first."""
+    devices = [tensor.device for tensor in tensors]
+    if all(device == devices[0] for device in devices):
+        return
+    meant = Counter(devices).most_common(1)[0][0]
+    for name, tensor in zip(names, tensors, strict=True):
+        require_device(name, tensor, meant)
 
 
 def require_vector(name: str, tensor: torch.Tensor, length: int) -> None:
@@ -73,7 +114,7 @@ def require_heads(name: str, tensor: torch.Tensor, rows: int, like: Sequence[int
         raise ArgumentError(
             f"{name} has {shape[1]} heads of {shape[2]}, but {like[1]} heads of {like[2]} are needed"
         )
-    if shape[0] > 0 and (tensor.stride(2), tensor.stride(1)) != (1, shape[2]):
+    if tensor.numel() and (tensor.stride(2), tensor.stride(1)) != (1, shape[2]):
         raise ArgumentError(
             f"{name} has strides {_sizes(tensor.stride())}, but all heads of a row must lie side by side: "
             "pass .contiguous()"
@@ -148,6 +189,10 @@ def require_disjoint(read: Sequence[Region], written: Sequence[Region]) -> None:
                     f"({other.start:#x} to {other.end:#x}): what is written must be memory of its own, "
                     "so pass a copy"
                 )
+
+
+def _kind_of(value: object) -> str:
+    return "None" if value is None else f"of type {type(value).__name__}"
 
 
 def _sizes(shape: Sequence[int]) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from common.serving.arguments import ArgumentError
+from common.serving.arguments import ArgumentError, require_size
 from common.serving.device import Device
 from common.serving.fused_copy import FIELDS
 
@@ -53,12 +53,18 @@ def make_batch(
     """
     import torch
 
-    missing = padded_to - len(tokens)
+    missing = require_size("padded_to", padded_to) - len(tokens)
     if missing < 0:
         raise ArgumentError(f"{len(tokens)} requests do not fit a batch of {padded_to}")
+    if len(slots) != len(tokens) or not all(slots):
+        counts = ", ".join(str(len(row)) for row in slots) or "none"
+        raise ArgumentError(
+            f"slots has rows of these lengths: {counts}; but each of the {len(tokens)} requests needs a row, "
+            "and in it the slot of its new token at least"
+        )
     rows = [*slots, *([padding_slot + number] for number in range(missing))]
     lengths = torch.tensor([len(row) for row in rows], dtype=torch.int32)
-    table = torch.zeros(padded_to, int(lengths.max()), dtype=torch.int32)
+    table = torch.zeros(padded_to, max(map(len, rows), default=0), dtype=torch.int32)
     for number, row in enumerate(rows):
         table[number, : len(row)] = torch.tensor(row, dtype=torch.int32)
     sums = torch.zeros(padded_to + 1, dtype=torch.int32)

@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING
 from common.serving.arguments import (
     ArgumentError,
     Region,
-    require_device,
     require_disjoint,
     require_dtype,
+    require_one_device,
     require_rows,
+    require_tensor,
+    require_type,
     require_vector,
     rows_region,
     vector_region,
@@ -48,16 +50,18 @@ def batched_copy(copies: Sequence[Copy], *, kernel: Path | None = None) -> None:
     The copies have no order, so no destination may share a byte with any other or with a source. `kernel` is
     the CUDA file to run, see `chosen_kernel`. Raises ArgumentError before anything is written.
     """
-    read, written = [], []
-    for copy in copies:
-        _check(copy, copies[0].destination)
-        read.append(_region(f"source of {copy.name}", copy.source))
-        written.append(_region(copy.name, copy.destination))
+    require_type("copies", copies, Sequence, "pass a list of Copy(name, source, destination)")
+    for number, copy in enumerate(copies):
+        require_type(f"copies[{number}]", copy, Copy, "pass Copy(name, source, destination)")
+        _check(copy)
+    require_one_device(*_named_tensors(copies))
+    read = [_region(f"source of {copy.name}", copy.source) for copy in copies]
+    written = [_region(copy.name, copy.destination) for copy in copies]
     require_disjoint(read, written)
     work = [copy for copy in copies if copy.source.numel()]
     if not work:
         return
-    device = device_of(work[0].name, work[0].destination)
+    device = device_of(*_named_tensors(work))
     launch = device.function(kernel or chosen_kernel(EXERCISE, VARIABLE), ENTRY, _TYPES)
     for first in range(0, len(work), MOST_COPIES):
         batch = work[first : first + MOST_COPIES]
@@ -65,8 +69,16 @@ def batched_copy(copies: Sequence[Copy], *, kernel: Path | None = None) -> None:
         launch(table, len(batch), device.stream())
 
 
-def _check(copy: Copy, like: torch.Tensor) -> None:
+def _named_tensors(copies: Sequence[Copy]) -> tuple[list[str], list[torch.Tensor]]:
+    """Each destination before its source, which should fit it."""
+    names = [name for copy in copies for name in (copy.name, f"source of {copy.name}")]
+    return names, [tensor for copy in copies for tensor in (copy.destination, copy.source)]
+
+
+def _check(copy: Copy) -> None:
     source, destination = copy.source, copy.destination
+    require_tensor(copy.name, destination)
+    require_tensor(f"source of {copy.name}", source)
     if source.shape != destination.shape:
         raise ArgumentError(
             f"{copy.name} has shape {list(destination.shape)}, but its source {list(source.shape)}: "
@@ -83,7 +95,6 @@ def _check(copy: Copy, like: torch.Tensor) -> None:
             "but they must have 1, 2, 4 or 8: copy a view of another dtype"
         )
     for name, tensor in ((copy.name, destination), (f"source of {copy.name}", source)):
-        require_device(name, tensor, like.device)
         if tensor.dim() == 1:
             require_vector(name, tensor, tensor.shape[0])
         else:

@@ -15,7 +15,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.serving.arguments import ArgumentError
+from common.errors import CourseError
+from common.serving.arguments import ArgumentError, require_size, require_type
 from common.serving.batch import Batch, CapturedBuffers
 from common.serving.device import Device
 from common.serving.fused_copy import fused_copy_replay_data
@@ -24,6 +25,10 @@ if TYPE_CHECKING:
     import torch
 
 FLAG = "MINISGL_USE_FUSED_COPY"
+_FLAG_VALUES = {
+    **dict.fromkeys(("1", "true", "yes", "on"), True),
+    **dict.fromkeys(("0", "false", "no", "off", ""), False),
+}
 STEP_SOURCE = Path(__file__).with_name("decode_step.cu")
 ROW = 128  # elements of a token's query, key or value, as in decode_step.cu
 HEADS = 4
@@ -34,12 +39,28 @@ _graph_numbers = itertools.count()  # the library's graphs belong to all engines
 
 def captured_sizes(largest: int) -> tuple[int, ...]:
     """1, 2, 4, 8 and then every multiple of 8 up to `largest`, as servers capture them."""
+    largest = require_size("largest", largest, least=1)
     return tuple(size for size in (1, 2, 4, *range(8, largest + 1, 8)) if size <= largest)
 
 
 def use_fused_copy() -> bool:
     """Whether the environment asks for the fused path; it is off unless it does."""
-    return os.environ.get(FLAG, "0") == "1"
+    value = os.environ.get(FLAG, "")
+    fused = _FLAG_VALUES.get(value.strip().lower())
+    if fused is None:
+        raise CourseError(
+            f"{FLAG} is {value!r}, which says neither yes nor no: set it to 1, true, yes or on for the fused "
+            "copy, to 0, false, no or off for one copy after the other"
+        )
+    return fused
+
+
+def _sizes_to_capture(batch_sizes: Sequence[int]) -> list[int]:
+    """Each once, the smallest first."""
+    require_type("batch_sizes", batch_sizes, Sequence, "pass a tuple such as (1, 2, 4, 8)")
+    if not batch_sizes:
+        raise ArgumentError("batch_sizes is empty, but a graph must be captured for one size at least")
+    return sorted({require_size("a size in batch_sizes", size, least=1) for size in batch_sizes})
 
 
 class DecodeEngine:
@@ -62,9 +83,10 @@ class DecodeEngine:
         import torch
 
         self.device = device
-        self.batch_sizes = sorted(batch_sizes)
-        self.slots = slots
-        self.vocabulary = vocabulary
+        self.batch_sizes = _sizes_to_capture(batch_sizes)
+        self.slots = require_size("slots", slots)
+        self.vocabulary = require_size("vocabulary", vocabulary, least=1)
+        max_seq_len = require_size("max_seq_len", max_seq_len, least=1)
         self.fused = use_fused_copy() if fused is None else fused
         self._kernel = kernel
         largest = self.batch_sizes[-1]
@@ -91,6 +113,7 @@ class DecodeEngine:
 
     def size_for(self, requests: int) -> int:
         """The smallest captured size that holds so many requests."""
+        requests = require_size("requests", requests)
         at = bisect.bisect_left(self.batch_sizes, requests)
         if at == len(self.batch_sizes):
             raise ArgumentError(
@@ -112,6 +135,8 @@ class DecodeEngine:
         capture begins, and what a graph reads is sound from the start."""
         import torch
 
+        size = require_size("size", size, least=1)
+        self.size_for(size)  # it refuses what no captured tensor can hold
         rows = torch.arange(size, dtype=torch.int32)
         slots = (rows + self.padding_slot).to(self.output.device)
         self.captured.input_ids[:size].zero_()
@@ -126,10 +151,11 @@ class DecodeEngine:
     def prepare_for_replay(self, batch: Batch) -> int:
         """Bring the captured tensors up to date with a batch, padded to a captured size; that size."""
         size = batch.size
-        if size not in self._graphs:
+        self._graph_of(size)
+        if batch.max_seqlen_k > self.captured.max_seq_len:
             raise ArgumentError(
-                f"no graph was captured for a batch of {size}: pad it to {self.size_for(size)} (the captured "
-                f"sizes are {', '.join(map(str, self.batch_sizes))})"
+                f"the batch's page table has {batch.max_seqlen_k:,} columns, but the captured one has "
+                f"{self.captured.max_seq_len:,}: end requests that are this long, or capture a longer one"
             )
         copy = self._copy_fused if self.fused else self._copy_one_by_one
         copy(batch)
@@ -166,8 +192,22 @@ class DecodeEngine:
 
     def replay(self, size: int) -> torch.Tensor:
         """Run the graph of a captured size; the output of its rows, padding included."""
-        self._replay(self._graphs[size], self.device.stream())
+        size = require_size("size", size)
+        self._replay(self._graph_of(size), self.device.stream())
         return self.output[:size]
+
+    def _graph_of(self, size: int) -> int:
+        if not self._graphs:
+            raise ArgumentError(
+                f"there is no graph for a batch of {size}: none is captured yet, or the engine was closed, "
+                "so call capture() first"
+            )
+        if size not in self._graphs:
+            raise ArgumentError(
+                f"no graph was captured for a batch of {size}: pad it to {self.size_for(size)} (the captured "
+                f"sizes are {', '.join(map(str, self.batch_sizes))})"
+            )
+        return self._graphs[size]
 
     def step(self, batch: Batch) -> torch.Tensor:
         """Copies and replay; the output of the batch's requests."""

@@ -9,8 +9,10 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import math
 import weakref
 from abc import ABC, abstractmethod
+from collections import Counter
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
@@ -20,7 +22,7 @@ from common.build import Target, build_program
 from common.cache import REPOSITORY
 from common.devices import find_gpus, first_gpu
 from common.errors import CourseError
-from common.serving.arguments import ArgumentError
+from common.serving.arguments import ArgumentError, require_tensor
 from common.virtual_gpu.calls import Number, Table
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.error_names import error_name
@@ -53,7 +55,10 @@ class Device(ABC):
 
     @abstractmethod
     def address(self, tensor: torch.Tensor, name: str) -> int:
-        """What a kernel must be given; an ArgumentError when the tensor is not in this device's memory."""
+        """What a kernel must be given; an ArgumentError when the tensor is not in this device's memory.
+
+        A tensor without elements is nowhere: any address, 0 too, stands for it.
+        """
 
     @abstractmethod
     def function(self, source: Path, entry: str, types: Sequence[str]) -> Function:
@@ -78,6 +83,7 @@ class Device(ABC):
 
     def put(self, name: str, values: torch.Tensor) -> torch.Tensor:
         """A dense copy of `values` in device memory."""
+        require_tensor(name, values)
         tensor = self.empty(name, values.shape, values.dtype)
         tensor.copy_(values)
         return tensor
@@ -167,6 +173,10 @@ class VirtualDevice(Device):
         return next((device for device in cls._open if device._place(tensor) is not None), None)
 
     def empty(self, name: str, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
+        if math.prod(shape) == 0:
+            import torch
+
+            return torch.empty(tuple(shape), dtype=dtype)  # there is nothing to find memory for
         made = self.gpu.tensor(name, shape, dtype)
         made.mark_initialised()  # torch will write it, which the device cannot see
         view = made.torch()
@@ -174,9 +184,11 @@ class VirtualDevice(Device):
         return view
 
     def address(self, tensor: torch.Tensor, name: str) -> int:
+        if tensor.numel() == 0:
+            return 0
         place = self._place(tensor)
         if place is None:
-            raise _in_host_memory(name, tensor)
+            raise _elsewhere(name, tensor)
         return place
 
     def _place(self, tensor: torch.Tensor) -> int | None:
@@ -224,14 +236,21 @@ def gpu() -> Gpu:
     return Gpu()
 
 
-def device_of(name: str, tensor: torch.Tensor) -> Device:
-    """The device in whose memory a tensor lies."""
-    if tensor.is_cuda:
+def device_of(names: Sequence[str], tensors: Sequence[torch.Tensor]) -> Device:
+    """The device in whose memory these tensors lie; an ArgumentError names one that does not.
+
+    For torch they are on one device (`require_one_device`), and one of them at least has elements. Where they
+    are of several virtual GPUs, the one that has most of them is meant.
+    """
+    if tensors[0].is_cuda:
         return gpu()
-    device = VirtualDevice.holding(tensor)
-    if device is None:
-        raise _in_host_memory(name, tensor)
-    return device
+    named = [(name, tensor) for name, tensor in zip(names, tensors, strict=True) if tensor.numel()]
+    homes = [VirtualDevice.holding(tensor) for _, tensor in named]
+    most = Counter(filter(None, homes)).most_common(1)
+    for (name, tensor), home in zip(named, homes, strict=True):
+        if home is None or home is not most[0][0]:
+            raise _elsewhere(name, tensor)
+    return most[0][0]
 
 
 def open_device(sources: Sequence[Path]) -> Device:
@@ -239,10 +258,16 @@ def open_device(sources: Sequence[Path]) -> Device:
     return gpu() if find_gpus() else VirtualDevice(sources)
 
 
-def _in_host_memory(name: str, tensor: torch.Tensor) -> ArgumentError:
+def _elsewhere(name: str, tensor: torch.Tensor) -> ArgumentError:
+    """Why a tensor cannot be used with the device that a call is for."""
+    if VirtualDevice.holding(tensor) is not None:
+        return ArgumentError(
+            f"{name} is in the memory of another virtual GPU: the tensors of a call must all be in one's, so "
+            "copy it to where the others are (VirtualDevice.put)"
+        )
     return ArgumentError(
         f"{name} is on {tensor.device}, in memory that no kernel can reach: it must be on a GPU "
-        "(.to('cuda')), or be made by a virtual GPU (VirtualDevice.put)"
+        "(.to('cuda')), or be made by a virtual GPU that is still open (VirtualDevice.put)"
     )
 
 

@@ -9,11 +9,12 @@ from typing import TYPE_CHECKING
 
 from common.serving.arguments import (
     ArgumentError,
-    Region,
-    require_device,
     require_disjoint,
     require_dtype,
+    require_one_device,
     require_rows,
+    require_size,
+    require_tensor,
     require_vector,
     rows_region,
     vector_region,
@@ -28,8 +29,8 @@ EXERCISE = "02_fused_copy"
 ENTRY = "fused_copy_replay_data"
 VARIABLE = "MINISGL_FUSED_COPY_KERNEL"
 FIELDS = ("input_ids", "out_loc", "positions", "seq_lens", "cu_seqlens_k", "page_table")
-_SOURCES = tuple(f"src_{field}" for field in FIELDS)
-_DESTINATIONS = tuple(f"dst_{field}" for field in FIELDS)
+# As they are checked: destinations first, for they were there first, and sources should fit them.
+_NAMES = (*(f"dst_{field}" for field in FIELDS), *(f"src_{field}" for field in FIELDS))
 _TYPES = (*["pointer"] * 12, "i32", "i32", "i64", "i64", "stream")
 
 
@@ -74,18 +75,23 @@ def fused_copy_replay_data(
         dst_cu_seqlens_k,
         dst_page_table,
     )
-    if not _is_plainly_right(sources, destinations, batch_size, max_seqlen_k):
-        _check_sizes(batch_size, max_seqlen_k, dst_input_ids)
-        read = _check(_SOURCES, sources, dst_input_ids, batch_size, max_seqlen_k)
-        written = _check(_DESTINATIONS, destinations, dst_input_ids, batch_size, max_seqlen_k)
-        require_disjoint(read, written)
+    batch_size = require_size("batch_size", batch_size)
+    max_seqlen_k = require_size("max_seqlen_k", max_seqlen_k)
+    tensors = (*destinations, *sources)
+    try:
+        right = _is_plainly_right(sources, destinations, batch_size, max_seqlen_k)
+    except (AttributeError, IndexError, RuntimeError):
+        right = False  # no tensor, or one without a stride: what follows says so
+    if not right:
+        _check(tensors, batch_size, max_seqlen_k)
     if batch_size == 0:
         return
-    device = device_of("dst_input_ids", dst_input_ids)
+    device = device_of(_NAMES, tensors)
     copy = device.function(kernel or chosen_kernel(EXERCISE, VARIABLE), ENTRY, _TYPES)
+    addresses = tuple(map(device.address, tensors, _NAMES))
     copy(
-        *map(device.address, sources, _SOURCES),
-        *map(device.address, destinations, _DESTINATIONS),
+        *addresses[6:],
+        *addresses[:6],
         batch_size,
         max_seqlen_k,
         src_page_table.stride(0),
@@ -105,7 +111,7 @@ def _is_plainly_right(
     This runs once a decoding step, where the checks that can explain themselves would cost as much as the
     copies. They are asked when the answer is no.
     """
-    if batch_size <= 0 or max_seqlen_k <= 0:
+    if batch_size == 0 or max_seqlen_k == 0:
         return False
     int32, device = _int32(), destinations[0].device
     spans = []
@@ -130,41 +136,36 @@ def _is_plainly_right(
     return all(end <= start for (_, end), (start, _) in itertools.pairwise(spans))
 
 
-def _check_sizes(batch_size: int, max_seqlen_k: int, dst_input_ids: torch.Tensor) -> None:
-    if batch_size < 0 or max_seqlen_k < 0:
-        raise ArgumentError(
-            f"batch_size is {batch_size} and max_seqlen_k {max_seqlen_k}, but neither may be negative"
-        )
+def _check(tensors: tuple[torch.Tensor, ...], batch_size: int, max_seqlen_k: int) -> None:
+    """An ArgumentError if one of the tensors, in the order of _NAMES, cannot be meant."""
+    int32 = _int32()
+    for name, tensor in zip(_NAMES, tensors, strict=True):
+        require_tensor(name, tensor)
+        require_dtype(name, tensor, int32)
+    require_one_device(_NAMES, tensors)
+    _check_captured(batch_size, tensors[0])
+    regions = []
+    for number, (name, tensor) in enumerate(zip(_NAMES, tensors, strict=True)):
+        field = FIELDS[number % len(FIELDS)]
+        if field == "page_table":
+            require_rows(name, tensor, batch_size, max_seqlen_k)
+            regions.append(rows_region(name, tensor, batch_size, max_seqlen_k))
+        else:
+            length = batch_size + (field == "cu_seqlens_k")  # an element more than there are requests
+            require_vector(name, tensor, length)
+            regions.append(vector_region(name, tensor, length))
+    require_disjoint(regions[6:], regions[:6])
+
+
+def _check_captured(batch_size: int, dst_input_ids: torch.Tensor) -> None:
+    """The usual way to a batch that does not fit has a message of its own."""
+    require_vector("dst_input_ids", dst_input_ids, 0)
     captured = dst_input_ids.shape[0]
     if batch_size > captured:
         raise ArgumentError(
             f"batch_size is {batch_size:,}, but dst_input_ids was captured for at most {captured:,}: "
             "run a batch of that size without a graph, or capture a larger one"
         )
-
-
-def _check(
-    names: tuple[str, ...],
-    tensors: tuple[torch.Tensor, ...],
-    like: torch.Tensor,
-    batch_size: int,
-    max_seqlen_k: int,
-) -> list[Region]:
-    """The bytes of each tensor that the copy touches; an ArgumentError if one of them cannot be meant."""
-    int32 = _int32()
-    device = like.device
-    regions = []
-    for number, (name, tensor) in enumerate(zip(names, tensors, strict=True)):
-        require_dtype(name, tensor, int32)
-        require_device(name, tensor, device)
-        if number == 5:
-            require_rows(name, tensor, batch_size, max_seqlen_k)
-            regions.append(rows_region(name, tensor, batch_size, max_seqlen_k))
-        else:
-            length = batch_size + (number == 4)  # cu_seqlens_k has one element more than there are requests
-            require_vector(name, tensor, length)
-            regions.append(vector_region(name, tensor, length))
-    return regions
 
 
 @functools.cache

@@ -13,7 +13,15 @@ from enum import Enum
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.serving.arguments import ArgumentError, require_dtype, require_rows, require_vector
+from common.serving.arguments import (
+    ArgumentError,
+    require_dtype,
+    require_rows,
+    require_size,
+    require_tensor,
+    require_type,
+    require_vector,
+)
 
 if TYPE_CHECKING:
     import torch
@@ -46,11 +54,19 @@ class Step:
     flashmla_parts: int | None = None
 
     def __post_init__(self) -> None:
-        if self.batch < 0 or self.max_len < 0 or self.draft_tokens < 1:
-            raise ArgumentError(
-                f"a step of {self.batch} requests, {self.max_len} columns and {self.draft_tokens} draft "
-                "tokens cannot be: sizes are 0 or more, draft tokens 1 or more"
-            )
+        require_type("mode", self.mode, Mode, f"one of {', '.join(map(str, Mode))}")
+        require_type("accepted", self.accepted, Sequence, "pass the tokens of each request")
+        sizes: dict[str, int | tuple[int, ...]] = {
+            "batch": require_size("batch", self.batch),
+            "max_len": require_size("max_len", self.max_len),
+            "draft_tokens": require_size("draft_tokens", self.draft_tokens, least=1),
+            "accepted": tuple(require_size("a number in accepted", number) for number in self.accepted),
+        }
+        for name in ("real_page_columns", "flashmla_parts"):
+            if getattr(self, name) is not None:
+                sizes[name] = require_size(name, getattr(self, name))
+        for name, size in sizes.items():
+            object.__setattr__(self, name, size)  # as Python's numbers, whatever they came as
         if self.mode is Mode.DRAFT_EXTEND and len(self.accepted) != self.batch:
             raise ArgumentError(
                 f"accepted names {len(self.accepted)} requests, but the step has {self.batch}: "
@@ -127,12 +143,17 @@ def copy_metadata(
         batched_copy,
     )  # a device with it: not for those who count sizes
 
+    require_type("step", step, Step)
+    require_type("precomputed", precomputed, NsaMetadata)
+    if not isinstance(captured, NsaMetadata):
+        require_type("captured", captured, Sequence, "pass an NsaMetadata, or a list of them")
     sets = [captured] if isinstance(captured, NsaMetadata) else list(captured)
     wanted = step_fields(step)
     sources = {field.name: _part(field, precomputed, "precomputed") for field in wanted}
     copies = []
     for number, destinations in enumerate(sets):
         owner = "captured" if len(sets) == 1 else f"captured[{number}]"
+        require_type(owner, destinations, NsaMetadata)
         for field in wanted:
             copies.append(
                 Copy(f"{owner}.{field.name}", sources[field.name], _part(field, destinations, owner))
@@ -148,6 +169,7 @@ def _part(field: Field, metadata: NsaMetadata, owner: str) -> torch.Tensor:
     tensor: torch.Tensor | None = getattr(metadata, field.name)
     if tensor is None:
         raise ArgumentError(f"{name} is missing, but this step has it: pass the tensor, or a step without it")
+    require_tensor(name, tensor)
     require_dtype(name, tensor, torch.int32)
     if field.rows is None:
         require_vector(name, tensor, field.skip + field.columns)

@@ -7,10 +7,11 @@ from typing import TYPE_CHECKING
 
 from common.serving.arguments import (
     ArgumentError,
-    require_device,
     require_disjoint,
     require_dtype,
     require_heads,
+    require_one_device,
+    require_tensor,
     require_vector,
     rows_region,
     vector_region,
@@ -44,14 +45,18 @@ def store_kv(
     """
     import torch
 
+    caches = {"k_cache": k_cache, "v_cache": v_cache}
+    named = {"k": k, "v": v, **caches}
+    everything = {**caches, "indices": indices, "k": k, "v": v}  # in the order of the kernel's parameters
+    for name, tensor in everything.items():
+        require_tensor(name, tensor)
+        require_dtype(name, tensor, torch.int32 if name == "indices" else torch.float16)
+    require_one_device(tuple(everything), tuple(everything.values()))
     tokens = indices.shape[0] if indices.ndim == 1 else 0
-    require_dtype("indices", indices, torch.int32)
     require_vector("indices", indices, tokens)
-    named = {"k": k, "v": v, "k_cache": k_cache, "v_cache": v_cache}
     for name, tensor in named.items():
-        require_dtype(name, tensor, torch.float16)
-        require_device(name, tensor, indices.device)
-        require_heads(name, tensor, 0 if name.endswith("cache") else tokens, k.shape)
+        # As different indices as there are tokens: no cache has fewer pages.
+        require_heads(name, tensor, tokens, k.shape)
     heads, head_dim = k.shape[1:]
     if head_dim % 2:
         raise ArgumentError(f"k has heads of {head_dim} elements, but the kernel takes an even number")
@@ -61,14 +66,12 @@ def store_kv(
         + [rows_region(name, rows[name], tokens, heads * head_dim) for name in ("k", "v")],
         [rows_region(name, rows[name], len(rows[name]), heads * head_dim) for name in ("k_cache", "v_cache")],
     )
-    if tokens == 0:
+    if k.numel() == 0 or tokens == 0:
         return
-    device = device_of("k_cache", k_cache)
+    device = device_of(tuple(everything), tuple(everything.values()))
     store = device.function(kernel or chosen_kernel(EXERCISE, VARIABLE), ENTRY, _TYPES)
     store(
-        *(device.address(tensor, name) for name, tensor in (("k_cache", k_cache), ("v_cache", v_cache))),
-        device.address(indices, "indices"),
-        *(device.address(tensor, name) for name, tensor in (("k", k), ("v", v))),
+        *(device.address(tensor, name) for name, tensor in everything.items()),
         *(tensor.stride(0) for tensor in (k, v, k_cache, v_cache)),
         tokens,
         heads,

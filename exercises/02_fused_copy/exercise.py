@@ -126,13 +126,13 @@ exercise = Exercise(
     hints=(
         "What costs time is not the bytes but the launches: each of the six kernels takes about a "
         "microsecond in a graph, however little it copies. One kernel can do different work in different "
-        "blocks: let it look at blockIdx.x first, and give each thread the same element of all five "
-        "vectors.",
+        "blocks: let it look at blockIdx.y first. The first blocks along y take the vectors, a thread the "
+        "same element of all five; the others take rows of the page table.",
         "The captured page table is wider than the batch's, so row r starts at r * destination_row_stride "
-        "on one side and at r * source_row_stride on the other. Let threadIdx.x walk along a row and "
-        "threadIdx.y over rows: no thread has to divide. Load everything you will move before you store "
-        "any of it: as far as the compiler knows the two sides may overlap, and it keeps the order that "
-        "you wrote.",
+        "on one side and at r * source_row_stride on the other. Let x walk along a row and y over rows, for "
+        "blocks and for threads alike: no thread has to divide. Load everything you will move before you "
+        "store any of it: as far as the compiler knows the two sides may overlap, and it keeps the order "
+        "that you wrote.",
         "A uint4 moves 16 bytes at an address that 16 divides. Both sides of a row can be brought there by "
         "the same few elements only if they are equally far from such an address, in every row: that is a "
         "question about the two pointers and the two strides, which the host can answer once. The elements "

@@ -6,9 +6,10 @@ from collections.abc import Callable, Sequence
 
 from grader.mechanisms import Launches
 from grader.random_inputs import Random
-from grader.spec import Call, Case, Exact, Size, Step
+from grader.spec import Call, Case, Exact, Mechanism, Size, Step
 
 from .layout import VECTORS, call, reference, replay
+from .mechanisms import WideUnits
 from .mistakes import suspicions
 
 POINTS = 5.0
@@ -24,6 +25,8 @@ VECTOR_CASES = (
 )
 
 TABLE_CASES = (
+    # Mechanisms are looked at in the first: its rows are long enough to tell units by their number.
+    replay(2, 512, name="2 rows of 512"),
     replay(4, 16, name="4 rows of 16"),
     replay(1, 1, name="one element"),
     replay(8, 0, name="no columns"),
@@ -45,6 +48,8 @@ def hidden_vectors(rng: Random) -> Sequence[Case]:
 
 
 def hidden_tables(rng: Random) -> Sequence[Case]:
+    """The first has long rows that can move in 16-byte units, wherever they begin; the others are any."""
+
     def draw(number: int) -> Case:
         batch = rng.choice((1, 2, 7, 31, 64, 130))
         return replay(
@@ -57,7 +62,17 @@ def hidden_tables(rng: Random) -> Sequence[Case]:
             captured_shift=rng.choice((0, 0, 1, 2, 3)),
         )
 
-    return [draw(number) for number in range(1, 6)]
+    shift = rng.number(0, 3)
+    long_rows = replay(
+        rng.number(1, 4),
+        rng.number(400, 1200),
+        name="hidden 1",
+        source_gap=4 * rng.number(0, 8),
+        captured_gap=4 * rng.number(0, 30),
+        shift=shift,
+        captured_shift=shift,
+    )
+    return [long_rows, *(draw(number) for number in range(2, 6))]
 
 
 def _inputs(fields: tuple[str, ...]) -> Callable[[Size, Random], Call]:
@@ -70,6 +85,7 @@ def _step(
     fields: tuple[str, ...],
     cases: tuple[Case, ...],
     hidden: Callable[[Random], Sequence[Case]],
+    *more_mechanisms: Mechanism,
 ) -> Step:
     return Step(
         name=name,
@@ -81,7 +97,7 @@ def _step(
         hidden=hidden,
         points=POINTS,
         suspicions=suspicions(fields),
-        mechanisms=(Launches(exactly=1),),
+        mechanisms=(Launches(exactly=1), *more_mechanisms),
     )
 
 
@@ -89,5 +105,5 @@ STEPS = (
     _step("one vector", "copy_one", VECTORS[:1], VECTOR_CASES, hidden_vectors),
     _step("two vectors", "copy_two", VECTORS[:2], VECTOR_CASES, hidden_vectors),
     _step("all vectors", "copy_vectors", VECTORS, VECTOR_CASES, hidden_vectors),
-    _step("the page table", "copy_page_table", ("page_table",), TABLE_CASES, hidden_tables),
+    _step("the page table", "copy_page_table", ("page_table",), TABLE_CASES, hidden_tables, WideUnits()),
 )

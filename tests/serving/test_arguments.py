@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 import torch
 from hypothesis import given, settings
@@ -14,7 +15,12 @@ from common.serving.arguments import (
     require_device,
     require_disjoint,
     require_dtype,
+    require_heads,
+    require_one_device,
     require_rows,
+    require_size,
+    require_tensor,
+    require_type,
     require_vector,
     rows_region,
     vector_region,
@@ -118,6 +124,70 @@ def test_what_is_fine_passes() -> None:
     require_vector("ids", vector[::2], 1)  # one element has no neighbour
     require_rows("table", table[:, :3], 4, 3)
     assert vector_region("ids", vector, 3).end - vector.data_ptr() == 12
+
+
+@pytest.mark.parametrize("value", [4, np.int64(4), torch.tensor(4), torch.tensor([4]), True + 3])
+def test_a_size_is_any_whole_number_and_comes_back_as_pythons(value: object) -> None:
+    size = require_size("batch_size", value)
+    assert size == 4
+    assert type(size) is int
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        (2.0, "batch_size is 2.0, but must be a whole number of 1 or more"),
+        ("4", "batch_size is '4', but must be a whole number"),
+        (None, "batch_size is None, but must be a whole number"),
+        (torch.tensor(4.0), "batch_size is of type Tensor, but must be a whole number"),
+        (torch.tensor([1, 2]), "batch_size is of type Tensor, but must be a whole number"),
+        (np.arange(2), "batch_size is of type ndarray, but must be a whole number"),
+        (0, "batch_size is 0, but must be 1 or more"),
+        (-3, "batch_size is -3, but must be 1 or more"),
+    ],
+)
+def test_what_is_no_size_is_refused(value: object, words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        require_size("batch_size", value, least=1)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ([1, 2], r"ids is of type list, but must be of type Tensor: make one with torch.tensor"),
+        (None, "ids is None, but must be of type Tensor"),
+        (np.arange(3), "ids is of type ndarray, but must be of type Tensor"),
+        (torch.arange(3).to_sparse(), "ids is torch.sparse_coo, but must be dense"),
+    ],
+)
+def test_what_is_no_tensor_with_an_address_is_refused(value: object, words: str) -> None:
+    require_tensor("ids", torch.tensor(3))
+    with pytest.raises(ArgumentError, match=words):
+        require_tensor("ids", value)
+
+
+def test_a_type_is_named_with_the_way_out() -> None:
+    require_type("step", 3, int)
+    with pytest.raises(ArgumentError, match="^step is of type str, but must be of type int$"):
+        require_type("step", "3", int)
+
+
+def test_the_one_tensor_that_is_elsewhere_is_named_even_if_it_is_the_first() -> None:
+    here, there = torch.zeros(2), torch.zeros(2, device="meta")
+    require_one_device("abc", [here, here, here])
+    for tensors, words in (
+        ([there, here, here], "a is on meta, but must be on cpu"),
+        ([here, here, there], "c is on meta, but must be on cpu"),
+        ([there, here], "b is on cpu, but must be on meta"),  # as many on either: the first is right
+    ):
+        with pytest.raises(ArgumentError, match=words):
+            require_one_device("abc"[: len(tensors)], tensors)
+
+
+@pytest.mark.parametrize("shape", [(), (7,), (2, 3)])
+def test_other_numbers_of_dimensions_are_refused_for_heads(shape: tuple[int, ...]) -> None:
+    with pytest.raises(ArgumentError, match=r"k has shape .*, but must be \[rows, heads, head_dim\]"):
+        require_heads("k", torch.zeros(shape), 1, (1, 2, 3))
 
 
 def test_it_is_an_error_of_the_course_and_of_the_caller() -> None:

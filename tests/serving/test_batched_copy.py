@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from typing import Any
 
 import pytest
 import torch
@@ -58,6 +59,47 @@ def test_nothing_to_copy_is_no_launch(device: VirtualDevice) -> None:
         [Copy("no rows", source[:0], destination[:0]), Copy("empty", source[0, :0], destination[0, :0])]
     )
     assert device.gpu.launches == ()
+
+
+def test_tensors_without_elements_may_stand_beside_others(device: VirtualDevice) -> None:
+    source, destination = table(device, 4, 4), zeros(device, 4, 4)
+    nothing = device.put("nothing", torch.zeros(4, 0, dtype=torch.int32))
+    batched_copy([Copy("nothing", nothing, destination[:, 4:]), Copy("table", source, destination)])
+    assert torch.equal(source, destination)
+
+
+@pytest.mark.parametrize("side", ["source", "destination"])
+def test_a_tensor_of_another_virtual_gpu_is_the_one_that_is_named(device: VirtualDevice, side: str) -> None:
+    source, destination = table(device, 4, 4), zeros(device, 8, 4)
+    pair = {"source": source, "destination": destination[:4]}
+    with VirtualDevice([chosen_kernel(EXERCISE, VARIABLE)]) as other:
+        wrong = Copy("wrong", **{**pair, side: other.put(side, pair[side])})
+        name = "source of wrong" if side == "source" else "wrong"
+        with pytest.raises(ArgumentError, match=f"^{name} is in the memory of another virtual GPU"):
+            batched_copy([wrong, Copy("right", source, destination[4:])])
+    assert not destination.any()
+
+
+@pytest.mark.parametrize(
+    ("copies", "words"),
+    [
+        (None, "copies is None, but must be of type Sequence: pass a list of Copy"),
+        ([("name", 1, 2)], r"copies\[0\] is of type tuple, but must be of type Copy"),
+        ([Copy("ids", torch.zeros(1), [1])], "ids is of type list, but must be of type Tensor"),
+        ([Copy("ids", None, torch.zeros(1))], "source of ids is None, but must be of type Tensor"),
+        ([Copy("ids", torch.tensor(1), torch.tensor(1))], "ids has 0 dimensions, but must have one or two"),
+        (
+            [
+                Copy("ids", torch.zeros(1), torch.zeros(1)),
+                Copy("b", torch.zeros(1), torch.zeros(1).to("meta")),
+            ],
+            "b is on meta, but must be on cpu",
+        ),
+    ],
+)
+def test_what_is_no_copy_is_refused(copies: Any, words: str) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        batched_copy(copies)
 
 
 def test_one_row_may_go_to_many(device: VirtualDevice) -> None:

@@ -5,14 +5,17 @@ from __future__ import annotations
 import random
 from collections.abc import Iterator
 from dataclasses import replace
+from typing import Any
 
 import pytest
 import torch
 
 from common.cache import REPOSITORY
+from common.errors import CourseError
 from common.serving import decode_engine
 from common.serving.arguments import ArgumentError
-from common.serving.decode_engine import FLAG, STEP_SOURCE, DecodeEngine, captured_sizes
+from common.serving.batch import make_batch
+from common.serving.decode_engine import FLAG, STEP_SOURCE, DecodeEngine, captured_sizes, use_fused_copy
 from common.serving.device import VirtualDevice
 from common.serving.fused_copy import FIELDS
 from common.serving.requests import RequestPool
@@ -157,6 +160,117 @@ def test_sizes_that_were_not_captured_are_refused(both: tuple[DecodeEngine, Deco
     )
     with pytest.raises(ArgumentError, match="no graph was captured for a batch of 3: pad it to 4"):
         made.prepare_for_replay(unpadded)
+
+
+@pytest.mark.parametrize("size", [3, 0])
+def test_a_graph_that_was_not_captured_cannot_be_replayed(
+    both: tuple[DecodeEngine, DecodeEngine], size: int
+) -> None:
+    with pytest.raises(ArgumentError, match=f"no graph was captured for a batch of {size}: pad it to"):
+        both[0].replay(size)
+    with pytest.raises(ArgumentError, match=r"size is 2.0, but must be a whole number"):
+        both[0].replay(2.0)  # type: ignore[arg-type]
+    assert len(both[0].replay(torch.tensor(2))) == 2
+
+
+def test_a_closed_engine_has_no_graphs(device: VirtualDevice) -> None:
+    made = engine(device, False)
+    batch = pool().next_step(2).batch(made)
+    made.close()
+    for use in (lambda: made.replay(1), lambda: made.prepare_for_replay(batch)):
+        with pytest.raises(ArgumentError, match="there is no graph for a batch of .*call capture"):
+            use()
+    made.capture()
+    assert len(made.step(batch)) == 2
+    made.close()
+
+
+@pytest.mark.parametrize("fused", [False, True])
+def test_a_batch_longer_than_the_captured_tensors_is_refused(device: VirtualDevice, fused: bool) -> None:
+    made = engine(device, fused)
+    batch = pool().next_step(2).batch(made)
+    table = device.full("page_table", (2, MAX_SEQ_LEN + 1), torch.int32, 0)
+    with pytest.raises(ArgumentError, match="page table has 25 columns, but the captured one has 24"):
+        made.prepare_for_replay(replace(batch, page_table=table))
+    made.close()
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"batch_sizes": ()}, "batch_sizes is empty"),
+        ({"batch_sizes": (0,)}, "a size in batch_sizes is 0, but must be 1 or more"),
+        ({"batch_sizes": (-1, 2)}, "a size in batch_sizes is -1, but must be 1 or more"),
+        ({"batch_sizes": (1, 2.5)}, "a size in batch_sizes is 2.5, but must be a whole number"),
+        ({"batch_sizes": 8}, "batch_sizes is of type int, but must be of type Sequence"),
+        ({"max_seq_len": 0}, "max_seq_len is 0, but must be 1 or more"),
+        ({"slots": None}, "slots is None, but must be a whole number"),
+        ({"vocabulary": 0}, "vocabulary is 0, but must be 1 or more"),
+    ],
+)
+def test_sizes_that_no_engine_can_have_are_refused(
+    device: VirtualDevice, change: dict[str, Any], words: str
+) -> None:
+    right = {"batch_sizes": SIZES, "max_seq_len": MAX_SEQ_LEN, "slots": 8}
+    with pytest.raises(ArgumentError, match=words):
+        DecodeEngine(device, **{**right, **change})
+
+
+def test_a_size_that_is_named_twice_is_captured_once(device: VirtualDevice) -> None:
+    assert DecodeEngine(device, (2, 1, 2), MAX_SEQ_LEN, 8).batch_sizes == [1, 2]
+
+
+def test_a_capture_of_more_than_the_tensors_hold_is_refused(both: tuple[DecodeEngine, DecodeEngine]) -> None:
+    for size, words in ((9, "9 requests is larger than the largest captured"), (0, "size is 0, but must be")):
+        with pytest.raises(ArgumentError, match=words):
+            both[0].prepare_for_capture(size)
+
+
+@pytest.mark.parametrize(
+    ("tokens", "slots", "padded_to", "words"),
+    [
+        ([5, 6], [[1], [2]], 1, "2 requests do not fit a batch of 1"),
+        ([5, 6], [[1, 2]], 2, "rows of these lengths: 2; but each of the 2 requests needs a row"),
+        ([5, 6], [[1, 2], []], 2, "rows of these lengths: 2, 0; but each of the 2 requests needs a row"),
+        ([5], [[1]], 1.0, "padded_to is 1.0, but must be a whole number"),
+    ],
+)
+def test_a_batch_of_requests_without_keys_is_refused(
+    device: VirtualDevice, tokens: list[int], slots: list[list[int]], padded_to: int, words: str
+) -> None:
+    with pytest.raises(ArgumentError, match=words):
+        make_batch(device, tokens, slots, padded_to=padded_to, padding_slot=0)
+
+
+def test_a_batch_may_be_empty(device: VirtualDevice) -> None:
+    batch = make_batch(device, [], [], padded_to=0, padding_slot=0)
+    assert (batch.size, batch.max_seqlen_k, batch.cu_seqlens_k.tolist()) == (0, 0, [0])
+
+
+def test_a_pool_gives_no_more_requests_than_it_has_slots_for() -> None:
+    with pytest.raises(ArgumentError, match="size is 9, but this pool has slots for 8 requests"):
+        pool().next_step(9)
+
+
+@pytest.mark.parametrize(
+    ("value", "fused"),
+    [
+        *((value, True) for value in ("1", "true", "True", "YES", "on")),
+        *((value, False) for value in ("0", "false", "No", "OFF", "")),
+    ],
+)
+def test_the_flag_is_read_as_people_write_it(
+    monkeypatch: pytest.MonkeyPatch, value: str, fused: bool
+) -> None:
+    monkeypatch.setenv(FLAG, value)
+    assert use_fused_copy() is fused
+
+
+@pytest.mark.parametrize("value", ["2", "ja", "tru"])
+def test_a_flag_that_says_neither_is_refused(monkeypatch: pytest.MonkeyPatch, value: str) -> None:
+    monkeypatch.setenv(FLAG, value)
+    with pytest.raises(CourseError, match=f"{FLAG} is '{value}', which says neither yes nor no: set it to 1"):
+        use_fused_copy()
 
 
 @pytest.mark.parametrize(("value", "fused"), [(None, False), ("0", False), ("1", True)])

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 import torch
 
@@ -112,6 +113,38 @@ def test_without_columns_the_page_table_stays(arguments: Arguments) -> None:
     assert same(after, wanted)
 
 
+@pytest.mark.parametrize("side", ["src", "dst"])
+def test_without_columns_a_page_table_may_have_none(
+    device: VirtualDevice, arguments: Arguments, side: str
+) -> None:
+    arguments["max_seqlen_k"] = 0
+    name = f"{side}_page_table"
+    rows = len(arguments[name])
+    for empty in (
+        arguments[name][:, arguments[name].shape[1] :],
+        device.put("nothing", torch.zeros(rows, 0, dtype=torch.int32)),
+    ):
+        arguments[name] = empty
+        wanted = expected(arguments)
+        fused_copy_replay_data(**arguments)
+        assert same(destinations(arguments), wanted)
+
+
+@pytest.mark.parametrize("kind", [np.int32, torch.tensor])
+def test_sizes_may_be_whole_numbers_of_numpy_and_torch(arguments: Arguments, kind: Any) -> None:
+    wanted = expected(arguments)
+    fused_copy_replay_data(**{**arguments, "batch_size": kind(BATCH), "max_seqlen_k": kind(COLUMNS)})
+    assert same(destinations(arguments), wanted)
+
+
+@pytest.mark.parametrize("name", ["dst_input_ids", "src_input_ids", "dst_page_table"])
+def test_a_tensor_of_another_virtual_gpu_is_the_one_that_is_named(arguments: Arguments, name: str) -> None:
+    with VirtualDevice([KERNEL]) as other:
+        arguments[name] = other.put(name, arguments[name])
+        with pytest.raises(ArgumentError, match=f"^{name} is in the memory of another virtual GPU"):
+            fused_copy_replay_data(**arguments)
+
+
 def test_rows_of_sliced_page_tables_are_found_through_their_strides(
     device: VirtualDevice, arguments: Arguments
 ) -> None:
@@ -169,6 +202,19 @@ def on_cpu(arguments: Arguments, name: str) -> Arguments:
             lambda a: {**a, "src_positions": a["src_positions"].to("meta")},
             "src_positions is on meta, but must be on cpu",
         ),
+        (
+            lambda a: {**a, "dst_input_ids": a["dst_input_ids"].to("meta")},
+            "dst_input_ids is on meta, but must be on cpu",
+        ),
+        (lambda a: {**a, "src_input_ids": [1, 2, 3, 4, 5]}, "src_input_ids is of type list, but must be of"),
+        (
+            lambda a: {**a, "src_page_table": a["src_page_table"].to_sparse()},
+            "src_page_table is torch.sparse_coo, but must be dense",
+        ),
+        (lambda a: {**a, "dst_page_table": None}, "dst_page_table is None, but must be of type Tensor"),
+        (lambda a: {**a, "dst_input_ids": a["dst_input_ids"][0]}, r"dst_input_ids has shape \[\], but must"),
+        (lambda a: {**a, "src_seq_lens": a["src_seq_lens"][0]}, r"src_seq_lens has shape \[\], but must"),
+        (lambda a: {**a, "src_page_table": a["src_page_table"][0]}, r"src_page_table has shape \[11\], but"),
         (lambda a: on_cpu(a, "src_out_loc"), "src_out_loc is on cpu, in memory that no kernel can reach"),
         (lambda a: on_cpu(a, "dst_input_ids"), "dst_input_ids is on cpu, in memory that no kernel can reach"),
         (
@@ -189,9 +235,11 @@ def on_cpu(arguments: Arguments, name: str) -> Arguments:
         ),
         (
             lambda a: {**a, "batch_size": -1},
-            "batch_size is -1 and max_seqlen_k 11, but neither may be negative",
+            "batch_size is -1, but must be 0 or more",
         ),
-        (lambda a: {**a, "max_seqlen_k": -3}, "neither may be negative"),
+        (lambda a: {**a, "max_seqlen_k": -3}, "max_seqlen_k is -3, but must be 0 or more"),
+        (lambda a: {**a, "batch_size": 5.0}, "batch_size is 5.0, but must be a whole number"),
+        (lambda a: {**a, "max_seqlen_k": None}, "max_seqlen_k is None, but must be a whole number"),
     ],
 )
 def test_what_cannot_be_meant_is_refused_before_anything_is_written(
@@ -232,3 +280,14 @@ def test_without_any_kernel_the_error_says_what_to_do(monkeypatch: pytest.Monkey
 def test_a_file_that_a_virtual_gpu_was_not_made_for_is_named(arguments: Arguments, tmp_path: Path) -> None:
     with pytest.raises(CourseError, match="other.cu was not named when this virtual GPU was made"):
         fused_copy_replay_data(**{**arguments, "kernel": tmp_path / "other.cu"})
+
+
+def test_a_device_takes_tensors_alone_and_empty_ones_too(device: VirtualDevice) -> None:
+    nothing = device.put("nothing", torch.zeros(3, 0, dtype=torch.int32))
+    assert (tuple(nothing.shape), nothing.dtype, device.address(nothing, "nothing")) == (
+        (3, 0),
+        torch.int32,
+        0,
+    )
+    with pytest.raises(ArgumentError, match="ids is of type list, but must be of type Tensor"):
+        device.put("ids", [1, 2])

@@ -119,6 +119,8 @@ def test_a_page_table_too_narrow_by_the_draft_tokens_is_refused_before_anything_
             {"nsa_cache_seqlens": torch.zeros(99, dtype=torch.int64)},
             r"captured\[1\].nsa_cache_seqlens is torch.int64",
         ),
+        ({"nsa_cache_seqlens": [1, 2]}, r"captured\[1\].nsa_cache_seqlens is of type list, but must be of"),
+        ({"cu_seqlens_k": torch.tensor(1, dtype=torch.int32)}, r"captured\[1\].cu_seqlens_k has shape \[\]"),
     ],
 )
 def test_a_tensor_that_does_not_fit_is_named(device: VirtualDevice, change: dict, words: str) -> None:
@@ -128,6 +130,52 @@ def test_a_tensor_that_does_not_fit_is_named(device: VirtualDevice, change: dict
         copy_metadata(
             step, tensors(device, step, first_value=1), [captured, dataclasses.replace(captured, **change)]
         )
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"step": 5}, "step is of type int, but must be of type Step"),
+        ({"precomputed": None}, "precomputed is None, but must be of type NsaMetadata"),
+        ({"captured": None}, "captured is None, but must be of type Sequence: pass an NsaMetadata"),
+        ({"captured": [{}]}, "captured is of type dict, but must be of type NsaMetadata"),
+    ],
+)
+def test_what_is_no_metadata_is_refused(device: VirtualDevice, change: dict, words: str) -> None:
+    right = {
+        "step": STEPS[0],
+        "precomputed": tensors(device, STEPS[0], first_value=1),
+        "captured": tensors(device, CAPTURED, first_value=-10_000),
+    }
+    with pytest.raises(ArgumentError, match=words):
+        copy_metadata(**{**right, **change})
+
+
+def test_a_tensor_of_another_virtual_gpu_is_the_one_that_is_named(device: VirtualDevice) -> None:
+    captured = tensors(device, CAPTURED, first_value=-10_000)
+    with VirtualDevice([chosen_kernel(EXERCISE, VARIABLE)]) as other:
+        foreign = other.put("cache_seqlens", captured.cache_seqlens)
+        with pytest.raises(ArgumentError, match=r"^captured.cache_seqlens is in the memory of another"):
+            copy_metadata(
+                STEPS[0],
+                tensors(device, STEPS[0], first_value=1),
+                dataclasses.replace(captured, cache_seqlens=foreign),
+            )
+
+
+def test_a_step_without_requests_or_columns_copies_what_is_left(device: VirtualDevice) -> None:
+    for step in (Step(Mode.DECODE, batch=0, max_len=33), Step(Mode.DECODE, batch=3, max_len=0)):
+        source = tensors(device, step, first_value=1)
+        captured = tensors(device, CAPTURED, first_value=-10_000)
+        wanted = copied_with_torch(step, source, captured)
+        copy_metadata(step, source, captured)
+        for name in FIELD_NAMES:
+            assert torch.equal(getattr(captured, name), wanted[name]), name
+
+
+def test_sizes_may_be_whole_numbers_of_torch() -> None:
+    step = Step(Mode.DECODE, batch=torch.tensor(5), max_len=torch.tensor(33))
+    assert step == Step(Mode.DECODE, batch=5, max_len=33)
 
 
 def test_sets_that_share_a_tensor_are_refused(device: VirtualDevice) -> None:
@@ -141,7 +189,15 @@ def test_sets_that_share_a_tensor_are_refused(device: VirtualDevice) -> None:
 @pytest.mark.parametrize(
     ("sizes", "words"),
     [
-        ({"batch": -1}, "a step of -1 requests"),
+        ({"batch": -1}, "batch is -1, but must be 0 or more"),
+        ({"batch": 2.0}, "batch is 2.0, but must be a whole number"),
+        ({"max_len": None}, "max_len is None, but must be a whole number"),
+        ({"draft_tokens": 0}, "draft_tokens is 0, but must be 1 or more"),
+        ({"real_page_columns": "7"}, "real_page_columns is '7', but must be a whole number"),
+        ({"flashmla_parts": -1}, "flashmla_parts is -1, but must be 0 or more"),
+        ({"accepted": (1, 4, -1, 2, 3)}, "a number in accepted is -1, but must be 0 or more"),
+        ({"accepted": 3}, "accepted is of type int, but must be of type Sequence"),
+        ({"mode": "decode"}, "mode is of type str, but must be of type Mode: one of Mode.DECODE"),
         ({"mode": Mode.DRAFT_EXTEND, "accepted": (1, 2)}, "accepted names 2 requests, but the step has 5"),
     ],
 )

@@ -68,12 +68,34 @@ def test_no_tokens_are_nothing_to_do(arguments: Arguments):
         ("k", lambda t: t.flatten(1), r"k has shape \[5, 32\], but must be \[rows, heads, head_dim\]"),
         ("v", lambda t: t.transpose(1, 2).contiguous().transpose(1, 2), r"v has strides .* side by side"),
         ("k_cache", lambda t: t.mT.contiguous().mT, r"k_cache has strides .* side by side"),
+        ("k_cache", lambda t: t[:4], r"k_cache has 4 rows, but 5 are needed"),
+        ("indices", lambda t: t.tolist(), r"indices is of type list, but must be of type Tensor"),
+        ("v_cache", lambda t: None, r"v_cache is None, but must be of type Tensor"),
+        ("k", lambda t: t[0, 0, 0], r"k has shape \[\], but must be \[rows, heads, head_dim\]"),
+        ("indices", lambda t: t[0], r"indices has shape \[\], but must have one dimension"),
+        ("indices", lambda t: t.to("meta"), r"indices is on meta, but must be on cpu"),
+        ("k_cache", lambda t: t.clone(), r"k_cache is on cpu, in memory that no kernel can reach"),
         ("indices", lambda t: t.view(5, 1), r"indices has shape \[5, 1\], but must have one dimension"),
     ],
 )
 def test_what_the_kernel_could_not_notice_is_refused(arguments: Arguments, name: str, change, words: str):
     with pytest.raises(ArgumentError, match=words):
         store_kv(**{**arguments, name: change(arguments[name])}, kernel=KERNEL)
+
+
+@pytest.mark.parametrize("name", ["k_cache", "indices", "v"])
+def test_a_tensor_of_another_virtual_gpu_is_the_one_that_is_named(arguments: Arguments, name: str):
+    with VirtualDevice([KERNEL]) as other:
+        foreign = {name: other.put(name, arguments[name])}
+        with pytest.raises(ArgumentError, match=f"^{name} is in the memory of another virtual GPU"):
+            store_kv(**{**arguments, **foreign}, kernel=KERNEL)
+
+
+def test_tokens_without_elements_are_nothing_to_do(device: VirtualDevice, arguments: Arguments):
+    device.gpu.reset()
+    without = {name: t[..., :0].contiguous() for name, t in arguments.items() if name != "indices"}
+    store_kv(**{**arguments, **without}, kernel=KERNEL)
+    assert device.gpu.launches == ()
 
 
 def test_memory_that_is_read_and_written_is_refused(arguments: Arguments):

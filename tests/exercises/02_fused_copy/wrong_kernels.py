@@ -113,6 +113,21 @@ WRONG: dict[str, Wrong] = {
         part="mechanism",
         words="2 kernel launches",
     ),
+    "one element at a time": Wrong(
+        old="return apart % 16 == 0 && drift % 4 == 0;",
+        new="return false && apart + drift == 0;",
+        part="the page table",
+        words="warps loaded 32 times and stored 32 times where 12 suffice (2 rows of 512)",
+    ),
+    "wide loads and narrow stores": Wrong(
+        old="if (i * step < left) unit_to[i * step] = held[i];",
+        new="if (i * step >= left) break;\n"
+        "    for (int e = 0; e < kElements; ++e)\n"
+        "      reinterpret_cast<volatile int*>(&unit_to[i * step])[e] ="
+        " reinterpret_cast<const int*>(&held[i])[e];",
+        part="the page table",
+        words="warps loaded 8 times and stored 32 times",
+    ),
     "a step's own mistake": Wrong(
         old="  to.input_ids[i] = input_id;\n  to.out_loc[i] = out_loc;",
         new="  to.input_ids[i] = input_id;\n  to.out_loc[i] = input_id;",
