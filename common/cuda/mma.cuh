@@ -7,9 +7,9 @@
 #include <cstdint>
 
 // C += A * B over 32 bytes: a[0], a[1] hold bytes 4t..4t+3 of rows g and g + 8, a[2], a[3] bytes 16 + 4t..;
-// b[0], b[1] the same bytes of column g. A is signed and B is not.
-__device__ inline void mma_s8_u8(int (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
-  asm("mma.sync.aligned.m16n8k32.row.col.s32.s8.u8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
+// b0, b1 the same bytes of column g. B is signed and A is not.
+__device__ inline void mma_u8_s8(int (&c)[4], const uint32_t (&a)[4], uint32_t b0, uint32_t b1) {
+  asm("mma.sync.aligned.m16n8k32.row.col.s32.u8.s8.s32 {%0,%1,%2,%3}, {%4,%5,%6,%7}, {%8,%9}, {%0,%1,%2,%3};"
       : "+r"(c[0]), "+r"(c[1]), "+r"(c[2]), "+r"(c[3])
       : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b0), "r"(b1));
 }

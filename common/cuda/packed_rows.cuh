@@ -1,16 +1,9 @@
-// Packed rows of 128 elements, as the tensor cores want them.
-//
-// Lane (g, t) = (lane / 4, lane % 4) of a warp holds, of a group of eight keys, elements of key key_of(g) for
-// the product with the query; and for the product with the weights, elements of keys t and t + 4.
+// Packed rows of 128 elements, as the tensor cores want them. Lane (g, t) is (lane / 4, lane % 4).
 #pragma once
 
 #include <cuda_runtime.h>
 
 #include <cstdint>
-
-__device__ inline int key_of(int g) {  // so that columns 2t and 2t + 1 are keys t and t + 4
-  return g / 2 + g % 2 * 4;
-}
 
 // Halves of two words, side by side.
 __device__ inline uint32_t low_halves(uint32_t a, uint32_t b) {
@@ -20,12 +13,14 @@ __device__ inline uint32_t high_halves(uint32_t a, uint32_t b) {
   return __byte_perm(a, b, 0x7632);
 }
 
-// Rows of 128 elements, in chunks of rows in shared memory. Pieces of 16 bytes lie there in an order in which
-// no two lanes of a read meet in a bank: key_piece() and value_piece().
-//   keys(): a lane's 32 elements of a key, as eight words of four bytes. Element 32 t + x is byte byte_of(x)
-//   of word word_of(x): the query is laid out alike. values(): a lane's 16 elements of two keys, as 16 pairs
-//   of halves. Element 16 g + e is a denormal number, 2^(shift(e) - 24) for every unit: no instruction is
-//   spent on moving its bits down.
+// Rows lie in shared memory one after the other, but for pieces of 16 bytes that change places: key_piece()
+// and value_piece() say where a piece goes, so that no two lanes of a read meet in a bank.
+//
+// keys(): a lane's 32 elements of row g, as eight words of four bytes. Element 32 t + x is byte byte_of(x) of
+// word word_of(x): a query that is laid out alike can be multiplied with it.
+//
+// values(): a lane's 16 elements of rows t and t + 8, as 16 pairs of halves. Element 16 g + e is a denormal
+// number, 2^(shift(e) - 24) for every unit: no instruction is spent on moving its bits down.
 template <int kBits>
 struct Rows128;
 
@@ -41,12 +36,10 @@ struct Lanes {
 
 template <>
 struct Rows128<2> : Lanes<2> {
-  const int key_at, value_at;  // of this lane, in the first eight rows
+  const int key_at, value_at;  // of this lane
   __device__ explicit Rows128(int lane)
-      : Lanes(lane),
-        key_at(16 * key_piece(kPieces * key_of(g) + t / 2) + t % 2 * 8),
-        value_at(t * kRowBytes + 4 * g) {}
-  __device__ static int key_piece(int piece) { return piece ^ (piece >> 3 & 1) << 2; }
+      : Lanes(lane), key_at(g * kRowBytes + 8 * t), value_at(t * kRowBytes + 4 * g) {}
+  __device__ static int key_piece(int piece) { return piece; }
   __device__ static int value_piece(int piece) { return piece; }
   __device__ static int word_of(int x) { return x / 16 * 4 + x % 4; }
   __device__ static int byte_of(int x) { return x % 16 / 4; }
@@ -61,7 +54,7 @@ struct Rows128<2> : Lanes<2> {
   __device__ static constexpr int shift(int e) { return e % 8 < 5 ? e % 8 * 2 : (e % 8 - 5) * 2; }
   __device__ void values(const uint8_t* rows, uint32_t (&out)[16]) const {
     const uint32_t a = *reinterpret_cast<const uint32_t*>(rows + value_at);
-    const uint32_t b = *reinterpret_cast<const uint32_t*>(rows + value_at + 4 * kRowBytes);
+    const uint32_t b = *reinterpret_cast<const uint32_t*>(rows + value_at + 8 * kRowBytes);
 #pragma unroll
     for (int half = 0; half < 2; ++half) {
       const uint32_t pair = half ? high_halves(a, b) : low_halves(a, b);
@@ -77,9 +70,7 @@ template <>
 struct Rows128<3> : Lanes<3> {
   const int key_at, value_at;
   __device__ explicit Rows128(int lane)
-      : Lanes(lane),
-        key_at(key_of(g) * kRowBytes + 12 * t),
-        value_at(t * kRowBytes + 12 * (g / 2) + 4 * (g % 2)) {}
+      : Lanes(lane), key_at(g * kRowBytes + 12 * t), value_at(t * kRowBytes + 12 * (g / 2) + 4 * (g % 2)) {}
   __device__ static int key_piece(int piece) { return piece; }
   __device__ static int value_piece(int piece) { return piece; }
   __device__ static int word_of(int x) { return x % 8; }
@@ -114,7 +105,7 @@ struct Rows128<3> : Lanes<3> {
   __device__ void values(const uint8_t* rows, uint32_t (&out)[16]) const {
     uint32_t a[4], b[4];
     quarters(rows + value_at, a);
-    quarters(rows + value_at + 4 * kRowBytes, b);
+    quarters(rows + value_at + 8 * kRowBytes, b);
 #pragma unroll
     for (int e = 0; e < 16; ++e) {
       const uint32_t pair = low_halves(a[e / 5], b[e / 5]);
@@ -128,9 +119,9 @@ struct Rows128<4> : Lanes<4> {
   const int key_at, value_at;
   __device__ explicit Rows128(int lane)
       : Lanes(lane),
-        key_at(16 * key_piece(kPieces * key_of(g) + t)),
+        key_at(g * kRowBytes + 16 * t),
         value_at(16 * value_piece(kPieces * t + g / 2) + g % 2 * 8) {}
-  __device__ static int key_piece(int piece) { return piece ^ (piece >> 4 & 1) << 2; }
+  __device__ static int key_piece(int piece) { return piece; }
   __device__ static int value_piece(int piece) { return piece ^ (piece >> 3 & 1) << 1; }
   __device__ static int word_of(int x) { return x / 8 * 2 + x % 2; }
   __device__ static int byte_of(int x) { return x % 8 / 2; }
@@ -146,7 +137,7 @@ struct Rows128<4> : Lanes<4> {
   __device__ static constexpr int shift(int e) { return e % 2 * 4; }
   __device__ void values(const uint8_t* rows, uint32_t (&out)[16]) const {
     const uint2 a = *reinterpret_cast<const uint2*>(rows + value_at);
-    const uint2 b = *reinterpret_cast<const uint2*>(rows + value_at + 4 * kRowBytes);
+    const uint2 b = *reinterpret_cast<const uint2*>(rows + value_at + 8 * kRowBytes);
     const uint32_t pairs[4] = {low_halves(a.x, b.x), high_halves(a.x, b.x), low_halves(a.y, b.y),
                                high_halves(a.y, b.y)};
 #pragma unroll
@@ -162,9 +153,9 @@ struct Rows128<8> : Lanes<8> {
   const int key_at, value_at;
   __device__ explicit Rows128(int lane)
       : Lanes(lane),
-        key_at(16 * key_piece(kPieces * key_of(g) + 2 * t)),
+        key_at(16 * key_piece(kPieces * g + 2 * t)),
         value_at(16 * value_piece(kPieces * t + g)) {}
-  __device__ static int key_piece(int piece) { return piece ^ (piece >> 5 & 1); }
+  __device__ static int key_piece(int piece) { return piece ^ (piece >> 3 & 1); }
   __device__ static int value_piece(int piece) { return piece ^ (piece >> 3 & 3) << 1; }
   __device__ static int word_of(int x) { return x / 4; }
   __device__ static int byte_of(int x) { return x % 4; }
@@ -181,7 +172,7 @@ struct Rows128<8> : Lanes<8> {
   __device__ static constexpr int shift(int) { return 0; }
   __device__ void values(const uint8_t* rows, uint32_t (&out)[16]) const {
     const uint4 a = *reinterpret_cast<const uint4*>(rows + value_at);
-    const uint4 b = *reinterpret_cast<const uint4*>(rows + value_at + 4 * kRowBytes);
+    const uint4 b = *reinterpret_cast<const uint4*>(rows + value_at + 8 * kRowBytes);
     const uint32_t as[4] = {a.x, a.y, a.z, a.w}, bs[4] = {b.x, b.y, b.z, b.w};
 #pragma unroll
     for (int i = 0; i < 4; ++i) {

@@ -310,15 +310,17 @@ struct Shared {
   bool last;
 };
 
-// One warp's share of a split, where a head has 128 elements. kMost: the highest score is wanted, too.
-template <int kBits, typename Scale, bool kMost>
+// One warp's share of a split, where a head has 128 elements. Scores are products of 16 keys with eight
+// columns: up to four queries as planes side by side in one product, or eight in one product for each plane.
+template <int kBits, bool kManyRows>
 struct FastAttention {
   using Rows = Rows128<kBits>;
-  static constexpr int kKeys = Rows::kChunkKeys, kGroups = kKeys / 8, kStages = Rows::kStages;
+  static constexpr int kKeys = Rows::kChunkKeys, kSixteens = kKeys / 16, kStages = Rows::kStages;
   static constexpr int kBytes = kKeys * Rows::kRowBytes;  // of a chunk's keys, or of its values
-  static constexpr int kScalePieces = kKeys * sizeof(Scale) / 16;
-  static constexpr int kStage = 2 * kBytes + 2 * 16 * kScalePieces;
+  static constexpr int kStage = 2 * kBytes + 2 * kKeys * int{sizeof(float)};
   static constexpr int kSteps = 4, kTiles = 8;  // of 32 elements of the query, of 16 of the output
+  static constexpr int kProducts = kManyRows ? 2 : 1;
+  static constexpr int kMine = kManyRows ? 2 : 1;  // rows of which a lane has scores, from kMine * t on
   static_assert(kStages * kStage <= kStageBytes);
 
   const Attention& job;
@@ -327,26 +329,32 @@ struct FastAttention {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32, g = lane / 4, t = lane % 4;
   const Rows rows{lane};
   const int chunks;                       // of the split
+  const int scale_bytes, scale_pieces;    // of one scale; 16 bytes, of a chunk's scales
   const uint8_t *keys, *values, *scales;  // where this lane's next copies come from
 
-  uint32_t query[kSteps][4];
+  uint32_t query[kProducts][kSteps][2];
   float score_scale;
-  int query_offset;
+  int offset[kMine];  // of the products, because stored elements are not signed
   float out[kTiles][4] = {};
-  float weight[4] = {};                     // sums of the weights as halves, of rows 2t and 2t + 1
-  RowStats stats{-INFINITY, 0, -INFINITY};  // of row g
+  float weight[4] = {};  // sums of the weights as halves, of rows 2t and 2t + 1
+  RowStats stats[kMine];
 
   __device__ FastAttention(const Attention& job, const Split& split, Shared& shared)
       : job(job),
         split(split),
         shared(shared),
-        chunks((max(0, split.end - split.begin) + kKeys - 1) / kKeys) {
+        chunks((max(0, split.end - split.begin) + kKeys - 1) / kKeys),
+        scale_bytes(static_cast<int>(job.buckets[split.bucket].scale_bytes)),
+        scale_pieces(kKeys * scale_bytes / 16) {
     const Bucket& bucket = job.buckets[split.bucket];
     const int64_t first = first_entry(job, split) + split.begin + warp * kKeys;
     keys = bucket.keys + first * Rows::kRowBytes + 16 * lane;
     values = bucket.values + first * Rows::kRowBytes + 16 * lane;
-    const void* of_lane = lane < kScalePieces ? bucket.key_scales : bucket.value_scales;
-    scales = static_cast<const uint8_t*>(of_lane) + first * sizeof(Scale) + 16 * (lane % kScalePieces);
+    const bool of_keys = lane < scale_pieces;
+    scales = static_cast<const uint8_t*>(of_keys ? bucket.key_scales : bucket.value_scales) +
+             first * scale_bytes + 16 * (of_keys ? lane : lane - scale_pieces);
+#pragma unroll
+    for (RowStats& row : stats) row = {-INFINITY, 0, -INFINITY};
   }
 
   __device__ uint8_t* stage(int number) const { return shared.stages[warp] + number % kStages * kStage; }
@@ -364,10 +372,10 @@ struct FastAttention {
         copy_16_bytes_async(to + 16 * Rows::key_piece(lane | 32 * i), keys + 512 * i);
         copy_16_bytes_async(to + kBytes + 16 * Rows::value_piece(lane | 32 * i), values + 512 * i);
       }
-      if (lane < 2 * kScalePieces) copy_16_bytes_async(to + 2 * kBytes + 16 * lane, scales);
+      if (lane < 2 * scale_pieces) copy_16_bytes_async(to + 2 * kBytes + 16 * lane, scales);
       keys += kWarps * kBytes;
       values += kWarps * kBytes;
-      scales += kWarps * kKeys * sizeof(Scale);
+      scales += kWarps * kKeys * scale_bytes;
     }
     commit_copies();
     // END SOLUTION
@@ -376,12 +384,12 @@ struct FastAttention {
   // Lane i looks at key i of the chunk: its scales, and whether anybody may see it.
   __device__ void look_at_keys(int chunk, const uint8_t* staged) const {
     if (lane < kKeys) {
-      const auto* staged_scales = reinterpret_cast<const Scale*>(staged + 2 * kBytes);
       KeyInfo info{0, -INFINITY, 0, -INFINITY};
       if (is_visible(job, split, split.begin + chunk * kKeys + lane)) {
-        info.score_scale = static_cast<float>(staged_scales[lane]) * score_scale;
+        const uint8_t* staged_scales = staged + 2 * kBytes;
+        info.score_scale = scale_at(staged_scales, lane, scale_bytes) * score_scale;
         info.bias = 0;
-        info.value_scale = static_cast<float>(staged_scales[kKeys + lane]);
+        info.value_scale = scale_at(staged_scales, kKeys + lane, scale_bytes);
         info.log_value_scale = __log2f(info.value_scale);
       }
       shared.keys[warp][lane] = info;
@@ -389,27 +397,69 @@ struct FastAttention {
     __syncwarp();
   }
 
-  // The planes of the queries stand in one matrix: high in rows 0 to 7, low in rows 8 to 15.
+  // Column g of a product: a row of a plane, in the order of Rows::keys().
   __device__ void load_query() {
     const auto place = [](int d) { return d / 32 * 32 + Rows::word_of(d % 32) * 4 + Rows::byte_of(d % 32); };
     score_scale = split_queries<kWarps, 128>(job, split, shared.planes, place) * job.scale;
 #pragma unroll
-    for (int plane = 0; plane < 2; ++plane) {
-      const auto* words = reinterpret_cast<const uint32_t*>(shared.planes.of[plane][g]) + 8 * t;
+    for (int product = 0; product < kProducts; ++product) {
+      const int plane = kManyRows ? product : g % 2, row = kManyRows ? g : g / 2;
+      const auto* words = reinterpret_cast<const uint32_t*>(shared.planes.of[plane][row]) + 8 * t;
 #pragma unroll
-      for (int word = 0; word < 8; ++word) query[word / 2][word % 2 * 2 + plane] = words[word];
+      for (int word = 0; word < 8; ++word) query[product][word / 2][word % 2] = words[word];
     }
-    query_offset = shared.planes.sum[g] * stored_offset(kBits);
+#pragma unroll
+    for (int i = 0; i < kMine; ++i) offset[i] = shared.planes.sum[kMine * t + i] * stored_offset(kBits);
   }
 
-  // Everything so far becomes relative to another exponent.
-  __device__ void rescale(float to) {
-    // BEGIN SOLUTION  TODO 3: multiply what this lane has of outputs, weights and sum.
-    // TODO: Its sum is of row g, but its outputs are of rows 2t and 2t + 1: their factors are other lanes'.
-    const float factor = power_of_2(stats.reference - finite(to));
-    stats.reference = to;
-    stats.sum *= factor;
-    const float first = __shfl_sync(~0u, factor, 8 * t), second = __shfl_sync(~0u, factor, 8 * t + 4);
+  // 16 keys against the queries: whole[i][j] is row kMine * t + i, key g + 8 j.
+  __device__ void multiply(const uint8_t* sixteen, int (&whole)[kMine][2]) const {
+    // BEGIN SOLUTION  TODO 3: rows.keys() of rows g and g + 8, then four integer products for each plane.
+    // TODO: mma_u8_s8() has keys g and g + 8 in c[0], c[1] and c[2], c[3], and columns 2t and 2t + 1 in c[0],
+    // c[2]
+    // TODO: and c[1], c[3]. With kManyRows, these are two rows of one plane; without, both planes of row t.
+    // TODO: A stored element is too large by stored_offset(): what is too much is offset[i], for every key.
+    uint32_t low[8], high[8];
+    rows.keys(sixteen, low);
+    rows.keys(sixteen + 8 * Rows::kRowBytes, high);
+    int product[kProducts][4] = {};
+#pragma unroll
+    for (int step = 0; step < kSteps; ++step) {
+      const uint32_t a[4] = {low[2 * step], high[2 * step], low[2 * step + 1], high[2 * step + 1]};
+#pragma unroll
+      for (int i = 0; i < kProducts; ++i) mma_u8_s8(product[i], a, query[i][step][0], query[i][step][1]);
+    }
+#pragma unroll
+    for (int j = 0; j < 2; ++j) {
+      if constexpr (kManyRows) {
+        for (int i = 0; i < 2; ++i)
+          whole[i][j] = 256 * product[0][2 * j + i] + product[1][2 * j + i] - offset[i];
+      } else {
+        whole[0][j] = 256 * product[0][2 * j] + (product[0][2 * j + 1] - offset[0]);
+      }
+    }
+    // END SOLUTION
+  }
+
+  // Everything so far of this lane's row i becomes relative to another exponent. Returns the factor.
+  __device__ float rescale_sum(int i, float to) {
+    const float factor = power_of_2(stats[i].reference - finite(to));
+    stats[i].reference = to;
+    stats[i].sum *= factor;
+    return factor;
+  }
+
+  // The outputs' rows are 2t and 2t + 1: the factors come from the lanes that have the scores of these.
+  __device__ void rescale_outputs(const float (&factors)[kMine]) {
+    // BEGIN SOLUTION  TODO 3: multiply out[][] and weight[] with the factors of their rows.
+    float first, second;
+    if constexpr (kManyRows) {
+      first = factors[0];
+      second = factors[kMine - 1];
+    } else {
+      first = __shfl_sync(~0u, factors[0], 2 * t % 4);
+      second = __shfl_sync(~0u, factors[0], 2 * t % 4 + 1);
+    }
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
       out[tile][0] *= first;
@@ -422,66 +472,88 @@ struct FastAttention {
     // END SOLUTION
   }
 
-  __device__ void attend(int chunk, const uint8_t* staged) {
-    look_at_keys(chunk, staged);
-    const KeyInfo* infos = shared.keys[warp] + t;
-    // Row g against keys t and t + 4 of every eight.
-    float scores[kGroups][2], value_scales[kGroups][2];
-    float highest = -INFINITY;
-    // BEGIN SOLUTION  TODO 3: the scores of row g: for every eight keys, rows.keys() and four integer
-    // products.
-    // TODO: product[0], product[1] are the high plane against keys t and t + 4, product[2], product[3] the
-    // low.
-    // TODO: A stored element is too large by the offset: what is too much is query_offset, for every key.
-    // TODO: `highest` is the highest score + log_value_scale: weights are kept times their value's scale.
+  // The weights of row g for keys t, t + 8 and t + 4, t + 12, as a product wants them: they are in lanes
+  // (t, row) and (t + 4, row), for keys g and g + 8.
+  __device__ void turn(const uint32_t (&weights)[kMine], uint32_t (&turned)[2]) const {
+    // BEGIN SOLUTION  TODO 3: fetch them with shuffles. Rows that no lane has are zeros.
 #pragma unroll
-    for (int group = 0; group < kGroups; ++group) {
-      uint32_t bytes[8];
-      rows.keys(staged + 8 * group * Rows::kRowBytes, bytes);
-      int product[4] = {0, 0, -query_offset, -query_offset};
-#pragma unroll
-      for (int step = 0; step < kSteps; ++step) {
-        mma_s8_u8(product, query[step], bytes[2 * step], bytes[2 * step + 1]);
-      }
-#pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const KeyInfo info = infos[8 * group + 4 * i];
-        const auto whole = static_cast<float>(256 * product[i] + product[2 + i]);
-        scores[group][i] = fmaf(whole, info.score_scale, info.bias);
-        value_scales[group][i] = info.value_scale;
-        if (kMost) stats.most = fmaxf(stats.most, scores[group][i]);
-        highest = fmaxf(highest, scores[group][i] + info.log_value_scale);
+    for (int i = 0; i < 2; ++i) {
+      const int from = 4 * (t + 4 * i);
+      if constexpr (kManyRows) {
+        const uint32_t even = __shfl_sync(~0u, weights[0], from + g / 2);
+        const uint32_t odd = __shfl_sync(~0u, weights[kMine - 1], from + g / 2);
+        turned[i] = g % 2 ? odd : even;
+      } else {
+        const uint32_t found = __shfl_sync(~0u, weights[0], from + g % 4);
+        turned[i] = g < 4 ? found : 0;
       }
     }
-    highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 1));
-    highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 2));
     // END SOLUTION
+  }
+
+  __device__ void attend(int chunk, const uint8_t* staged) {
+    look_at_keys(chunk, staged);
+    const KeyInfo* infos = shared.keys[warp] + g;
+    float scores[kSixteens][kMine][2];
+    float highest[kMine];
+#pragma unroll
+    for (float& row : highest) row = -INFINITY;
+#pragma unroll
+    for (int sixteen = 0; sixteen < kSixteens; ++sixteen) {
+      int whole[kMine][2];
+      multiply(staged + 16 * sixteen * Rows::kRowBytes, whole);
+      // BEGIN SOLUTION  TODO 3: the scores, and the highest of score + log_value_scale.
+      // TODO: Weights are kept times the scale of their value, and none may be too large for half precision.
+#pragma unroll
+      for (int j = 0; j < 2; ++j) {
+        const KeyInfo info = infos[16 * sixteen + 8 * j];
+#pragma unroll
+        for (int i = 0; i < kMine; ++i) {
+          const float score = fmaf(static_cast<float>(whole[i][j]), info.score_scale, info.bias);
+          scores[sixteen][i][j] = score;
+          stats[i].most = fmaxf(stats[i].most, score);
+          highest[i] = fmaxf(highest[i], score + info.log_value_scale);
+        }
+      }
+      // END SOLUTION
+    }
     // Weights may exceed 1 a little: half precision has room for 2^15.
     constexpr float kRoom = 6;
-    if (__any_sync(~0u, highest > stats.reference + kRoom)) rescale(fmaxf(stats.reference, highest));
-
-    const float origin = finite(stats.reference);
-    // BEGIN SOLUTION  TODO 3: weights 2^(score - origin), their sum, and products with the values.
-    // TODO: The weights of sixteen keys, as two words of two halves, lie where a product wants them.
-    // rows.values()
-    // TODO: makes the other side, for keys t and t + 4 of eight. A product of ones and weights sums the
-    // weights.
+    bool higher = false;
 #pragma unroll
-    for (int pair = 0; pair < kGroups / 2; ++pair) {
-      uint32_t weights[2];
+    for (int i = 0; i < kMine; ++i) {
+      for (int step = 4; step < 32; step *= 2)
+        highest[i] = fmaxf(highest[i], __shfl_xor_sync(~0u, highest[i], step));
+      higher |= highest[i] > stats[i].reference + kRoom;
+    }
+    if (__any_sync(~0u, higher)) {
+      float factors[kMine];
 #pragma unroll
-      for (int i = 0; i < 2; ++i) {
-        const float a = power_of_2(scores[2 * pair + i][0] - origin);
-        const float b = power_of_2(scores[2 * pair + i][1] - origin);
-        stats.sum += a + b;
+      for (int i = 0; i < kMine; ++i) factors[i] = rescale_sum(i, fmaxf(stats[i].reference, highest[i]));
+      rescale_outputs(factors);
+    }
+#pragma unroll
+    for (int sixteen = 0; sixteen < kSixteens; ++sixteen) {
+      // BEGIN SOLUTION  TODO 3: weights 2^(score - reference), their sum, and products with the values.
+      // TODO: rows.values() makes the other side of a product, for rows t and t + 8. A product of ones and
+      // weights
+      // TODO: sums the weights as they are in half precision.
+      uint32_t mine[kMine], weights[2];
+#pragma unroll
+      for (int i = 0; i < kMine; ++i) {
+        const float origin = finite(stats[i].reference);
+        const float a = power_of_2(scores[sixteen][i][0] - origin),
+                    b = power_of_2(scores[sixteen][i][1] - origin);
+        stats[i].sum += a + b;
         const __half2 both =
-            __floats2half2_rn(a * value_scales[2 * pair + i][0], b * value_scales[2 * pair + i][1]);
-        weights[i] = *reinterpret_cast<const uint32_t*>(&both);
+            __floats2half2_rn(a * infos[16 * sixteen].value_scale, b * infos[16 * sixteen + 8].value_scale);
+        mine[i] = *reinterpret_cast<const uint32_t*>(&both);
       }
+      turn(mine, weights);
       uint32_t upper[2 * kTiles], lower[2 * kTiles];
-      const uint8_t* value_rows = staged + kBytes + 16 * pair * Rows::kRowBytes;
+      const uint8_t* value_rows = staged + kBytes + 16 * sixteen * Rows::kRowBytes;
       rows.values(value_rows, upper);
-      rows.values(value_rows + 8 * Rows::kRowBytes, lower);
+      rows.values(value_rows + 4 * Rows::kRowBytes, lower);
 #pragma unroll
       for (int tile = 0; tile < kTiles; ++tile) {
         const uint32_t a[4] = {upper[2 * tile], upper[2 * tile + 1], lower[2 * tile], lower[2 * tile + 1]};
@@ -490,8 +562,8 @@ struct FastAttention {
       constexpr uint32_t kOnes = 0x3c003c00;
       const uint32_t ones[4] = {kOnes, kOnes, kOnes, kOnes};
       mma_f16(weight, ones, weights[0], weights[1]);
+      // END SOLUTION
     }
-    // END SOLUTION
   }
 
   __device__ void run() {
@@ -508,11 +580,13 @@ struct FastAttention {
       __syncwarp();
     }
     wait_for_copies<0>();
-    for (int step = 1; step < 4; step *= 2) {
-      stats.sum += __shfl_xor_sync(~0u, stats.sum, step);
-      if (kMost) stats.most = fmaxf(stats.most, __shfl_xor_sync(~0u, stats.most, step));
-    }
     // END SOLUTION
+    for (RowStats& row : stats) {
+      for (int step = 4; step < 32; step *= 2) {
+        row.sum += __shfl_xor_sync(~0u, row.sum, step);
+        row.most = fmaxf(row.most, __shfl_xor_sync(~0u, row.most, step));
+      }
+    }
   }
 
   // This warp's output, [group][head_dim], relative to another reference for each row.
@@ -535,7 +609,9 @@ struct FastAttention {
   }
 
   __device__ void publish() const {
-    if (t == 0) shared.stats[warp][g] = stats;
+    if (g != 0) return;
+#pragma unroll
+    for (int i = 0; i < kMine; ++i) shared.stats[warp][kMine * t + i] = stats[i];
   }
 };
 
@@ -677,22 +753,25 @@ __device__ void attend_split(const Attention& job, const Results& results, const
   merge_warps(job, results, split, shared, share);
 }
 
-template <bool kFast, typename Scale, bool kMost>
+enum class Heads { kOther, kFewRows, kManyRows };
+
+template <Heads kHeads>
 __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
     attention_kernel(const __grid_constant__ Attention job, const __grid_constant__ Results results) {
   __shared__ Shared shared;
   const Split split = split_of(job, blockIdx.x);
   const int64_t bits = job.buckets[split.bucket].bits;
-  if constexpr (!kFast) {
+  constexpr bool kMany = kHeads == Heads::kManyRows;
+  if constexpr (kHeads == Heads::kOther) {
     attend_split<OtherAttention>(job, results, split, shared);
   } else if (bits == 2) {
-    attend_split<FastAttention<2, Scale, kMost>>(job, results, split, shared);
+    attend_split<FastAttention<2, kMany>>(job, results, split, shared);
   } else if (bits == 3) {
-    attend_split<FastAttention<3, Scale, kMost>>(job, results, split, shared);
+    attend_split<FastAttention<3, kMany>>(job, results, split, shared);
   } else if (bits == 4) {
-    attend_split<FastAttention<4, Scale, kMost>>(job, results, split, shared);
+    attend_split<FastAttention<4, kMany>>(job, results, split, shared);
   } else {
-    attend_split<FastAttention<8, Scale, kMost>>(job, results, split, shared);
+    attend_split<FastAttention<8, kMany>>(job, results, split, shared);
   }
   if (job.parts == 1) return;
 
@@ -716,13 +795,9 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
 
 cudaError_t launch_attention(Attention job, const Results& results, cudaStream_t stream) {
   const int blocks = plan_splits(job, 32 * kWarps, kWaves * kBlocksPerSm * multiprocessors());
-  const bool small_scales = job.buckets[0].scale_bytes == 2;
-  const auto kernel =
-      job.head_dim != 128 ? attention_kernel<false, float, true>
-      : !results.out
-          ? (small_scales ? attention_kernel<true, __half, true> : attention_kernel<true, float, true>)
-      : small_scales ? attention_kernel<true, __half, false>
-                     : attention_kernel<true, float, false>;
+  const auto kernel = job.head_dim != 128 ? attention_kernel<Heads::kOther>
+                      : job.group <= 4    ? attention_kernel<Heads::kFewRows>
+                                          : attention_kernel<Heads::kManyRows>;
   kernel<<<blocks, kThreads, 0, stream>>>(job, results);
   return cudaGetLastError();
 }
