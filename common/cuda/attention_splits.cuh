@@ -23,9 +23,11 @@ struct Attention {
   const uint8_t* mask;    // [batch][mask_stride] by slot, or null
   int64_t mask_stride;
   int batch, kv_heads, group, head_dim;
-  float scale;   // of the scores, times log2(e): weights are powers of two
-  int64_t rows;  // batch * kv_heads * group
-  int parts;     // of each row
+  float scale;           // of the scores, times log2(e): weights are powers of two
+  int64_t rows;          // batch * kv_heads * group
+  int parts;             // of each row
+  float* scores;         // [rows][score_stride], to be kept for weigh_keys(), or null
+  int64_t score_stride;  // all buckets' capacities
   Bucket buckets[kMostBuckets];
   int first_block[kMostBuckets];  // of each bucket; an empty one has none
   int first_part[kMostBuckets];
@@ -70,6 +72,13 @@ __device__ inline bool is_visible(const Attention& job, const Split& split, int 
   const Bucket& bucket = job.buckets[split.bucket];
   return job.mask[split.sequence * job.mask_stride +
                   bucket.slots[split.sequence * bucket.capacity + entry]] != 0;
+}
+
+// Where the score of an entry is kept.
+__device__ inline float* score_place(const Attention& job, const Split& split, int row, int entry) {
+  int64_t key = entry;
+  for (int i = 0; i < split.bucket; ++i) key += job.buckets[i].capacity;
+  return job.scores + row_of(job, split, row) * job.score_stride + key;
 }
 
 // Exponents are relative to the highest there is; where there is none, to 0.

@@ -103,6 +103,9 @@ struct PlainAttention {
     for (int row = 0; row < kRows; ++row) {
       const float whole = static_cast<float>(256 * high[row] + low[row]);
       const float score = visible ? whole * score_scale * key_scale : -INFINITY;
+      if (job.scores != nullptr && row < job.group && entry < split.end) {
+        *score_place(job, split, row, entry) = score;
+      }
       float highest = score;
       for (int step = 16; step > 0; step /= 2) highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, step));
       RowStats& now = stats[row];

@@ -17,6 +17,7 @@
 #include "attention_splits.cuh"
 #include "buckets.cuh"
 #include "cp_async.cuh"
+#include "key_weights.cuh"
 #include "mma.cuh"
 #include "packed_rows.cuh"
 #include "plain_attention.cuh"
@@ -295,6 +296,7 @@ struct Results {
   float* parts;         // [parts][rows][head_dim]
   RowStats* stats;      // [parts][rows]
   int* counters;        // [batch][kv_heads], all 0
+  RowStats* final;      // [rows], or null
 };
 
 // What the scores and weights of a key are made of. A key that nobody may see has scores of -infinity.
@@ -491,6 +493,19 @@ struct FastAttention {
     // END SOLUTION
   }
 
+  __device__ void keep_scores(int chunk, const float (&scores)[kSixteens][kMine][2]) const {
+#pragma unroll
+    for (int i = 0; i < kMine; ++i) {
+      if (kMine * t + i >= job.group) continue;
+      float* to = score_place(job, split, kMine * t + i, split.begin + chunk * kKeys) + g;
+#pragma unroll
+      for (int sixteen = 0; sixteen < kSixteens; ++sixteen) {
+#pragma unroll
+        for (int j = 0; j < 2; ++j) to[16 * sixteen + 8 * j] = scores[sixteen][i][j];
+      }
+    }
+  }
+
   __device__ void attend(int chunk, const uint8_t* staged) {
     look_at_keys(chunk, staged);
     const KeyInfo* infos = shared.keys[warp] + g;
@@ -517,6 +532,7 @@ struct FastAttention {
       }
       // END SOLUTION
     }
+    if (job.scores != nullptr) keep_scores(chunk, scores);
     // Weights may exceed 1 a little: half precision has room for 2^15.
     constexpr float kRoom = 6;
     bool higher = false;
@@ -643,6 +659,7 @@ struct OtherAttention {
 // A row of the answer: its element d, and once its statistics.
 __device__ void store_result(const Attention& job, const Results& results, int64_t row, int d, float value,
                              const RowStats& stats) {
+  if (d == 0 && results.final != nullptr) results.final[row] = stats;
   if (results.out != nullptr) {
     results.out[row * job.head_dim + d] = __float2half_rn(stats.sum > 0 ? value / stats.sum : 0.0f);
     return;
@@ -843,6 +860,34 @@ extern "C" int bucketed_attention(const __half* queries, const Bucket* buckets, 
     results.counters = counters + heads;
     place_parts(results, job, scratch);
     if (const cudaError_t error = launch_attention(job, results, stream)) return error;
+  }
+  return cudaSuccess;
+}
+
+// The same, and what every key weighs: summed over the rows of its sequence, by slot. `scores` has room for
+// as many numbers as rows times all capacities.
+extern "C" int attend_and_weigh(const __half* queries, const Bucket* buckets, int bucket_count,
+                                const int64_t* lengths, const uint8_t* mask, int64_t mask_stride, __half* out,
+                                float* weights, int64_t weights_stride, float* scores, float* scratch,
+                                int64_t scratch_bytes, int* counters, int batch, int kv_heads, int group,
+                                int head_dim, float scale, cudaStream_t stream) {
+  if (wrong_sizes(bucket_count, group, head_dim)) return cudaErrorInvalidValue;
+  for (int first = 0; first < batch && kv_heads > 0; first += kMostBatch) {
+    Attention job = make_job(queries, buckets, bucket_count, lengths, mask, mask_stride, first, batch,
+                             kv_heads, group, head_dim, scale);
+    job.scores = scores;
+    for (const Bucket& bucket : job.buckets) job.score_stride += bucket.capacity;
+    const int64_t heads = int64_t{first} * kv_heads;
+    Results results{};
+    results.out = out + heads * group * head_dim;
+    results.counters = counters + heads;
+    place_parts(results, job, scratch);
+    results.final = results.stats + kMostParts * job.rows;
+    if (const cudaError_t error = launch_attention(job, results, stream)) return error;
+    if (const cudaError_t error =
+            launch_weigh_keys(job, results.final, weights + first * weights_stride, weights_stride, stream)) {
+      return error;
+    }
   }
   return cudaSuccess;
 }

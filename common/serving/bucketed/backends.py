@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Backend(Protocol):
-    """Memory for a layer's tensors, and the three things that are done to them.
+    """Memory for a layer's tensors, and what is done to them.
 
     `places` are rows of {bucket, sequence, entry, slot}, `moves` of {sequence, from bucket, from entry,
     to bucket, to entry, 0}: the rows of the kernels, here still on the host. Arguments have been checked.
@@ -37,6 +37,17 @@ class Backend(Protocol):
     def attend(
         self, buckets: Sequence[BucketView], queries: torch.Tensor, mask: torch.Tensor | None, scale: float
     ) -> torch.Tensor: ...
+
+    def attend_and_weigh(
+        self,
+        buckets: Sequence[BucketView],
+        queries: torch.Tensor,
+        mask: torch.Tensor | None,
+        scale: float,
+        slots: int,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The attention, and [batch, slots]: the weight that it gives each slot, summed over the heads."""
+        ...
 
 
 def backend_for(device: str | torch.device | Device) -> Backend:
@@ -96,6 +107,18 @@ class TorchBackend:
         self, buckets: Sequence[BucketView], queries: torch.Tensor, mask: torch.Tensor | None, scale: float
     ) -> torch.Tensor:
         return reference_attention.attention(queries, buckets, mask, scale).to(queries.dtype)
+
+    def attend_and_weigh(
+        self,
+        buckets: Sequence[BucketView],
+        queries: torch.Tensor,
+        mask: torch.Tensor | None,
+        scale: float,
+        slots: int,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        parts = reference_attention.attend_buckets(queries, buckets, mask, scale)
+        weights = reference_attention.slot_weights(queries, buckets, parts, mask, scale, slots)
+        return reference_attention.merge_parts(parts).to(queries.dtype), weights
 
 
 def on_device(rows: np.ndarray[Any, Any], device: torch.device) -> tuple[torch.Tensor, ...]:

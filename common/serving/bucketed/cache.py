@@ -146,9 +146,10 @@ class BucketedKVCache:
         scale: float | None = None,
     ) -> torch.Tensor:
         """fp16 [batch, kv_heads · group, head_dim], see BucketedCacheLayer.attend."""
-        out = self._layer(layer).attend(queries, mask, scale)
-        if self._importance:
-            self._importance[layer].update(self._layer(layer).slot_weights(queries, mask, scale))
+        if not self._importance:
+            return self._layer(layer).attend(queries, mask, scale)
+        out, weights = self._layer(layer).attend_and_weigh(queries, mask, scale)
+        self._importance[layer].update(weights)
         return out
 
     def importance(self, layer: int) -> ImportanceAverage:

@@ -52,8 +52,9 @@ class ImportanceAverage:
         self._set(sequences, slots, present=False, average=0.0)
 
     def update(self, weights: torch.Tensor) -> None:
-        """One pass: [batch, slots], the weight of each slot summed over the heads, as `slot_weights` gives
-        it. Slots beyond its columns got none; weights where there is no token are passed over."""
+        """One pass: [batch, slots], the weight of each slot summed over the heads, as
+        `attend_and_weigh` gives it. Slots beyond its columns got none; weights where there is no token are
+        passed over."""
         import torch
 
         require_device("weights", weights, self._average.device)

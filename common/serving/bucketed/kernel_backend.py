@@ -36,6 +36,14 @@ _TYPES = {
         *["i32"] * 4,
         *["f32", "stream"],
     ),
+    "attend_and_weigh": (
+        *["pointer", "table", "i32", "table"],
+        *["pointer", "i64"],
+        *["pointer", "pointer", "i64", "pointer"],
+        *["pointer", "i64", "pointer"],
+        *["i32"] * 4,
+        *["f32", "stream"],
+    ),
 }
 
 
@@ -49,6 +57,7 @@ class KernelBackend:
         self.kernel = kernel or chosen_kernel(EXERCISE, VARIABLE)
         self._rows = _Buffer(device, "rows_for_kernels", torch.int32)
         self._scratch = _Buffer(device, "scratch", torch.float32)
+        self._scores = _Buffer(device, "scores", torch.float32)
         self._counters = _Buffer(device, "counters", torch.int32)
         self.torch_device = self._counters.at_least(1).device
 
@@ -89,6 +98,39 @@ class KernelBackend:
     def attend(
         self, buckets: Sequence[BucketView], queries: torch.Tensor, mask: torch.Tensor | None, scale: float
     ) -> torch.Tensor:
+        return self._attend("bucketed_attention", buckets, queries, mask, scale)
+
+    def attend_and_weigh(
+        self,
+        buckets: Sequence[BucketView],
+        queries: torch.Tensor,
+        mask: torch.Tensor | None,
+        scale: float,
+        slots: int,
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        import torch
+
+        batch, heads, _ = queries.shape
+        weights = self.device.full("weights", (batch, slots), torch.float32, 0)
+        scores = self._scores.at_least(batch * heads * sum(bucket.capacity for bucket in buckets))
+        extra = (
+            self.device.address(weights, "weights") if slots else 0,
+            slots,
+            self.device.address(scores, "scores"),
+        )
+        out = self._attend("attend_and_weigh", buckets, queries, mask, scale, *extra)
+        return out, weights
+
+    def _attend(
+        self,
+        entry: str,
+        buckets: Sequence[BucketView],
+        queries: torch.Tensor,
+        mask: torch.Tensor | None,
+        scale: float,
+        *extra: object,
+    ) -> torch.Tensor:
+        """Calls an entry whose arguments are those of bucketed_attention, with others behind the output."""
         batch, heads, head_dim = queries.shape
         kv_heads = buckets[0].keys.shape[1]
         if not queries.is_contiguous():
@@ -103,7 +145,7 @@ class KernelBackend:
         counters = self._counters.at_least(batch * kv_heads)
         out = self.device.empty("attention", queries.shape, queries.dtype)
         self._call(
-            "bucketed_attention",
+            entry,
             self.device.address(queries, "queries"),
             self._bucket_table(buckets),
             len(buckets),
@@ -111,6 +153,7 @@ class KernelBackend:
             0 if mask is None else self.device.address(mask, "mask"),
             0 if mask is None else mask.stride(0),
             self.device.address(out, "attention"),
+            *extra,
             self.device.address(scratch, "scratch"),
             scratch.nbytes,
             self.device.address(counters, "counters"),

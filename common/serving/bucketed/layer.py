@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from common.serving.arguments import ArgumentError, require_device, require_dtype
-from common.serving.bucketed import reference_attention
 from common.serving.bucketed.backends import backend_for, on_device
 from common.serving.bucketed.memory import MemoryStats, measure
 from common.serving.bucketed.placement import Integers, Placement, integers
@@ -172,15 +171,13 @@ class BucketedCacheLayer:
         self._check_attention(queries, mask)
         return self.backend.attend(self.views(), queries, mask, self._scale(scale))
 
-    def slot_weights(
+    def attend_and_weigh(
         self, queries: torch.Tensor, mask: torch.Tensor | None = None, scale: float | None = None
-    ) -> torch.Tensor:
-        """[batch, slots]: the weight that this attention gives each slot, summed over the heads; by torch."""
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        """The same, and [batch, slots]: the weight that it gives each slot, summed over the heads."""
         self._check_attention(queries, mask)
-        buckets, factor = self.views(), self._scale(scale)
-        parts = reference_attention.attend_buckets(queries, buckets, mask, factor)
         slots = self.placement.slot_count()
-        return reference_attention.slot_weights(queries, buckets, parts, mask, factor, slots)
+        return self.backend.attend_and_weigh(self.views(), queries, mask, self._scale(scale), slots)
 
     def _scale(self, scale: float | None) -> float:
         return self.head_dim**-0.5 if scale is None else scale

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 WIDTHS = (2, 3, 4, 8)
 # Eight codes fill as many bytes as a code has bits, at every width: the unit of packing.
 CODES_A_WORD = 8
-SMALLEST_HALF = 2.0**-24
+SMALLEST_HALF, LARGEST_HALF = 2.0**-24, 65504.0
 
 
 def require_width(name: str, bits: int, widths: Sequence[int] = WIDTHS) -> None:
@@ -45,9 +45,10 @@ def quantize(
     scale_dtype = require_scale_dtype(scale_dtype)
     half_range = 1 << (bits - 1)
     exact = x if x.dtype == torch.float64 else x.to(torch.float32)
-    scales = _fractions_of_largest(exact, half_range - 1).to(scale_dtype)
-    if scale_dtype == torch.float16:
-        scales = scales.clamp_min(SMALLEST_HALF)
+    scales = _fractions_of_largest(exact, half_range - 1)
+    if scale_dtype == torch.float16:  # neither 0 nor infinity, whatever comes
+        scales = scales.clamp(SMALLEST_HALF, LARGEST_HALF)
+    scales = scales.to(scale_dtype)
     quantized = torch.round(exact / scales.to(exact.dtype).unsqueeze(-1))
     codes = quantized.clamp_(-half_range, half_range - 1) + half_range
     return codes.to(torch.uint8), scales

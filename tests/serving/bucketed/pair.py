@@ -57,8 +57,11 @@ class Pair:
     def assert_attends_alike(self, masked: bool) -> None:
         queries = halves(6, BATCH, KV_HEADS * GROUP, self.head_dim)
         mask = (torch.arange(300) % 3 != 0).to(torch.uint8).repeat(BATCH, 1) if masked else None
-        wanted = self.torch.attend(queries, mask).float()
-        out = self.kernels.attend(
-            self.device.put("queries", queries), None if mask is None else self.device.put("mask", mask)
-        )
-        assert (out.cpu().float() - wanted).norm() <= 1e-2 * wanted.norm()
+        wanted, wanted_weights = self.torch.attend_and_weigh(queries, mask)
+        given = self.device.put("queries", queries), None if mask is None else self.device.put("mask", mask)
+        out, weights = self.kernels.attend_and_weigh(*given)
+        assert torch.equal(out.cpu(), self.kernels.attend(*given).cpu())
+        assert (out.cpu().float() - wanted.float()).norm() <= 1e-2 * wanted.float().norm()
+        assert (weights.cpu() - wanted_weights).norm() <= 1e-2 * wanted_weights.norm()
+        rows = KV_HEADS * GROUP  # each of which deals out a weight of 1
+        assert torch.allclose(weights.cpu().sum(1), torch.full((BATCH,), float(rows)), rtol=1e-3)

@@ -43,8 +43,7 @@ def slow_quantize(values: np.ndarray, bits: int, scale_dtype: torch.dtype) -> tu
     largest = max(abs(float(value)) for value in values)
     scale = float(np.float32(largest / (half_range - 1))) or 1.0
     if scale_dtype is torch.float16:
-        with np.errstate(over="ignore"):  # what requantising makes of 65504 can be too large for fp16
-            scale = float(np.float16(np.float32(scale))) or 2.0**-24
+        scale = float(np.float16(np.float32(min(max(scale, 2.0**-24), 65504.0))))
     codes = []
     for value in values:
         quotient = float(np.float32(float(value) / scale))
@@ -127,6 +126,13 @@ def test_a_scale_too_small_for_fp16_becomes_the_smallest_there_is():
     codes, scale = quantize(torch.tensor([2.0**-24] + [0.0] * 7).half(), 8, torch.float16)
     assert scale.item() == 2.0**-24
     assert codes.tolist() == [129] + [128] * 7
+
+
+def test_a_scale_too_large_for_fp16_becomes_the_largest_there_is():
+    x = torch.tensor([98_256.0, -98_256.0] + [0.0] * 6)
+    codes, scale = quantize(x, 2, torch.float16)
+    assert scale.item() == 65504
+    assert codes[:2].tolist() == [3, 0]
 
 
 def test_a_coarse_fp16_scale_can_reach_the_lowest_level():
