@@ -2,6 +2,7 @@
 
 #include "cost/estimate.h"
 #include "cost/explain.h"
+#include "cost/sample.h"
 
 namespace vgpu {
 

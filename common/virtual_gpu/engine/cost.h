@@ -11,7 +11,8 @@
 //   lsu       128-byte lines looked up, one a cycle and SM
 //   atomics   passes over the busiest sectors of atomics, one a cycle and L2 slice
 //   dispatch  blocks / rate at which blocks are handed out
-//   latency   waves of resident blocks x the time of one block that has the device for itself
+//   latency   waves of resident blocks x the time of one block that has the device for itself, or the time of
+//             the heaviest block where that is longer
 // Always label it "modelled": docs/cost-model.md says what it can judge.
 #pragma once
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <map>
 
+#include "cost/sample.h"
 #include "exec/module.h"
 
 namespace vgpu {
@@ -16,6 +17,8 @@ constexpr double kUnlimited = 1e9;    // bytes a cycle
 constexpr double kLeftTrips = 0.6;    // of n trips, n to this power do not overlap with others' traffic
 constexpr uint32_t kLeastRounds = 4;  // of a loop that stands for a long block
 constexpr double kFewWaves = 3;       // beyond, blocks that end at different times fill the SMs evenly
+constexpr double kUneven = 1.25;      // times as heavy: a block that is seen to do more than others
+constexpr double kUnlike = 2;         // times as heavy: the sampled blocks do not stand for such a block
 
 KernelPlan& plan_of(const LaunchSample& sample, const Profile& profile) {
   KernelCode& kernel = sample.kernel;
@@ -37,10 +40,25 @@ struct Setting {
   double per_sm = 1;            // blocks that an SM gets
   double resident = 1;          // at once
   double waves = 1;
-  double block_instructions = 1;  // traced, of an average sampled block
-  double whole = 1;               // a block, in units of its trace
-  double work = 1;                // an average block, in units of an average sampled one
+  double block_instructions = 1;        // traced, of an average sampled block
+  double whole = 1;                     // a block, in units of its trace
+  double work = 1;                      // an average block, in units of an average sampled one
+  const BlockTrace* longest = nullptr;  // of the sampled
+  bool longest_stands_out = false;      // among all blocks
 };
+
+// The one with the most instructions, unless another takes clearly longer with fewer.
+const BlockTrace* longest_of(const std::vector<const BlockTrace*>& traces) {
+  const auto most = [&](auto measure) {
+    return *std::max_element(traces.begin(), traces.end(),
+                             [&](auto* a, auto* b) { return measure(*a) < measure(*b); });
+  };
+  const BlockTrace* longest = most([](const BlockTrace& t) { return t.instructions; });
+  const BlockTrace* heaviest = most([](const BlockTrace& t) { return t.weight(); });
+  const bool clearly =
+      static_cast<double>(heaviest->weight()) > kUneven * static_cast<double>(longest->weight());
+  return clearly ? heaviest : longest;
+}
 
 Setting::Setting(const LaunchReport& report, const Profile& profile) {
   double instructions = 0, traced = 0;
@@ -63,6 +81,9 @@ Setting::Setting(const LaunchReport& report, const Profile& profile) {
   block_instructions = traced / sampled;
   whole = instructions / traced;
   work = static_cast<double>(report.total.warp_instructions) / blocks / (instructions / sampled);
+  longest = longest_of(traces);
+  const double average = static_cast<double>(report.sample->total_weight) / blocks;
+  longest_stands_out = static_cast<double>(longest->weight()) > kUneven * average;
 }
 
 // A replay and how to read a whole SM's time and use of it.
@@ -100,17 +121,23 @@ class Estimator {
         setting_.busy / profile_.dispatch_blocks_per_second +
         profile_.start_spread_us * 1e-6 * std::log(setting_.busy) / std::log(profile_.sms);
     const Outcome alone = one_block(memory_share(out.traffic, profile_, 1), budget / 2);
-    out.round_trips = static_cast<int>(std::lround(alone.round_trips));
+    const Outcome heaviest = heaviest_block(out.traffic, budget / 2);
     out.round_trip_seconds = (out.traffic.dram_chance * profile_.dram_latency_cycles +
                               (1 - out.traffic.dram_chance) * profile_.l2_latency_cycles) /
                              hertz;
-    add_terms(out, calm.usage, alone.cycles, hertz);
+    add_terms(out, calm.usage, std::max(setting_.waves * alone.cycles, heaviest.cycles), hertz);
     out.seconds = cycles / hertz + last_start;
     // DRAM serves nobody in turn: when it is the bottleneck, some block is left with its trips to the end.
-    const double stragglers = std::pow(out.round_trips, kLeftTrips) * out.round_trip_seconds;
+    const double stragglers = std::pow(std::round(alone.round_trips), kLeftTrips) * out.round_trip_seconds;
     out.seconds = std::max(out.seconds, dram_cycles / hertz + stragglers);
+    if (setting_.longest_stands_out) out.seconds = std::max(out.seconds, alone.cycles / hertz);
     for (const auto& [name, seconds] : out.terms)
       if (std::string_view(name) != "latency") out.seconds = std::max(out.seconds, seconds);
+    if (heaviest.cycles / hertz > out.seconds) {
+      out.seconds = heaviest.cycles / hertz;
+      out.straggler = report_.sample->heaviest_linear;
+    }
+    out.round_trips = static_cast<int>(std::lround(std::max(alone.round_trips, heaviest.round_trips)));
     return out;
   }
 
@@ -218,12 +245,49 @@ class Estimator {
   Outcome one_block(const MemoryShare& memory, double budget) const {
     ReplayRequest r = request(memory);
     r.blocks = r.resident = 1;
-    r.traces = {*std::max_element(setting_.traces.begin(), setting_.traces.end(),
-                                  [](auto* a, auto* b) { return a->instructions < b->instructions; })};
+    r.traces = {setting_.longest};
     return one_wave(r, budget);
   }
 
-  void add_terms(Estimate& out, const Usage& u, double block_cycles, double hertz) const {
+  // The heaviest block, where it is none of the sampled ones: no launch ends before it. Its outline shows how
+  // it begins; the rest takes as long for each instruction, and what it asks of memory more often than it did
+  // at the beginning takes a trip each.
+  Outcome heaviest_block(const LaunchTraffic& traffic, double budget) const {
+    const LaunchSample& sample = *report_.sample;
+    const BlockTrace* outline = sample.heavier();
+    if (outline == nullptr || outline->traced_instructions == 0) return {};
+    const Counters& c = report_.total;
+    const double asked = static_cast<double>(c.global_load_sectors + c.async_sectors);
+    const double least_missed =
+        asked > 0 ? std::min(1.0, static_cast<double>(report_.distinct_load_sectors) / asked) : 1;
+    const BlockTrace trace = filled_in(*outline, sample, least_missed);
+    ReplayRequest r = request(memory_share(traffic, profile_, 1));
+    r.blocks = r.resident = 1;
+    r.traces = {&trace};
+    r.share_of_trace = std::min(1.0, budget / static_cast<double>(trace.traced_instructions));
+    const ReplayResult result = replay(r);
+    const WarpTrace& warp = trace.longest_warp();
+    const double traced_asks = static_cast<double>(warp.traced_asks) * r.share_of_trace;
+    const double whole = static_cast<double>(warp.instructions) /
+                         std::max(1.0, static_cast<double>(warp.traced_instructions) * r.share_of_trace);
+    const double trips_per_ask = traced_asks > 0 ? result.round_trips / traced_asks : least_missed;
+    const double further =
+        std::max(0.0, static_cast<double>(warp.asks) - whole * traced_asks) * trips_per_ask;
+    Outcome o = scaled(result, whole);
+    o.round_trips = whole * result.round_trips + further;
+    // A trace that was cut ends before what it asked for last has come.
+    const double last_trip = warp.cut && result.round_trips > 0 ? r.memory.dram_latency : 0;
+    o.cycles = whole * (result.cycles + last_trip) + further * r.memory.dram_latency;
+    // Many such blocks, none of them sampled, take their turns in what the device holds at once.
+    const double sampled = static_cast<double>(setting_.longest->weight());
+    const double weight = static_cast<double>(sample.heaviest_weight);
+    if (weight > kUnlike * sampled)
+      o.cycles *= std::max(1.0, static_cast<double>(sample.total_weight) / weight /
+                                    (profile_.sms * std::max(1, report_.occupancy_blocks)));
+    return o;
+  }
+
+  void add_terms(Estimate& out, const Usage& u, double latency_cycles, double hertz) const {
     const auto pipe = [&](Pipe p) { return u.pipes[static_cast<size_t>(p)] / 4 / hertz; };
     out.terms = {
         {"dram", out.traffic.dram_bytes() / out.traffic.dram_bytes_per_second(profile_)},
@@ -238,7 +302,7 @@ class Estimator {
         {"lsu", u.lsu / hertz},
         {"atomics", out.traffic.atomic_cycles / hertz},
         {"dispatch", setting_.blocks / profile_.dispatch_blocks_per_second},
-        {"latency", setting_.waves * block_cycles / hertz},
+        {"latency", latency_cycles / hertz},
     };
   }
 

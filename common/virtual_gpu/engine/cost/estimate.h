@@ -1,6 +1,7 @@
 // The time of one launch from its sample: which part is replayed, and what that says about the whole.
 #pragma once
 
+#include <optional>
 #include <utility>
 #include <vector>
 
@@ -15,6 +16,7 @@ struct Estimate {
   int round_trips = 0;
   double round_trip_seconds = 0;  // one of them
   double waves = 1;
+  std::optional<uint64_t> straggler;  // a block that bounds the launch by what it alone has to do
   LaunchTraffic traffic;
   std::vector<std::pair<const char*, double>> terms;
 };

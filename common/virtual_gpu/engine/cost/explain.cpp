@@ -39,7 +39,9 @@ const std::map<std::string, const char*>& busy_parts() {
 }
 
 std::string latency_sentence(const Estimate& e) {
-  const std::string waves = e.waves > 1.05 ? ", in " + number(e.waves) + " waves of blocks" : "";
+  const std::string waves = e.straggler ? ", in block " + std::to_string(*e.straggler) + ", which does most"
+                            : e.waves > 1.05 ? ", in " + number(e.waves) + " waves of blocks"
+                                             : "";
   if (e.round_trips == 0) return "the chain of dependent instructions in one warp bounds it" + waves;
   if (e.round_trips == 1)
     return "one DRAM round trip of " + microseconds(e.round_trip_seconds) + " bounds it" + waves;

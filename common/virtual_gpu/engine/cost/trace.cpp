@@ -6,20 +6,12 @@
 namespace vgpu {
 namespace {
 
-constexpr uint64_t kSampledBlocks = 6;
-constexpr size_t kEventsPerBlock = 1u << 16;
-constexpr size_t kLeastEventsPerWarp = 1024;
-constexpr uint64_t kL1Bytes = 256 * 1024;  // of an SM, shared memory included
-constexpr int kSliceShift = 4;             // sectors: neighbouring 512 bytes lie in one slice of L2
-constexpr double kGoldenRatio = 0.6180339887498949;
-
-// The i-th number that follows from a seed, with all bits well mixed.
-uint64_t mixed(uint64_t seed, uint64_t i) {
-  uint64_t x = seed + i * 0x9e3779b97f4a7c15ull;
-  x = (x ^ x >> 30) * 0xbf58476d1ce4e5b9ull;
-  x = (x ^ x >> 27) * 0x94d049bb133111ebull;
-  return x ^ x >> 31;
-}
+constexpr int64_t kEventsPerBlock = 1 << 16;
+constexpr int64_t kLeastEventsPerWarp = 1024;
+constexpr int64_t kOutlineEventsPerBlock = 1 << 13, kLeastOutlineEventsPerWarp = 128;
+// Cycles, for weights: an instruction of one warp, a trip to memory and an instruction of a full SM.
+constexpr uint64_t kInstructionCycles = 4, kTripCycles = 600, kIssuesPerCycle = 4;
+constexpr int kSliceShift = 4;  // sectors: neighbouring 512 bytes lie in one slice of L2
 
 uint16_t narrow(uint64_t n) {
   return static_cast<uint16_t>(std::min<uint64_t>(n, 0xffff));
@@ -80,7 +72,42 @@ void SectorClock::grow() {
 BlockTrace::BlockTrace(uint32_t warp_count, uint64_t capacity)
     : warps(warp_count),
       l1_capacity(capacity),
-      most_events(std::max(kLeastEventsPerWarp, kEventsPerBlock / std::max(1u, warp_count))) {}
+      most_events(std::max(kLeastEventsPerWarp, kEventsPerBlock / std::max<int64_t>(1, warp_count))) {
+  clear();
+}
+
+BlockTrace BlockTrace::outline_of(uint32_t warps) {
+  BlockTrace outline(warps, 0);
+  outline.is_outline = true;
+  outline.most_events =
+      std::max(kLeastOutlineEventsPerWarp, kOutlineEventsPerBlock / std::max<int64_t>(1, warps));
+  outline.clear();
+  return outline;
+}
+
+void BlockTrace::clear() {
+  for (WarpTrace& w : warps) {
+    w.blocks.clear();
+    w.memory.clear();
+    w.cut = false;
+    w.room = most_events;
+    w.instructions = w.traced_instructions = w.asks = w.traced_asks = w.asked_at = w.polled = 0;
+  }
+  instructions = traced_instructions = 0;
+}
+
+uint64_t WarpTrace::weight() const {
+  return kInstructionCycles * instructions + kTripCycles * asks;
+}
+
+const WarpTrace& BlockTrace::longest_warp() const {
+  return *std::max_element(warps.begin(), warps.end(),
+                           [](const auto& a, const auto& b) { return a.weight() < b.weight(); });
+}
+
+uint64_t BlockTrace::weight() const {
+  return std::max(longest_warp().weight(), instructions / kIssuesPerCycle);
+}
 
 // The event of the op that runs now; pieces of one op (fragments of a matrix) add up. Null once the trace is
 // long enough.
@@ -88,9 +115,10 @@ MemoryEvent* BlockTrace::event_of(uint32_t warp, uint32_t op) {
   WarpTrace& w = warps[warp];
   if (w.cut || w.blocks.empty()) return nullptr;
   if (w.memory.size() > w.blocks.back().memory && w.memory.back().op == op) return &w.memory.back();
-  w.memory.push_back({});
-  w.memory.back().op = op;
-  return &w.memory.back();
+  --w.room;
+  MemoryEvent& event = w.memory.emplace_back();
+  event.op = op;
+  return &event;
 }
 
 void BlockTrace::global(uint32_t warp, uint32_t op, const uint64_t* address, uint32_t bytes, Mask mask,
@@ -140,10 +168,18 @@ void BlockTrace::global(uint32_t warp, uint32_t op, const uint64_t* address, uin
   event->fresh = narrow(event->fresh + static_cast<uint64_t>(fresh));
 }
 
+void BlockTrace::global_outline(uint32_t warp, uint32_t op, uint64_t sectors, uint64_t lines) {
+  MemoryEvent* event = event_of(warp, op);
+  if (event == nullptr) return;
+  event->sectors = narrow(event->sectors + sectors);
+  event->lines = narrow(event->lines + lines);
+}
+
 void BlockTrace::shared(uint32_t warp, uint32_t op, const uint32_t* address, Mask mask, int wavefronts) {
   MemoryEvent* event = event_of(warp, op);
   if (event == nullptr) return;
   event->wavefronts = narrow(event->wavefronts + static_cast<uint64_t>(wavefronts));
+  if (is_outline) return;
   uint32_t bits = 0;
   for (Mask m = mask; m != 0; m &= m - 1) bits |= address[std::countr_zero(m)];
   if (op >= address_bits.size()) address_bits.resize(op + 1, 0);
@@ -155,32 +191,6 @@ void BlockTrace::local(uint32_t warp, uint32_t op, uint64_t sectors) {
   if (event == nullptr) return;
   event->sectors = narrow(event->sectors + sectors);
   event->lines = narrow(event->lines + (sectors + 3) / 4);
-}
-
-LaunchSample::LaunchSample(KernelCode& code, uint64_t blocks, uint32_t warps, uint64_t l1_capacity,
-                           uint64_t seed)
-    : kernel(code) {
-  // The first and the last block, and some between that follow no stride of the grid. With a seed all are
-  // drawn, so that a kernel cannot know which of its blocks will be looked at.
-  if (seed == 0) linears = {0};
-  if (seed == 0 && blocks > 1) linears.push_back(blocks - 1);
-  for (uint64_t i = 1; linears.size() < std::min(blocks, kSampledBlocks) && i < 16 * kSampledBlocks; ++i) {
-    const double turn = static_cast<double>(i) * kGoldenRatio;
-    const uint64_t spread = static_cast<uint64_t>((turn - static_cast<double>(static_cast<uint64_t>(turn))) *
-                                                  static_cast<double>(blocks));
-    const uint64_t at = seed == 0 ? spread : mixed(seed, i) % blocks;
-    if (at < blocks && std::find(linears.begin(), linears.end(), at) == linears.end()) linears.push_back(at);
-  }
-  std::sort(linears.begin(), linears.end());
-  for (size_t i = 0; i < linears.size(); ++i)
-    traces.push_back(std::make_unique<BlockTrace>(warps, l1_capacity));
-}
-
-uint64_t l1_sectors_per_block(const Profile& profile, uint64_t shared_bytes, int resident_blocks) {
-  const uint64_t resident = static_cast<uint64_t>(std::max(1, resident_blocks));
-  const uint64_t shared = shared_bytes + static_cast<uint64_t>(profile.reserved_shared_per_block);
-  const uint64_t taken = std::min(resident * shared, static_cast<uint64_t>(profile.shared_per_sm));
-  return (kL1Bytes - std::min(kL1Bytes, taken)) / 32 / resident;
 }
 
 }  // namespace vgpu

@@ -1,21 +1,13 @@
-// What a few blocks of a launch did, in order: the basic blocks that each warp ran and what every memory
+// What a block of a launch did, in order: the basic blocks that each warp ran and what every memory
 // instruction asked of the memory system. The cost model replays these traces.
-//
-// Which blocks are sampled depends on the size of the grid alone, and a trace belongs to its block: any
-// number of CPU threads leaves the same traces behind.
 #pragma once
 
 #include <cstdint>
-#include <memory>
 #include <vector>
 
-#include "device/profile.h"
 #include "exec/op.h"
-#include "exec/sectors.h"
 
 namespace vgpu {
-
-struct KernelCode;
 
 enum class TraceAccess : uint8_t { kLoad, kStore, kAtomic, kAsync };
 
@@ -37,9 +29,29 @@ struct BlockEvent {
 };
 
 struct WarpTrace {
+  bool cut = false;  // it went on longer than traces are kept
+  int64_t room = 0;  // for so many events more
+  uint64_t instructions = 0, traced_instructions = 0;
+  uint64_t asks = 0, traced_asks = 0;  // basic blocks in which it asked global memory for a value
+  uint64_t asked_at = 0;               // `instructions` of the last of them
+  uint64_t polled = 0;                 // the address that it looked at last to see whether others changed it
   std::vector<BlockEvent> blocks;
   std::vector<MemoryEvent> memory;
-  bool cut = false;  // it went on longer than traces are kept
+
+  // Whether it waits there: how often it looks says nothing about how long it would wait on a GPU.
+  bool polls_again(uint64_t address) {
+    const bool again = polled == address;
+    polled = address;
+    return again;
+  }
+  void asked() {
+    if (asked_at == instructions) return;
+    asked_at = instructions;
+    ++asks;
+    traced_asks += !cut;
+  }
+  // About the cycles that it takes for itself.
+  uint64_t weight() const;
 };
 
 // Sectors by when they were last touched; open addressing, so that a look-up costs a few nanoseconds.
@@ -61,50 +73,48 @@ class SectorClock {
 
 struct BlockTrace {
   BlockTrace(uint32_t warps, uint64_t l1_capacity);
+  // A trace that costs next to nothing, so that every block can have one: shorter, and without what L1 and
+  // the parts of sectors have to do with it.
+  static BlockTrace outline_of(uint32_t warps);
+  void clear();
+
+  // About the cycles that the block takes for itself: how blocks of one launch compare.
+  uint64_t weight() const;
+  const WarpTrace& longest_warp() const;
 
   // A warp enters a basic block of so many ops.
   void enter(uint32_t warp, uint32_t block, uint32_t ops) {
     instructions += ops;
     WarpTrace& w = warps[warp];
-    if (w.blocks.size() + w.memory.size() >= most_events) {
+    w.instructions += ops;
+    if (w.cut) return;
+    if (w.room <= 0) {
       w.cut = true;
       return;
     }
+    --w.room;
     traced_instructions += ops;
+    w.traced_instructions += ops;
     w.blocks.push_back({block, static_cast<uint32_t>(w.memory.size())});
   }
   void global(uint32_t warp, uint32_t op, const uint64_t* address, uint32_t bytes, Mask mask,
               TraceAccess how);
+  // The same for an outline.
+  void global_outline(uint32_t warp, uint32_t op, uint64_t sectors, uint64_t lines);
   void shared(uint32_t warp, uint32_t op, const uint32_t* address, Mask mask, int wavefronts);
   void local(uint32_t warp, uint32_t op, uint64_t sectors);
 
   std::vector<WarpTrace> warps;
+  bool is_outline = false;
   uint64_t instructions = 0, traced_instructions = 0;  // of all warps
   SectorClock loaded, loaded_pairs;                    // by plain loads and cp.async
   SectorClock updated, updated_pieces;                 // by atomics; pieces are what one slice of L2 keeps
   std::vector<uint32_t> address_bits;                  // by op: its lanes' shared addresses, or-ed together
   uint64_t l1_capacity = 0;                            // sectors, the block's share
-  size_t most_events = 0;                              // a warp
+  int64_t most_events = 0;                             // a warp
 
  private:
   MemoryEvent* event_of(uint32_t warp, uint32_t op);
 };
-
-struct LaunchSample {
-  LaunchSample(KernelCode& kernel, uint64_t blocks, uint32_t warps, uint64_t l1_capacity, uint64_t seed);
-  BlockTrace* trace_of(uint64_t linear) {
-    for (size_t i = 0; i < linears.size(); ++i)
-      if (linears[i] == linear) return traces[i].get();
-    return nullptr;
-  }
-
-  KernelCode& kernel;
-  std::shared_ptr<const SectorMap> loads, stores;  // of the whole launch
-  std::vector<uint64_t> linears;                   // the sampled blocks
-  std::vector<std::unique_ptr<BlockTrace>> traces;
-};
-
-// What a block may call its own of the L1 that its SM's resident blocks leave beside their shared memory.
-uint64_t l1_sectors_per_block(const Profile& profile, uint64_t shared_bytes, int resident_blocks);
 
 }  // namespace vgpu

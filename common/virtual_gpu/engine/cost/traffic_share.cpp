@@ -4,6 +4,7 @@
 #include <cmath>
 #include <string_view>
 
+#include "cost/sample.h"
 #include "exec/module.h"
 
 namespace vgpu {
@@ -112,7 +113,10 @@ LaunchTraffic launch_traffic(const LaunchReport& report, const Profile& profile,
   t.atomic_cycles = std::max(sum.atomic_cycles * all / t.atomic_slices,
                              sum.float_turns * all / std::max(1.0, updated) * kFloatSumCycles);
   const double distinct = static_cast<double>(report.distinct_load_sectors);
-  t.load_sectors = std::max(distinct, sum.misses / sampled * setting.work * blocks);
+  // Sampled blocks that do little but compute can make instructions a poor measure of loads: no more can miss
+  // than were asked for.
+  const double asked = static_cast<double>(c.global_load_sectors + c.async_sectors);
+  t.load_sectors = std::max(distinct, std::min(asked, sum.misses / sampled * setting.work * blocks));
   t.load_lines = sum.misses > 0 ? t.load_sectors * sum.miss_lines / sum.misses : t.load_sectors / 4;
   t.store_sectors = static_cast<double>(c.global_store_sectors + c.global_atomic_sectors);
   t.store_lines =

@@ -216,6 +216,13 @@ void note_touched(Warp& w, const uint64_t* address, uint32_t bytes, Mask mask, c
   for (Mask m = mask; m != 0; m &= m - 1) touched.note(touch, address[first_lane(m)], bytes);
 }
 
+TraceAccess trace_access(Direction direction) {
+  return direction == Direction::kLoad     ? TraceAccess::kLoad
+         : direction == Direction::kStore  ? TraceAccess::kStore
+         : direction == Direction::kAtomic ? TraceAccess::kAtomic
+                                           : TraceAccess::kAsync;
+}
+
 }  // namespace
 
 Mask check_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
@@ -229,12 +236,16 @@ void count_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes
                   const Shape& shape, Direction direction) {
   Block& b = *w.block;
   if (!b.options->counters || mask == 0) return;
+  BlockTrace* outline = nullptr;
   if (b.trace != nullptr) {
-    const TraceAccess how = direction == Direction::kLoad     ? TraceAccess::kLoad
-                            : direction == Direction::kStore  ? TraceAccess::kStore
-                            : direction == Direction::kAtomic ? TraceAccess::kAtomic
-                                                              : TraceAccess::kAsync;
-    b.trace->global(w.id, op.index, address, bytes, mask, how);
+    WarpTrace& trace = b.trace->warps[w.id];
+    const bool polls = direction == Direction::kLoad && (op.flags & kPolls);
+    const bool again = polls && trace.polls_again(address[first_lane(mask)]);
+    if (direction != Direction::kStore && !again) trace.asked();
+    if (b.trace->is_outline)
+      outline = again || trace.cut ? nullptr : b.trace;
+    else
+      b.trace->global(w.id, op.index, address, bytes, mask, trace_access(direction));
   }
   OpCounts& c = b.worker->ops[op.index];
   SectorMap* loads = direction == Direction::kStore ? nullptr : b.launch->load_sectors;
@@ -255,13 +266,19 @@ void count_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes
     const uint64_t high = low + (shape.uniform ? bytes : static_cast<uint64_t>(shape.count) * bytes) - 1;
     const uint32_t n = static_cast<uint32_t>((high >> 5) - (low >> 5) + 1);
     if (!counted) c.global_sectors += n;
+    if (outline != nullptr) outline->global_outline(w.id, op.index, n, (high >> 7) - (low >> 7) + 1);
     mark(low, n);
     return;
   }
   uint64_t sectors[kLanes];
   const int n = distinct_sectors(address, mask, sectors);
   if (!counted) c.global_sectors += static_cast<uint64_t>(n);
-  for (int i = 0; i < n; ++i) mark(sectors[i] << 5, 1);
+  uint64_t lines = 0;
+  for (int i = 0; i < n; ++i) {
+    lines += i == 0 || sectors[i] >> 2 != sectors[i - 1] >> 2;
+    mark(sectors[i] << 5, 1);
+  }
+  if (outline != nullptr) outline->global_outline(w.id, op.index, static_cast<uint64_t>(n), lines);
 }
 
 void mark_global_written(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
@@ -367,7 +384,9 @@ void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes
                   const Shape& shape, Direction direction) {
   if (!w.block->options->counters || mask == 0) return;
   OpCounts& c = w.block->worker->ops[op.index];
+  // Most of a long block comes after the end of its trace.
   BlockTrace* trace = w.block->trace;
+  if (trace != nullptr && trace->warps[w.id].cut) trace = nullptr;
   ++c.shared_requests;
   if (bytes <= 4 && (shape.contiguous || shape.uniform) && direction != Direction::kAtomic) {
     ++c.shared_wavefronts;

@@ -4,7 +4,7 @@
 #include <cstdlib>
 #include <cstring>
 
-#include "cost/trace.h"
+#include "cost/sample.h"
 #include "exec/scheduler.h"
 
 namespace vgpu {
@@ -38,7 +38,7 @@ Block::~Block() {
 
 void Block::start(uint64_t number) {
   linear = number;
-  trace = launch->sample != nullptr ? launch->sample->trace_of(number) : nullptr;
+  trace = launch->sample != nullptr ? &launch->sample->started(number) : nullptr;
   const Dim3& g = launch->request.grid;
   index = {static_cast<uint32_t>(number % g.x), static_cast<uint32_t>(number / g.x % g.y),
            static_cast<uint32_t>(number / (static_cast<uint64_t>(g.x) * g.y))};
@@ -77,11 +77,13 @@ void Block::start(uint64_t number) {
   }
 }
 
-void Block::hand_over_text() {
+void Block::end() {
   if (!printf_text.empty() || printf_cut)
     launch->printed.add(linear, std::move(printf_text), printf_cut, launch->env.printf_limit);
   printf_text.clear();
   printf_cut = false;
+  if (trace != nullptr) launch->sample->ended(*trace, linear);
+  trace = nullptr;
 }
 
 Block::Outcome Block::run(bool may_yield) {

@@ -58,7 +58,7 @@ struct Launch {
   uint64_t grid_workspace = 0;  // of a cooperative launch
   SectorMap* load_sectors = nullptr;
   SectorMap* store_sectors = nullptr;
-  LaunchSample* sample = nullptr;  // where a few blocks leave their traces; null when time is not modelled
+  LaunchSample* sample = nullptr;  // where blocks leave their traces; null when time is not modelled
   GlobalRaceMap* global_race = nullptr;
   std::atomic<int> error{0};      // the first cudaError_t
   std::atomic<bool> stop{false};  // everything, at once
@@ -107,7 +107,7 @@ struct Block {
   bool watch_shared = false;  // some check looks at shared memory
   uint64_t linear = 0;
   Dim3 index{0, 0, 0};
-  BlockTrace* trace = nullptr;  // of a sampled block
+  BlockTrace* trace = nullptr;  // null when time is not modelled
   std::vector<Warp> warps;
   std::vector<uint8_t> shared;
   SharedShadow shadow;
@@ -129,7 +129,7 @@ struct Block {
   bool printf_cut = false;  // it printed more than that
 
   bool must_stop() const { return launch->stop.load(std::memory_order_relaxed); }
-  void hand_over_text();
+  void end();  // hands over what it has printed and its trace
   uint32_t thread_of(const Warp& w, int lane) const { return w.id * kLanes + static_cast<uint32_t>(lane); }
 };
 

@@ -5,7 +5,7 @@
 #include <deque>
 #include <map>
 
-#include "cost/trace.h"
+#include "cost/sample.h"
 #include "exec/block.h"
 #include "exec/scheduler.h"
 #include "exec/thread_pool.h"
@@ -36,7 +36,7 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
         running.push_back(std::move(b));
         continue;
       }
-      b->hand_over_text();
+      b->end();
       spare.push_back(std::move(b));
       progress = true;
     }
@@ -61,7 +61,7 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
                 next < blocks ? "its resident blocks wait for blocks that can start only when these end"
                               : "its blocks have been polling with nothing left to change what they poll");
   }
-  for (auto& b : running) b->hand_over_text();
+  for (auto& b : running) b->end();
 }
 
 // Each thread takes the next block in order and runs it to its end.
@@ -76,7 +76,7 @@ void run_to_the_end(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
       if (!block) block = std::make_unique<Block>(worker);
       block->start(number);
       block->run(false);
-      block->hand_over_text();
+      block->end();
     }
   });
 }
