@@ -3,8 +3,17 @@
 from __future__ import annotations
 
 import difflib
+import functools
 import re
 from collections.abc import Callable
+from pathlib import Path
+
+_HEADERS = Path(__file__).with_name("cuda")
+# What a header defines at the start of a line: types and macros, functions and constants.
+_DEFINED = (
+    re.compile(r"^(?:struct|class|enum class|using|#define) (\w+)", re.MULTILINE),
+    re.compile(r"^(?!template\b|static_assert\b)\w[\w:<>*&, ]*[ *&](\w+)(?:\(| = )", re.MULTILINE),
+)
 
 # Names worth guessing at when something like them is unknown.
 _CUDA_NAMES = """
@@ -41,10 +50,23 @@ def _hint_for_unknown_name(found: re.Match[str]) -> str | None:
     name = found[1]
     if header := _INCLUDE_FOR.get(name):
         return f"{name} needs #include {header}"
+    if header := _course_headers().get(name):
+        return f'{name} is in a header of the course: #include "{header}"'
     close = difflib.get_close_matches(name, _CUDA_NAMES, n=1, cutoff=0.75)
     if close:
         return f"did you mean {close[0]}?"
     return f"nothing above this line declares {name} where it can be seen here: look for a slip in spelling"
+
+
+@functools.cache
+def _course_headers() -> dict[str, str]:
+    """The headers that submissions may include, by the names they define."""
+    return {
+        name: path.name
+        for path in sorted(_HEADERS.glob("*.cuh"))
+        for pattern in _DEFINED
+        for name in pattern.findall(path.read_text(errors="replace"))
+    }
 
 
 def _hint_for_missing_member(found: re.Match[str]) -> str:

@@ -6,7 +6,6 @@ import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from tempfile import TemporaryDirectory
 from typing import Any
 
 from common.errors import CourseError
@@ -20,6 +19,7 @@ from grader.libraries import Libraries, compile_submission
 from grader.modelled import modelled_call
 from grader.random_inputs import Random
 from grader.render import numbers
+from grader.scratch_folder import scratch_folder
 from grader.spec import BASELINE, Call, Case, Exercise, Protocol_, Step
 
 _CALL_SECONDS = 600.0  # a large shape takes half a minute on a slow machine
@@ -79,11 +79,11 @@ def bench_virtual(exercise: Exercise, tell: Callable[[str], None], *, large: boo
     # Shapes that fit share a session of each kernel; a large one has all the memory to itself.
     together = [shape for shape in shapes if not shape.case.gpu_only]
     alone = [[shape] for shape in shapes if shape.case.gpu_only]
-    with TemporaryDirectory(prefix="bench-") as scratch:
+    with scratch_folder() as scratch:
         kernels: dict[str, Libraries] = {}
         for name, source in kernels_of(exercise).items():
             tell(f"building {name}")
-            kernels[name] = compile_submission(source, "virtual", Path(scratch) / name)
+            kernels[name] = compile_submission(source, "virtual", scratch / name)
         estimate = _Estimate(sum(s.task.moved(s.stands_on(name)) for s in shapes for name in kernels))
         for group in filter(None, (together, *alone)):
             _bench_group(group, kernels, estimate, tell)

@@ -21,14 +21,23 @@ class Launches:
         return f"{self.exactly} launch" + ("" if self.exactly == 1 else "es")
 
     def look(self, evidence: Evidence) -> str | None:
-        seen = [launch.kernel for launch in evidence.launches]
-        if len(seen) == self.exactly and evidence.runtime_copies == 0:
+        if len(evidence.launches) == self.exactly and evidence.runtime_copies == 0:
             return None
+        return self._told(evidence)
+
+    def look_anywhere(self, evidence: Evidence) -> str | None:
+        """A call with nothing to do may launch nothing."""
+        if len(evidence.launches) <= self.exactly and evidence.runtime_copies == 0:
+            return None
+        return self._told(evidence)
+
+    def _told(self, evidence: Evidence) -> str:
+        seen = [launch.kernel for launch in evidence.launches]
         copies = numbers.counted(evidence.runtime_copies, "copy", "copies")
         beside = f" and {copies} by the runtime" if evidence.runtime_copies else ""
         names = ", ".join(seen) or "none"
         launches = numbers.counted(len(seen), "kernel launch", "kernel launches")
-        return f"{launches} ({names}){beside} where {self.exactly} should do it"
+        return f"{launches} ({names}){beside} where {self.exactly} should do it ({evidence.case.name})"
 
 
 @dataclass(frozen=True)
@@ -104,8 +113,8 @@ class RoundTripsAtMost:
         if seen <= self.most:
             return None
         return (
-            f"a thread waits {seen} times in a row for global memory where {self.most} suffice: "
-            "start all loads before the first store"
+            f"a thread waits {seen} times in a row for global memory where {self.most} suffice "
+            f"({evidence.case.name}): start all loads before the first store"
         )
 
 
@@ -125,6 +134,6 @@ class SectorsAtMost:
         if counted <= wanted:
             return None
         return (
-            f"{counted:,} sectors of 32 bytes were asked for where {wanted:,} suffice: "
-            "use wider, aligned accesses"
+            f"{counted:,} sectors of 32 bytes were asked for where {wanted:,} suffice "
+            f"({evidence.case.name}): use wider, aligned accesses"
         )

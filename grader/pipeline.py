@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import hashlib
-import tempfile
 import time
 from collections.abc import Collection, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -20,12 +19,16 @@ from grader import seeds
 from grader.libraries import Libraries, compile_submission
 from grader.printed import told_once
 from grader.python_track import grade_python, worth
+from grader.random_inputs import Random
 from grader.record import CaseResult, DeviceInfo, PartResult, Record
-from grader.spec import Exercise, Step
+from grader.scratch_folder import scratch_folder
+from grader.spec import Exercise, Step, Task
 from grader.stages import checks, points
 from grader.stages.build import Built
-from grader.stages.correctness import FATAL, NOT_IN_A_KERNEL, CaseRun
+from grader.stages.correctness import FATAL, SEEN_ON_VIRTUAL, CaseRun, gpu_only_cases
 from grader.stages.mechanism import mechanism_case
+from grader.stages.patience import Patience
+from grader.stages.signature import mismatch
 from grader.stages.steps import grade_step
 from grader.stages.task import Tell, check_on_virtual, look_at, run_on
 from grader.suspicion import flags_of
@@ -65,13 +68,16 @@ def grade(
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
     only = None if step is None else exercise.steps[step - 1]
+    if device == "virtual":
+        tasks: Sequence[Task] = (*exercise.steps, exercise) if only is None else (only,)
+        record.left_out = [name for task in tasks for name in gpu_only_cases(task, record.seed)]
     wanted = set(stages or STAGES)
-    with tempfile.TemporaryDirectory(prefix="grade-") as scratch:
+    with scratch_folder() as scratch:
         if source.suffix == ".py":
-            runs = grade_python(exercise, source, record, wanted, quick, Path(scratch), tell)
-            _count_wrong_while_timed(exercise, record, runs, worth(exercise))
+            runs = grade_python(exercise, source, record, wanted, quick, scratch, tell)
+            _count_wrong_while_timed(exercise, record, runs, worth(exercise, record.source))
         else:
-            _grade(exercise, source, record, wanted, quick, only, Path(scratch), tell)
+            _grade(exercise, source, record, wanted, quick, only, scratch, tell)
     record.output = told_once(record.output)
     points.settle(record)
     record.seconds = time.monotonic() - started
@@ -103,6 +109,7 @@ def _grade(
     if (failed := built.failed) is not None:
         _not_built(exercise, failed, record, only)
         return
+    record.diagnostics += _signatures(exercise, source, record)
     # The baseline is needed later, and may be built meanwhile; but no compiler's message waits for it.
     with ThreadPoolExecutor() as pool:
         baseline = None
@@ -110,20 +117,24 @@ def _grade(
             baseline = pool.submit(compile_submission, exercise.baseline, device, scratch / "baseline")
         record.flags += flags_of(built.path("virtual"))
         reports: list[Report] = []
+        patience = Patience.on(device)
         for step in exercise.steps if only is None else (only,):
-            reports += grade_step(step, built, record, quick=quick, tell=tell)
+            reports += grade_step(step, built, record, patience, quick=quick, tell=tell)
         if only is not None:
             record.findings = _plain(checks.merge(reports))
             return
-        runs, printed = run_on(device, exercise, built, record.seed, quick=quick, tell=tell)
+        runs, printed = run_on(
+            device, exercise, built, record.seed, quick=quick, tell=tell, patience=patience
+        )
         record.output += printed
         record.cases += [run.result for run in runs]
         correct = bool(runs) and all(run.result.passed for run in runs)
         record.parts.append(points.correct_part(exercise, runs))
+        looked_at = runs
         if "checks" in stages:
-            correct = _checks(exercise, built, record, runs, reports, correct, tell)
+            correct, looked_at = _checks(exercise, built, record, runs, reports, correct, tell)
         if "mechanism" in stages and not any(run.result.reason in FATAL for run in runs):
-            _mechanism(exercise, built, record, correct, tell)
+            _mechanism(exercise, built, record, correct, looked_at, tell)
         elif "mechanism" in stages:
             record.parts.append(points.mechanism_part(exercise, False, ()))
         if baseline is not None:
@@ -131,6 +142,16 @@ def _grade(
                 _speed(exercise, baseline.result(), built, record, tell)
             record.parts.append(points.speed_part(exercise, correct, record.speed))
             _count_wrong_while_timed(exercise, record, runs)
+
+
+def _signatures(exercise: Exercise, source: Path, record: Record) -> list[dict[str, Any]]:
+    """Warnings about entry points that take something else than they are given."""
+    tasks: tuple[Task, ...] = (*exercise.steps, exercise)
+    found = []
+    for task in tasks:
+        call = task.inputs(task.cases[0].size, Random(record.seed))
+        found.append(mismatch(source, record.source, task.entry, call.arguments))
+    return [dataclasses.asdict(warning) for warning in found if warning is not None]
 
 
 def _not_built(exercise: Exercise, failed: Built, record: Record, only: Step | None) -> None:
@@ -171,21 +192,21 @@ def _checks(
     steps: list[Report],
     correct: bool,
     tell: Tell,
-) -> bool:
+) -> tuple[bool, list[CaseRun]]:
     """Findings come from the virtual GPU: of the cases just run there, or of the public ones run again. Those
     of the steps are shown with them, but cost the steps alone.
 
-    Whether the answers still count as correct: that they came from kernels only shows there.
+    Whether the answers still count as correct: that they came from kernels, on the stream that was given,
+    only shows there. And the runs on the virtual GPU.
     """
-    reports = [run.report for run in runs]
     if record.device.kind == "gpu":
-        again = check_on_virtual(exercise, built, record.seed, tell)
-        reports = [run.report for run in again]
-        if elsewhere := [run.result for run in again if run.result.reason == NOT_IN_A_KERNEL]:
+        runs = check_on_virtual(exercise, built, record.seed, tell)
+        if elsewhere := [run.result for run in runs if run.result.reason in SEEN_ON_VIRTUAL]:
             correct = False
             record.cases += elsewhere
-            counted = points.correct_part(exercise, [run for run in again if run.counts])
+            counted = points.correct_part(exercise, [run for run in runs if run.counts])
             record.parts = [part if part.name != "correct" else counted for part in record.parts]
+    reports = [run.report for run in runs]
     findings = checks.merge(reports)
     record.findings = _plain(checks.merge([*steps, *reports]))
     unsupported = next((f for f in findings if f.kind == "unsupported"), None)
@@ -197,13 +218,16 @@ def _checks(
             f"the virtual GPU cannot check this kernel: {unsupported.message}" if unsupported else "",
         )
     )
-    return correct
+    return correct, runs
 
 
-def _mechanism(exercise: Exercise, built: Libraries, record: Record, correct: bool, tell: Tell) -> None:
+def _mechanism(
+    exercise: Exercise, built: Libraries, record: Record, correct: bool, runs: Sequence[CaseRun], tell: Tell
+) -> None:
+    """`runs` are those on the virtual GPU."""
     tell("looking at how it works")
     record.mechanisms, outcome = look_at(
-        exercise, exercise.mechanisms, mechanism_case(exercise), built, record.seed
+        exercise, exercise.mechanisms, mechanism_case(exercise), built, record.seed, runs
     )
     record.launches = [dataclasses.asdict(launch) for launch in outcome.report.launches]
     record.lines = [line for launch in record.launches for line in launch.pop("lines")]

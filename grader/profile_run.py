@@ -2,27 +2,41 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from pathlib import Path
-from tempfile import TemporaryDirectory
 
 from common.errors import CourseError
 from common.virtual_gpu.render import render_findings
 from common.virtual_gpu.report import Report
 from grader import seeds
+from grader.compare import answer, difference
 from grader.device.virtual import MEASURING, VirtualSession
 from grader.libraries import compile_submission
+from grader.modelled import modelled_call
 from grader.random_inputs import Random
 from grader.render.text import harmless
+from grader.scratch_folder import scratch_folder
 from grader.spec import Case, Exercise
-from grader.stages.correctness import CALL_SECONDS
+from grader.stages.patience import CALL_SECONDS
 
 _ADVICE = "`./course check {}` finds the smallest case that fails; mend that before you look for speed"
 
 
-def profile(exercise: Exercise, source: Path, case: Case) -> Report:
-    """The report of one call. Raises CourseError with a sentence when it cannot be built or run."""
-    with TemporaryDirectory(prefix="profile-") as scratch:
-        built = compile_submission(source, "virtual", Path(scratch))
+@dataclass(frozen=True)
+class Profile:
+    """What was seen of one call, its modelled seconds by itself and in a graph, and what is wrong with its
+    answer, in a sentence."""
+
+    report: Report
+    seconds: float
+    seconds_in_a_graph: float
+    wrong: str = ""
+
+
+def profile(exercise: Exercise, source: Path, case: Case) -> Profile:
+    """Raises CourseError with a sentence when the call cannot be built or run."""
+    with scratch_folder() as scratch:
+        built = compile_submission(source, "virtual", scratch)
         call = exercise.inputs(case.size, Random(seeds.derive("profile", case.name)))
         with VirtualSession(built.path("virtual"), options=MEASURING, resources=built.registers) as session:
             outcome = session.run(exercise.entry, call, CALL_SECONDS)
@@ -30,4 +44,10 @@ def profile(exercise: Exercise, source: Path, case: Case) -> Report:
         # The findings name the line; a profile of a call that failed would mislead.
         seen = harmless(render_findings(outcome.report.findings)).rstrip()
         raise CourseError("\n".join(filter(None, (outcome.message, seen, _ADVICE.format(exercise.number)))))
-    return outcome.report
+    found = difference(exercise, case.size, call, answer(exercise, case.size, call), outcome.after)
+    return Profile(
+        outcome.report,
+        modelled_call(outcome, "cold")[0] if outcome.report.launches else 0.0,
+        modelled_call(outcome, "graph")[0] if outcome.report.launches else 0.0,
+        found.message if found is not None else "",
+    )

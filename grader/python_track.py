@@ -13,7 +13,9 @@ from grader.record import PartResult, Record
 from grader.spec import Exercise, PythonTrack
 from grader.stages import points
 from grader.stages.correctness import CaseRun
+from grader.stages.patience import Patience
 from grader.stages.task import Tell, run_on
+from grader.triton_source import NO_KERNEL, launches_a_kernel
 
 INTERPRETED = "run by Triton's interpreter on the CPU: correctness only, nothing is said about speed"
 _ONLY_IN_CUDA = "only in a kernel.cu"
@@ -59,29 +61,38 @@ def grade_python(
     folder = scratch / "submission"
     folder.mkdir()
     file = PythonFile(Path(shutil.copy(source, folder / exercise.python.file)), exercise.python)
-    if "@triton.jit" not in record.source:
-        record.flags.append("has no @triton.jit function: does torch do the work?")
-    runs, printed = run_on(device, exercise, file, record.seed, quick=quick, tell=tell)
+    in_triton = launches_a_kernel(record.source)
+    runs, printed = run_on(
+        device, exercise, file, record.seed, quick=quick, tell=tell, patience=Patience.on(device)
+    )
     record.output += printed
     record.cases += [run.result for run in runs]
     correct = bool(runs) and all(run.result.passed for run in runs)
-    part = points.correct_part(exercise, runs, worth(exercise))
-    if device == "virtual":
-        part.message += f" ({INTERPRETED})"
+    part = points.correct_part(exercise, runs, worth(exercise, record.source))
     record.parts.append(part)
+    if not in_triton:
+        record.parts.append(PartResult("mechanism", 0.0, _beside_answers(exercise), NO_KERNEL))
+    elif device == "virtual":
+        part.message += f" ({INTERPRETED})"
     if "speed" not in stages:
         return runs
-    if correct and device == "gpu":
+    if correct and in_triton and device == "gpu":
         _measure(exercise, file, record, scratch, tell)
     record.parts.append(points.speed_part(exercise, correct, record.speed))
-    if correct and device == "virtual":
+    if correct and not in_triton:
+        record.parts[-1].message = NO_KERNEL
+    elif correct and device == "virtual":
         record.parts[-1].message = INTERPRETED
     return runs
 
 
-def worth(exercise: Exercise) -> float:
-    """Of right answers, in Python."""
-    return exercise.points.correct + exercise.points.clean + exercise.points.mechanism
+def worth(exercise: Exercise, source: str) -> float:
+    """Of right answers in Python: with what checks and mechanisms are worth, when Triton gives them."""
+    return exercise.points.correct + (_beside_answers(exercise) if launches_a_kernel(source) else 0.0)
+
+
+def _beside_answers(exercise: Exercise) -> float:
+    return exercise.points.clean + exercise.points.mechanism
 
 
 def _measure(exercise: Exercise, file: PythonFile, record: Record, scratch: Path, tell: Tell) -> None:

@@ -136,6 +136,7 @@ class Record:
     parts: list[PartResult] = field(default_factory=list)
     diagnostics: list[dict[str, Any]] = field(default_factory=list)  # of the compiler
     cases: list[CaseResult] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # cases that only a GPU can run, where there was none
     mechanisms: list[MechanismResult] = field(default_factory=list)
     findings: list[dict[str, Any]] = field(default_factory=list)  # of the virtual GPU, as in its reports
     lines: list[dict[str, Any]] = field(default_factory=list)  # counters by source line

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 
 if TYPE_CHECKING:
     import torch
@@ -159,6 +159,15 @@ class Mechanism(Protocol):
 
     def look(self, evidence: Evidence) -> str | None:
         """None when it is there, else a sentence for the student: what was seen and what was wanted."""
+        ...
+
+
+@runtime_checkable
+class SeenInEveryCall(Mechanism, Protocol):
+    """A mechanism that is looked for in every call of every case, not only where all is counted."""
+
+    def look_anywhere(self, evidence: Evidence) -> str | None:
+        """As `look`, at a call that may be one with little to do, or nothing."""
         ...
 
 

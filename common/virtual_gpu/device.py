@@ -26,7 +26,7 @@ from common.virtual_gpu.places import shorten_places
 from common.virtual_gpu.report import Finding, Launch, Report
 from common.virtual_gpu.tensor import DeviceTensor, dtype_name
 from common.virtual_gpu.wire import EngineDied
-from common.virtual_gpu.worker_process import Worker
+from common.virtual_gpu.worker_process import Order, Worker
 
 if TYPE_CHECKING:
     import torch
@@ -108,6 +108,18 @@ class VirtualGpu:
         """What this kernel does not offer to keep libraries in their place, in words."""
         return tuple(self._worker.missing_walls) if self._worker is not None else ()
 
+    def calls(self, orders: Sequence[Order], what: str, timeout: float = _CALL_SECONDS) -> list[int]:
+        """Call entry points of loaded libraries one right after the other; what each returned. Nothing that
+        they queued is waited for. `what` names them in errors, which are those of Library.call."""
+        if self._worker is None:
+            raise CourseError(f"{what} cannot be called: no library is loaded")
+        return self._worker.calls(orders, what, timeout)
+
+    def require_worker(self, what: str) -> None:
+        """Raises what came of the worker when it is gone, be it that no call of its was on then."""
+        if self._worker is not None:
+            self._worker.require_alive(what)
+
     def synchronise(self, timeout: float | None = None) -> int:
         """Run all that is queued on the device; the cudaError_t that came of it."""
         try:
@@ -164,7 +176,11 @@ class Library:
         Tensors and pointers are passed as addresses. Numbers need a C type: wrap them, as in i32(8), or name
         every argument's type in `argtypes`. Raises WorkerDied or WorkerTimeout when the call does not return.
         """
-        types, values = convert(entry, arguments, argtypes)
-        returned = self._worker.call(self._number, entry, types, values, timeout)
+        (returned,) = self._worker.calls([self.order(entry, *arguments, argtypes=argtypes)], entry, timeout)
         failure = self._gpu.synchronise(timeout) if synchronise else 0
         return CallResult(returned, returned or failure)
+
+    def order(self, entry: str, *arguments: Argument, argtypes: Sequence[str] | None = None) -> Order:
+        """A call to be made together with others, by VirtualGpu.calls."""
+        types, values = convert(entry, arguments, argtypes)
+        return Order(self._number, entry, types, values)

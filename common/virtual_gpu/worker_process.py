@@ -191,6 +191,11 @@ class Worker:
         """How many threads the process has now."""
         return count_threads(self._process.pid)
 
+    def require_alive(self, what: str) -> None:
+        """Raises what came of the process when it ended outside of any call: printing too much, for one."""
+        if not self._closed() and not self.alive:
+            raise self._explain_end(what)
+
     def output(self) -> str:
         """What the libraries have printed; the end of it when it is long."""
         if self._closed():

@@ -123,6 +123,7 @@ def report(
             terminal.diagnostics(record),
             terminal.steps_table(record, steps),
             terminal.case_count(record),
+            terminal.left_out(record),
             terminal.failures(record),
             findings_text(record),
             terminal.printed(record),
@@ -134,6 +135,7 @@ def report(
             terminal.diagnostics(record),
             terminal.steps_table(record, steps),
             terminal.case_count(record),
+            terminal.left_out(record),
             findings_text(record),
             terminal.mechanisms(record),
             terminal.speed_table(record),
@@ -150,13 +152,14 @@ def performance_lines(exercise: Exercise, speed: Speed | None) -> list[str]:
     case = _headline(exercise, speed)
     if speed is None or case is None:
         return ["Performance: not measured"]
-    how = "modelled; " if speed.modelled else ""
+    how = f"{'modelled, ' if speed.modelled else ''}{terminal.how_timed([case.protocol])}; "
     baseline_rate = case.bytes / case.baseline_seconds if case.baseline_seconds > 0 else 0.0
     overall = ""
     if speed.targets:
         target = speed.targets[0]
         limits = f"passes at {target.passing:.2f}, full marks at {target.full:.2f}"
-        overall = f"; {target.name}: {target.value:.2f} x, {target.decision}, {limits}"
+        points = "" if target.earned > 0 else ", no points"
+        overall = f"; {target.name}: {target.value:.2f} x, {target.decision}{points}, {limits}"
     return [
         f"Baseline performance: {numbers.microseconds(case.baseline_seconds)} "
         f"({how}{numbers.terabytes(baseline_rate)} at {case.name})",

@@ -10,7 +10,6 @@ from __future__ import annotations
 import argparse
 import json
 import sys
-import tempfile
 from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
@@ -26,6 +25,7 @@ from grader.render.class_page import write_pages
 from grader.render.csv import write_csv
 from grader.render.gradescope import write_results
 from grader.replay import differences
+from grader.scratch_folder import scratch_folder
 from grader.settings import Settings, choose_device, read_settings
 from grader.submissions import Submission, find_submissions
 
@@ -80,8 +80,8 @@ def _parser() -> argparse.ArgumentParser:
 def _grade_paths(options: argparse.Namespace, settings: Settings, device: DeviceInfo) -> int:
     known = [folder.name for folder in registry.exercise_folders()]
     chosen = registry.find(options.exercise).id if options.exercise else None
-    with tempfile.TemporaryDirectory(prefix="submissions-") as scratch:
-        found = find_submissions(options.paths, known, exercise=chosen, scratch=Path(scratch))
+    with scratch_folder() as scratch:
+        found = find_submissions(options.paths, known, exercise=chosen, scratch=scratch)
         for note in found.notes:
             print(f"note: {note}", file=sys.stderr)
         if options.gradescope and len(found.submissions) != 1:
@@ -99,8 +99,8 @@ def _self_check(options: argparse.Namespace, settings: Settings, device: DeviceI
         raise CourseError(f"there is no exercise in {registry.EXERCISES}")
     references = [Submission("reference", exercise.id, exercise.solution) for exercise in exercises]
     options.fresh = True
-    with tempfile.TemporaryDirectory(prefix="self-check-") as scratch:
-        run = _run(options, settings, device, options.output or Path(scratch))
+    with scratch_folder() as scratch:
+        run = _run(options, settings, device, options.output or scratch)
         records = _graded(run, references)
         _show(options, settings, run, records)
     return 0 if all(_has_full_marks(record) for record in records) else 1
@@ -211,13 +211,13 @@ def _replay(options: argparse.Namespace) -> int:
     settings = read_settings(options.settings)
     device = choose_device(before.device.kind, settings)
     shared.announce(device, settings, to_stderr=options.json)
-    with tempfile.TemporaryDirectory(prefix="replay-") as scratch:
-        source = Path(scratch) / before.file
+    with scratch_folder() as scratch:
+        source = scratch / before.file
         source.write_bytes(before.source.encode())
         run = ClassRun(
             device,
             {exercise.id: exercise},
-            Path(scratch) / "out",
+            scratch / "out",
             options.wall_seconds or settings.wall_seconds,
             seed=before.seed,
         )

@@ -8,16 +8,20 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 from common.errors import CourseError
-from common.virtual_gpu.report import Report
 from grader import registry, student
 from grader.cli import options as shared
 from grader.cli.parser import Parser
 from grader.render import figures, numbers
 from grader.render.profile import profile_text
+from grader.render.text import wrapped
 from grader.settings import Settings, choose_device
 from grader.spec import Case, Exercise, Speedup
+
+if TYPE_CHECKING:
+    from grader.profile_run import Profile
 
 
 def main(arguments: list[str]) -> int:
@@ -36,18 +40,37 @@ def main(arguments: list[str]) -> int:
     source = student.own_file(exercise, options.file)
     case = chosen_case(exercise, options.case)
     shared.announce(choose_device("virtual", Settings()), Settings(), to_stderr=options.json)
-    report = _profiled(exercise, source, case)
+    profiled = _profiled(exercise, source, case)
+    report = profiled.report
     if options.json:
-        print(json.dumps({"case": case.name, "sizes": dict(case.sizes), **report.to_dict()}, indent=1))
+        told = {"case": case.name, "sizes": dict(case.sizes), "wrong": profiled.wrong}
+        print(json.dumps({**told, **report.to_dict()}, indent=1))
     else:
-        print(f"{student.shown(source)} at {case.name} ({numbers.sizes(dict(case.sizes))})\n")
+        print(f"{student.shown(source)} at {case.name} ({numbers.sizes(dict(case.sizes))})")
+        print(_headline(exercise, profiled))
         print(profile_text(report, source), end="")
     if options.plot:
         figures.profile_plot(report, source, options.plot)
     return 0
 
 
-def _profiled(exercise: Exercise, source: Path, case: Case) -> Report:
+def _headline(exercise: Exercise, profiled: Profile) -> str:
+    """Is the answer right, and which of the two modelled times is the one that `check` shows?"""
+    lines = []
+    if profiled.wrong:
+        told = f"its answer is WRONG here, so the figures below say little: {profiled.wrong}"
+        lines.append(wrapped(f"{told}. Mend that first: `./course check {exercise.number}`"))
+    if profiled.report.launches:
+        ways = {
+            "cold": f"{numbers.seconds(profiled.seconds)} by itself from a cold L2",
+            "graph": f"{numbers.seconds(profiled.seconds_in_a_graph)} in a graph of many calls",
+        }
+        shown = ways.pop(exercise.protocol)
+        lines.append(f"modelled: {shown}, as `check` tells it; {next(iter(ways.values()))}")
+    return "\n".join(lines) + "\n"
+
+
+def _profiled(exercise: Exercise, source: Path, case: Case) -> Profile:
     from grader.profile_run import profile
 
     return profile(exercise, source, case)

@@ -5,27 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from common.gpu.support import SharedBuffer, begin_replay, end_timing
-from common.virtual_gpu.error_names import error_name
 from common.virtual_gpu.worker_process import Order
 from grader.device.arena import Arena
+from grader.device.captures import require_captured
 from grader.device.failures import CallFailed
 from grader.device.gpu import GpuSession
 from grader.device.timed import SECONDS, InWorker, Timing, TorchCall
 from grader.spec import Call, OnBuffers, Size
 
-CANNOT_BE_CAPTURED = "not captured"  # the reason of a CallFailed
-_FORBIDDEN = (
-    "nothing may be allocated, freed or waited for while a call is captured: no cudaMalloc, no cudaMemcpy "
-    "without Async, no synchronisation"
-)
-_DEFAULT_STREAM = "the default stream cannot be captured: launch on the stream that was given"
-_EITHER = f"{_FORBIDDEN}; and {_DEFAULT_STREAM}"
-_JOIN = (
-    "every other stream must wait for an event of the given stream first, and the given stream for an event "
-    "of theirs at the end"
-)
-# What to try, by the error that capturing ended with.
-_ADVICE = {900: _FORBIDDEN, 901: _EITHER, 904: _JOIN, 905: _JOIN, 906: _DEFAULT_STREAM, 907: _JOIN}
 # Orders to give before and after the call of this number.
 Around = Callable[[int], tuple[Sequence[Order], Sequence[Order]]]
 
@@ -66,11 +53,12 @@ class WorkerGraph(InWorker):
             return [*orders, session.trusted("end_capture")]
 
         codes = session.ask(entry, SECONDS, calls_around, ())
-        self._must_be_captured(codes)
         (nodes,) = session.ask(entry, SECONDS, lambda: [session.trusted("captured_nodes")], ())
-        if nodes == 0:
+        try:
+            require_captured(entry, codes, nodes)
+        except CallFailed:
             session.close()
-            raise CallFailed(CANNOT_BE_CAPTURED, f"{entry} put nothing on the stream that it was given")
+            raise
 
     def replay(self, also: Sequence[SharedBuffer] = ()) -> None:
         """Without a clock; `also` is memory beside the arena that the graph uses."""
@@ -86,18 +74,6 @@ class WorkerGraph(InWorker):
     def _orders(self) -> list[Order]:
         trusted = self._session.trusted
         return [trusted("begin_replay"), trusted("launch_graph"), trusted("end_timing")]
-
-    def _must_be_captured(self, codes: Sequence[int]) -> None:
-        code = next((code for code in codes if code), 0)
-        if code == 0:
-            return
-        self._session.close()
-        advice = _ADVICE.get(code) or _ADVICE.get(codes[-1], "")
-        raise CallFailed(
-            CANNOT_BE_CAPTURED,
-            f"{self._entry} cannot be captured into a CUDA graph: {error_name(code)} ({code})"
-            + (f". {advice[0].upper()}{advice[1:]}" if advice else ""),
-        )
 
 
 class TorchGraph(TorchCall):

@@ -2,20 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from common.errors import CourseError
 from common.sandbox.policy import Walls
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.engine import DEFAULT_PROFILE
+from common.virtual_gpu.error_names import error_name
 from common.virtual_gpu.tensor import DeviceTensor, dtype_name
 from common.virtual_gpu.wire import EngineDied
-from common.virtual_gpu.worker_process import WorkerDied, WorkerMisbehaved, WorkerStopped, WorkerTimeout
 from grader.device import Outcome
 from grader.device.arguments import arguments, judge_answer
+from grader.device.captures import require_captured
+from grader.device.failures import CallFailed, failure
+from grader.device.given_stream import OFF_STREAM, library_path, out_of_order, without_marks
 from grader.spec import Call
+
+if TYPE_CHECKING:
+    import torch
 
 # An engine that measures: the checks have had their say before.
 MEASURING = {"memory": True, "race": False, "init": False, "sync": False, "async": False}
@@ -40,6 +47,8 @@ class VirtualSession:
         self._profile = profile
         self._gpu: VirtualGpu | None = None
         self._library: Library | None = None
+        self._trusted: Library | None = None
+        self._stream = 0  # that entry points are given
         self._tensors: dict[str, DeviceTensor] = {}
         self._printed = ""
 
@@ -60,18 +69,19 @@ class VirtualSession:
         if self._gpu is not None:
             self._printed = self.output
             self._gpu.close()
-        self._gpu = self._library = None
+        self._gpu = self._library = self._trusted = None
         self._tensors = {}
 
     def run(self, entry: str, call: Call, seconds: float) -> Outcome:
         """Place the buffers, call, and take back what the device holds."""
         # An engine that does not start is nobody's mistake: that goes up to whoever grades.
         gpu = self._gpu = self._gpu or self._start()
+        trusted = self._trusted = self._trusted or self._make_stream(gpu)
         try:
             library = self._library = self._library or gpu.load(self._path)
         except CourseError as problem:
             self.close()
-            return Outcome("load", str(problem))
+            return Outcome("load", str(problem).replace(str(self._path.absolute()), "the library"))
         try:
             tensors = self._place(gpu, call)
         except CourseError as problem:
@@ -80,39 +90,92 @@ class VirtualSession:
         reason = message = ""
         try:
             where = {name: tensor.address for name, tensor in tensors.items()}
-            placed = arguments(call, lambda name: where.get(name, 0))
-            result = library.call(entry, *placed, timeout=seconds)
-            reason, message = judge_answer(entry, call, result.code)
-        except WorkerTimeout:
-            reason, message = "timeout", f"{entry} did not return within {seconds:g} s"
-        except WorkerStopped as problem:
-            reason, message = "limit", f"{entry} was ended: it {problem.reason}"
-        except WorkerDied as problem:
-            reason, message = "crash", f"{entry} ended its process with {problem.ending}"
+            placed = arguments(call, lambda name: where.get(name, 0), self._stream)
+            orders = [trusted.order("begin_call"), library.order(entry, *placed), trusted.order("end_call")]
+            _, returned, _ = gpu.calls(orders, entry, seconds)
+            settled = gpu.synchronise(seconds)
+            if settled:  # the engine drops the work of a program that is gone, and says no more than that
+                gpu.require_worker(entry)
+            reason, message = judge_answer(entry, call, returned or settled)
         except TimeoutError:  # the call returned and left the device more work than it has time for
             self.close()
             return Outcome("timeout", f"what {entry} launched did not end within {seconds:g} s: launch less")
         except EngineDied as problem:
             self.close()
             return Outcome("device", f"the virtual GPU did not survive this call: {problem}")
-        except WorkerMisbehaved as problem:
-            reason, message = "call", str(problem)
         except CourseError as problem:
-            reason, message = "entry", str(problem)
-        after = {
-            name: tensors[name].torch().clone() if name in tensors else t.clone()
-            for name, t in call.kept.items()
-        }
+            failed = failure(problem, entry, seconds)
+            reason, message = failed.reason, str(failed)
+        after = self._after(call)
         try:
             report = gpu.report()
         except CourseError as problem:
             self.close()
             return Outcome("device", f"the virtual GPU did not survive this call: {problem}", after)
+        if not reason and (lack := out_of_order(report, self._stream)):
+            reason, message = OFF_STREAM, lack
         if reason or report.sticky_error:
             self.close()
         else:
             gpu.reset()
-        return Outcome(reason, message, after, report)
+        return Outcome(reason, message, after, without_marks(report))
+
+    def capture(self, entry: str, call: Call, seconds: float) -> None:
+        """Record a call that has just been run, on the memory it had then. Raises CallFailed."""
+
+        def orders(gpu: VirtualGpu, library: Library, trusted: Library) -> list[int]:
+            (stream,) = gpu.calls([trusted.order("captured_stream")], entry)
+            where = {name: tensor.address for name, tensor in self._tensors.items()}
+            placed = arguments(call, lambda name: where.get(name, 0), stream)
+            made = [trusted.order("begin_capture"), library.order(entry, *placed)]
+            return gpu.calls(
+                [*made, trusted.order("end_capture"), trusted.order("captured_nodes")], entry, seconds
+            )
+
+        *codes, nodes = self._asked(entry, seconds, orders)
+        require_captured(entry, codes, nodes)
+
+    def replay(self, entry: str, call: Call, seconds: float) -> dict[str, torch.Tensor]:
+        """Run what was recorded, on the values of another call of the same sizes; what the memory holds then.
+        Raises CallFailed."""
+        for name, tensor in call.kept.items():
+            if name in self._tensors:
+                self._tensors[name].torch().copy_(tensor)
+
+        def orders(gpu: VirtualGpu, library: Library, trusted: Library) -> list[int]:
+            return gpu.calls([trusted.order("launch_graph")], entry, seconds)
+
+        (code,) = self._asked(entry, seconds, orders)
+        if code:
+            raise CallFailed("error", f"a replay of {entry} answered {error_name(code)} ({code})")
+        return self._after(call)
+
+    def _asked(
+        self,
+        entry: str,
+        seconds: float,
+        orders: Callable[[VirtualGpu, Library, Library], list[int]],
+    ) -> list[int]:
+        """What the orders answered, and with the last of them all that they queued. Raises CallFailed."""
+        if self._gpu is None or self._library is None or self._trusted is None:
+            raise CallFailed("call", f"{entry} was not run before")
+        try:
+            codes = orders(self._gpu, self._library, self._trusted)
+            settled = self._gpu.synchronise(seconds)
+            self._gpu.reset()
+        except (CourseError, TimeoutError) as problem:
+            self.close()
+            if isinstance(problem, TimeoutError):
+                problem = CallFailed("timeout", f"a graph of {entry} did not end within {seconds:g} s")
+            raise failure(problem, entry, seconds) from problem
+        return codes if not settled else [settled, *codes[1:]]
+
+    def _after(self, call: Call) -> dict[str, torch.Tensor]:
+        """What the device's memory holds now."""
+        return {
+            name: self._tensors[name].torch().clone() if name in self._tensors else tensor.clone()
+            for name, tensor in call.kept.items()
+        }
 
     def _place(self, gpu: VirtualGpu, call: Call) -> dict[str, DeviceTensor]:
         """The buffers on the device. With the shapes of the call before they stay where they were: a server
@@ -140,5 +203,15 @@ class VirtualSession:
 
     def _start(self) -> VirtualGpu:
         return VirtualGpu(
-            self._profile, self._options, self._resources, walls=Walls.virtual(), libraries=[self._path]
+            self._profile,
+            self._options,
+            self._resources,
+            walls=Walls.virtual(),
+            libraries=[library_path(), self._path],
         )
+
+    def _make_stream(self, gpu: VirtualGpu) -> Library:
+        """Before the submission's library is there to have a say in it."""
+        trusted = gpu.load(library_path())
+        (self._stream,) = gpu.calls([trusted.order("given_stream")], "making a stream")
+        return trusted

@@ -39,7 +39,7 @@ def launch_table(launches: Sequence[Launch]) -> str:
         )
         for launch in launches
     ]
-    columns = ("kernel", "grid", "block", ">registers", ">shared", "occupancy (limit)", ">modelled")
+    columns = ("kernel", "grid", "block", ">registers", ">shared", "occupancy (limit)", ">modelled, cold")
     return table(columns, rows)
 
 

@@ -12,6 +12,8 @@ from grader.settings import device_words
 
 _MOST_OUTPUT_LINES = 20
 _MOST_DIAGNOSTICS = 8
+_WHY = 120  # characters of a part's reason in a table: all of it stands above, at the case or the target
+_HOW = {"cold": "one call, cold L2", "graph": "in a graph", "host": "the host's time"}  # by protocol
 
 
 def class_table(records: Sequence[Record], remark: str = "") -> str:
@@ -52,6 +54,7 @@ def summary(record: Record, remark: str = "") -> str:
         f"{name}, {record.exercise}, on {device}: {one_line(record.verdict, 400)}\n",
         diagnostics(record),
         case_table(record),
+        left_out(record),
         failures(record),
         findings_text(record),
         mechanisms(record),
@@ -97,7 +100,7 @@ def steps_table(record: Record, steps: Sequence[str]) -> str:
             name,
             "done" if parts[name].points >= parts[name].max_points else "open",
             numbers.points_of(parts[name].points, parts[name].max_points),
-            parts[name].message,
+            one_line(parts[name].message, _WHY),
         )
         for number, name in enumerate(steps, 1)
         if name in parts
@@ -114,6 +117,14 @@ def case_count(record: Record) -> str:
     took = numbers.seconds(sum(case.seconds for case in record.cases))
     more = f", {failed} failed" if failed else ""
     return f"{numbers.counted(passed, 'case')} passed{more} in {took}\n"
+
+
+def left_out(record: Record) -> str:
+    """Cases that this device cannot run, once, so that nobody takes them for passed."""
+    if not record.left_out:
+        return ""
+    needs = "case needs a GPU and was" if len(record.left_out) == 1 else "cases need a GPU and were"
+    return f"{len(record.left_out)} {needs} not run: {'; '.join(map(one_line, record.left_out))}\n"
 
 
 def failures(record: Record) -> str:
@@ -135,9 +146,11 @@ def mechanisms(record: Record) -> str:
 
 
 def speed_table(record: Record, *, plain: bool = False) -> str:
-    if record.speed is None or not record.speed.cases:
+    if record.speed is None:
         return ""
     speed = record.speed
+    if not speed.cases:
+        return "".join(f"speed: {wrapped(note)}\n" for note in speed.notes)
     rows = [
         (
             case.label,
@@ -150,9 +163,15 @@ def speed_table(record: Record, *, plain: bool = False) -> str:
         )
         for case in speed.cases
     ]
-    label = "modelled" if speed.modelled else "measured"
+    how = how_timed([case.protocol for case in speed.cases])
+    label = f"{'modelled' if speed.modelled else 'measured'}, {how}"
     columns = ("bench case", ">baseline", ">submission", ">speedup", ">between", ">effective", "note")
     return table(columns, rows, f"speed, {label}", plain=plain) + "".join(_target_lines(speed))
+
+
+def how_timed(protocols: Iterable[str]) -> str:
+    """ "one call, cold L2", "in a graph", or both."""
+    return " and ".join(_HOW[protocol] for protocol in dict.fromkeys(protocols))
 
 
 def _target_lines(speed: Speed) -> Iterable[str]:
@@ -176,7 +195,12 @@ def printed(record: Record) -> str:
 
 def points_table(record: Record) -> str:
     rows = [
-        (part.name, numbers.points(part.points), numbers.points(part.max_points), part.message)
+        (
+            part.name,
+            numbers.points(part.points),
+            numbers.points(part.max_points),
+            one_line(part.message, _WHY),
+        )
         for part in record.parts
     ]
     rows.append(("total", numbers.points(record.points), numbers.points(record.max_points), record.verdict))

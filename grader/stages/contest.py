@@ -7,9 +7,10 @@ from types import TracebackType
 from typing import TypeVar
 
 from common.errors import CourseError
+from grader.device.captures import CANNOT_BE_CAPTURED
 from grader.device.failures import CallFailed
 from grader.device.gpu import GpuSession
-from grader.device.graphs import CANNOT_BE_CAPTURED, TorchGraph, WorkerGraph
+from grader.device.graphs import TorchGraph, WorkerGraph
 from grader.device.timed import Timed, TorchCall, WorkerCall
 from grader.spec import Call, Case, OnBuffers, Protocol_, Task
 from grader.stages.ground import Ground

@@ -9,6 +9,7 @@ from common.virtual_gpu.worker_process import Order
 from grader import seeds
 from grader.compare import answer, difference
 from grader.device.arena import Arena, random_inputs
+from grader.device.captures import not_as_outside
 from grader.device.gpu import GpuSession
 from grader.device.graphs import WorkerGraph
 from grader.spec import Case, Task
@@ -54,11 +55,7 @@ def trial(task: Task, case: Case, session: GpuSession, seed: str) -> str:
             after = {**call.kept, **{name: left[name] for name in call.outputs}}
             wrong = difference(task, size, call, answer(task, size, call), after)
             if wrong is not None:
-                return (
-                    f"call {number + 1} of {_CALLS} in a CUDA graph leaves another answer than outside: "
-                    f"{wrong.message}. All work of a call must be launched by that call, on the stream that "
-                    "was given, and read its inputs when the graph runs"
-                )
+                return not_as_outside(f"call {number + 1} of {_CALLS}", wrong.message)
     except CourseError as problem:
         return str(problem)
     finally:

@@ -8,7 +8,8 @@ from common.build import KernelResources
 from grader.device import Outcome
 from grader.evidence import Evidence
 from grader.record import MechanismResult
-from grader.spec import Case, Exercise, Mechanism
+from grader.spec import Case, Exercise, Mechanism, SeenInEveryCall, Task
+from grader.stages.correctness import CaseRun
 
 
 def mechanism_case(exercise: Exercise) -> Case:
@@ -23,9 +24,39 @@ def look(
     """One result for each mechanism, from one call of the submission on the virtual GPU."""
     if not outcome.ok:
         return [MechanismResult(m.name, False, f"the call failed: {outcome.message}") for m in mechanisms]
-    evidence = Evidence(case, outcome.report.launches, resources, outcome.runtime_copies)
+    evidence = _evidence(case, outcome, resources)
     results = []
     for mechanism in mechanisms:
         lack = mechanism.look(evidence)
         results.append(MechanismResult(mechanism.name, lack is None, lack or ""))
     return results
+
+
+def _evidence(case: Case, outcome: Outcome, resources: Sequence[KernelResources]) -> Evidence:
+    return Evidence(case, outcome.report.launches, resources, outcome.runtime_copies)
+
+
+def look_everywhere(
+    mechanisms: Sequence[Mechanism],
+    results: Sequence[MechanismResult],
+    task: Task,
+    runs: Sequence[CaseRun],
+    resources: Sequence[KernelResources],
+) -> list[MechanismResult]:
+    """The results, with what the calls of `runs` lack of mechanisms that can be seen in any call."""
+    cases = {case.name: case for case in task.cases}
+    found = []
+    for mechanism, result in zip(mechanisms, results, strict=True):
+        if result.passed and isinstance(mechanism, SeenInEveryCall):
+            for run in runs:
+                case = cases.get(run.result.name) or Case(run.result.name, run.result.sizes)
+                lacks = [
+                    mechanism.look_anywhere(_evidence(case, outcome, resources))
+                    for outcome in run.outcomes
+                    if outcome.ok and outcome.report.profile
+                ]
+                if lack := next(filter(None, lacks), None):
+                    result = MechanismResult(mechanism.name, False, lack)
+                    break
+        found.append(result)
+    return found

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from grader.device.arguments import NOT_REFUSED
 from grader.record import MechanismResult, PartResult, Record, Speed
 from grader.spec import Exercise
-from grader.stages.correctness import CaseRun
+from grader.stages.correctness import TOO_LONG, CaseRun
 
 PARTS = ("correct", "clean", "mechanism", "speed")
 NEEDS_CORRECT = "counts once every case is right"
@@ -21,6 +21,7 @@ _VERDICTS = {
     "error": "answers an error",
     NOT_REFUSED: "accepts what it must refuse",
     "limit": "takes too much",
+    TOO_LONG: "takes too long",
     "call": "meddles with the worker",
     "entry": "has no such entry point",
     "load": "cannot be loaded",

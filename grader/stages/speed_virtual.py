@@ -14,10 +14,13 @@ from grader.margin import model_margin
 from grader.modelled import modelled_call
 from grader.random_inputs import Random
 from grader.record import Speed, SpeedCase
+from grader.render import numbers
 from grader.spec import Call, Case, Exercise, Protocol_, Speedup
-from grader.stages.correctness import CALL_SECONDS
+from grader.stages import graph_virtual
 from grader.stages.mechanism import look
+from grader.stages.patience import CALL_SECONDS, Patience
 from grader.stages.targets import decide_modelled, describe
+from grader.stages.unmodelled import unmodelled
 
 
 def model(
@@ -35,8 +38,16 @@ def model(
     cases = [case for case in exercise.bench if case.name in names and not case.gpu_only]
     lacks: list[str] = []
     margin = model_margin(exercise)
+    patience = Patience.on("virtual")
     with _session(*baseline, secret) as theirs, _session(*submission, secret) as ours:
+        if why := unmodelled(submission[0]) or _not_in_a_graph(exercise, targets, ours, secret):
+            speed.notes.append(why)
+            return speed
         for number, case in enumerate(cases):
+            if patience.over:
+                speed.notes.append(patience.told(number, len(cases)))
+                speed.cases = []
+                return speed
             tell(f"modelling {case.name} ({number + 1} of {len(cases)})")
             seed, own = seeds.derive(secret, "speed", number), exercise.case_of_baseline(case)
             their_call, call = (exercise.inputs(one.size, Random(seed)) for one in (own, case))
@@ -52,9 +63,10 @@ def model(
                 speed.notes.append(f"{case.name}: nothing was launched on the device")
                 return speed
             if mine.runtime_copies > 0:
+                copies = numbers.counted(mine.runtime_copies, "copy", "copies")
                 speed.notes.append(
-                    f"{case.name}: {mine.runtime_copies} copies by the runtime, whose time is not modelled: "
-                    "do their work in the kernel"
+                    f"{case.name}: {copies} by the runtime, whose time is not modelled: do their work in the "
+                    "kernel"
                 )
                 return speed
             for protocol in sorted({t.protocol for t in targets if case.name in t.cases}):
@@ -76,6 +88,15 @@ def model(
             f"on a GPU only: {'; '.join(left)}. Here their share of the points is spread over the others"
         )
     return speed
+
+
+def _not_in_a_graph(
+    exercise: Exercise, targets: Sequence[Speedup], session: VirtualSession, secret: str
+) -> str:
+    """A sentence when a target times calls in a graph and the submission's cannot be there."""
+    inside = {name for target in targets if target.protocol == "graph" for name in target.cases}
+    case = next((case for case in exercise.bench if case.name in inside and not case.gpu_only), None)
+    return "" if case is None else graph_virtual.trial(exercise, case, session, secret)
 
 
 def _problem(exercise: Exercise, case: Case, call: Call, outcome: Outcome) -> str:

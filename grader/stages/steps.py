@@ -10,7 +10,8 @@ from grader import seeds
 from grader.record import CaseResult, MechanismResult, PartResult, Record
 from grader.spec import Step
 from grader.stages import checks
-from grader.stages.correctness import NOT_IN_A_KERNEL, CaseRun
+from grader.stages.correctness import SEEN_ON_VIRTUAL, CaseRun
+from grader.stages.patience import Patience
 from grader.stages.points import MISSING
 from grader.stages.task import Tell, check_on_virtual, look_at, run_on
 
@@ -18,7 +19,9 @@ if TYPE_CHECKING:
     from grader.libraries import Libraries
 
 
-def grade_step(step: Step, built: Libraries, record: Record, *, quick: bool, tell: Tell) -> list[Report]:
+def grade_step(
+    step: Step, built: Libraries, record: Record, patience: Patience, *, quick: bool, tell: Tell
+) -> list[Report]:
     """Adds the step's cases and its part to the record; what the virtual GPU saw of it."""
 
     def tell_step(text: str) -> None:
@@ -28,19 +31,19 @@ def grade_step(step: Step, built: Libraries, record: Record, *, quick: bool, tel
     device = record.device.kind
     # Where it will be timed, it must be right as well.
     timed_too = dataclasses.replace(step, cases=(*step.cases, *step.bench)) if device == "gpu" else step
-    runs, printed = run_on(device, timed_too, built, secret, quick=quick, tell=tell_step)
+    runs, printed = run_on(device, timed_too, built, secret, quick=quick, tell=tell_step, patience=patience)
     record.output += printed
     if runs and runs[0].result.reason == "entry":
         runs = [_missing(step, runs[0])]
-    reports = [run.report for run in runs]
+    looked_at, reports = runs, [run.report for run in runs]
     if device == "gpu" and _all_right(runs):
-        again = check_on_virtual(step, built, secret, tell_step)
-        reports = [run.report for run in again]
-        runs += [run for run in again if run.result.reason == NOT_IN_A_KERNEL]
+        looked_at = check_on_virtual(step, built, secret, tell_step)
+        reports = [run.report for run in looked_at]
+        runs += [run for run in looked_at if run.result.reason in SEEN_ON_VIRTUAL]
     record.cases += [dataclasses.replace(run.result, step=step.name) for run in runs]
     seen: list[MechanismResult] = []
     if step.mechanisms and _all_right(runs):
-        seen, _ = look_at(step, step.mechanisms, step.cases[0], built, secret)
+        seen, _ = look_at(step, step.mechanisms, step.cases[0], built, secret, looked_at)
     record.parts.append(_part(step, runs, len(checks.merge(reports)), seen))
     return reports
 

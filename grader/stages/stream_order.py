@@ -8,7 +8,7 @@ from grader.device.arena import Arena, random_inputs
 from grader.device.gpu import GpuSession
 from grader.spec import Case, Task
 from grader.stages.contest import ALIGNMENT
-from grader.stages.correctness import CALL_SECONDS
+from grader.stages.patience import CALL_SECONDS
 
 
 def out_of_order(task: Task, case: Case, session: GpuSession, seed: str) -> str:

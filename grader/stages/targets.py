@@ -79,12 +79,15 @@ def decide_modelled(
         result.decision, result.earned, result.message = "missed", 0.0, said
     elif lacks:
         result.decision, result.earned = "undecided", 0.0
-        result.message = f"{said}; what the target stands for is not there: {lacks[0]}"
+        result.message = (
+            f"{said}; too close for the model to call, so the kernel's structure decided, against it: no "
+            f"points, because what the target stands for is not there: {lacks[0]}"
+        )
     else:
         result.decision = "met" if value / margin >= target.passing else "undecided"
         result.earned = partial(value * margin, target.passing, target.full)
         result.message = said + (
-            "; too close for the model, so the kernel's structure decided: it is as it should be"
+            "; too close for the model to call, so the kernel's structure decided, for it: it is as asked"
             if result.decision == "undecided"
             else ""
         )

@@ -10,8 +10,9 @@ from grader.device import Outcome, Session
 from grader.random_inputs import Random
 from grader.record import MechanismResult
 from grader.spec import Case, Mechanism, Task
-from grader.stages.correctness import CALL_SECONDS, CaseRun, all_cases, run_cases
-from grader.stages.mechanism import look
+from grader.stages.correctness import CaseRun, all_cases, run_cases, without_copied
+from grader.stages.mechanism import look, look_everywhere
+from grader.stages.patience import CALL_SECONDS, Patience
 
 if TYPE_CHECKING:
     from grader.libraries import Libraries
@@ -28,31 +29,46 @@ Tell = Callable[[str], None]
 
 
 def run_on(
-    device: str, task: Task, built: Sessions, secret: str, *, quick: bool, tell: Tell
+    device: str,
+    task: Task,
+    built: Sessions,
+    secret: str,
+    *,
+    quick: bool,
+    tell: Tell,
+    patience: Patience | None = None,
 ) -> tuple[list[CaseRun], str]:
     """Every case on `device`, and what the library printed. With `quick`, the first failure is the last."""
     on_gpu = device == "gpu"
     cases = all_cases(task, secret, gpu=on_gpu)
     runs = []
     with built.session(device) as session:
-        for run in run_cases(task, session, cases, secret, where="cuda" if on_gpu else "cpu", tell=tell):
+        where = "cuda" if on_gpu else "cpu"
+        for run in run_cases(task, session, cases, secret, where=where, tell=tell, patience=patience):
             runs.append(run)
             if quick and not run.result.passed:
                 break
-        return runs, session.output
+        return without_copied(runs), session.output
 
 
 def check_on_virtual(task: Task, built: Libraries, secret: str, tell: Tell) -> list[CaseRun]:
     """The public cases once more where findings are seen, for a task that ran on a GPU."""
     public = [(case, public) for case, public in all_cases(task, secret, gpu=False) if public]
     with built.session("virtual") as session:
-        return list(run_cases(task, session, public, secret, phase="checks", tell=tell))
+        patience = Patience.on("virtual")
+        return list(run_cases(task, session, public, secret, phase="checks", tell=tell, patience=patience))
 
 
 def look_at(
-    task: Task, mechanisms: Sequence[Mechanism], public: Case, built: Libraries, secret: str
+    task: Task,
+    mechanisms: Sequence[Mechanism],
+    public: Case,
+    built: Libraries,
+    secret: str,
+    runs: Sequence[CaseRun] = (),
 ) -> tuple[list[MechanismResult], Outcome]:
-    """At hidden cases and at the `public` one: a kernel cannot know where it will be looked at."""
+    """At hidden cases and at the `public` one: a kernel cannot know where it will be looked at. What is cheap
+    to see is looked for in every call of `runs` on the virtual GPU, too."""
     hidden = [case for case, is_public in all_cases(task, secret, gpu=False) if not is_public]
     results = []
     with built.session("virtual") as session:
@@ -65,4 +81,4 @@ def look_at(
         next((one for one in reversed(ones) if not one.passed), ones[-1])
         for ones in zip(*results, strict=True)
     ]
-    return worst, outcome
+    return look_everywhere(mechanisms, worst, task, runs, built.resources), outcome

@@ -231,8 +231,9 @@ __device__ Eight unpack(const Bucket& bucket, bool is_key, int64_t row, int part
   const int bits = static_cast<int>(bucket.bits);
   const uint8_t* from =
       (is_key ? bucket.keys : bucket.values) + row * row_bytes(bits, head_dim) + part * bits;
-  const void* scales = is_key ? bucket.key_scales : bucket.value_scales;
   // BEGIN SOLUTION  TODO 2: (stored - offset) * scale for each of the eight. Their bits lie in `bits` bytes.
+  // STARTER: (void)from;
+  const void* scales = is_key ? bucket.key_scales : bucket.value_scales;
   uint64_t packed = 0;
   for (int i = 0; i < bits; ++i) packed |= static_cast<uint64_t>(from[i]) << 8 * i;
   const float scale = bucket.scale_bytes == 4 ? static_cast<const float*>(scales)[row]
@@ -363,8 +364,7 @@ struct FastAttention {
 
   // Begins the copies of this warp's next chunk: keys, values, scales of keys, scales of values.
   __device__ void fetch(int number) {
-    // BEGIN SOLUTION  TODO 3: while there are chunks left, copy one to stage(number), 16 bytes a lane and
-    // copy.
+    // BEGIN SOLUTION  TODO 3: while there are chunks left, copy one to stage(number), 16 bytes at a time.
     // TODO: Piece i of the keys goes to Rows::key_piece(i), and of the values to Rows::value_piece(i).
     // TODO: Every call makes one group of copies, whether there is a chunk or not: run() counts groups.
     if (warp + number * kWarps < chunks) {
@@ -417,9 +417,8 @@ struct FastAttention {
   // 16 keys against the queries: whole[i][j] is row kMine * t + i, key g + 8 j.
   __device__ void multiply(const uint8_t* sixteen, int (&whole)[kMine][2]) const {
     // BEGIN SOLUTION  TODO 3: rows.keys() of rows g and g + 8, then four integer products for each plane.
-    // TODO: mma_u8_s8() has keys g and g + 8 in c[0], c[1] and c[2], c[3], and columns 2t and 2t + 1 in c[0],
-    // c[2]
-    // TODO: and c[1], c[3]. With kManyRows, these are two rows of one plane; without, both planes of row t.
+    // TODO: mma_u8_s8() has key g in c[0] and c[1], key g + 8 in c[2] and c[3], and of each the columns 2t
+    // TODO: and 2t + 1. With kManyRows, these are two rows of one plane; without, both planes of row t.
     // TODO: A stored element is too large by stored_offset(): what is too much is offset[i], for every key.
     uint32_t low[8], high[8];
     rows.keys(sixteen, low);
@@ -552,8 +551,7 @@ struct FastAttention {
     for (int sixteen = 0; sixteen < kSixteens; ++sixteen) {
       // BEGIN SOLUTION  TODO 3: weights 2^(score - reference), their sum, and products with the values.
       // TODO: rows.values() makes the other side of a product, for rows t and t + 8. A product of ones and
-      // weights
-      // TODO: sums the weights as they are in half precision.
+      // TODO: weights sums the weights as they are in half precision.
       uint32_t mine[kMine], weights[2];
 #pragma unroll
       for (int i = 0; i < kMine; ++i) {
@@ -722,12 +720,14 @@ __device__ RowStats read_stats(const RowStats* stats) {
 // All parts of a head's rows become the answer.
 __device__ void merge_splits(const Attention& job, const Results& results, const Split& split,
                              Shared& shared) {
-  auto* factors = reinterpret_cast<float*>(shared.stages);  // [row][part]
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
   for (int row = warp; row < job.group; row += kWarps) {
     const RowStats* parts = results.stats + row_of(job, split, row);
     RowStats stats{-INFINITY, 0, -INFINITY};
     // BEGIN SOLUTION  TODO 4: the highest reference, then a factor for each part and the sum of all.
+    // TODO: The stages have room for the factors, [row][part].
+    // STARTER: (void)parts;
+    auto* factors = reinterpret_cast<float*>(shared.stages) + row * job.parts;
     for (int part = lane; part < job.parts; part += 32) {
       const RowStats other = read_stats(parts + part * job.rows);
       stats.reference = fmaxf(stats.reference, other.reference);
@@ -740,7 +740,7 @@ __device__ void merge_splits(const Attention& job, const Results& results, const
     for (int part = lane; part < job.parts; part += 32) {
       const RowStats other = read_stats(parts + part * job.rows);
       const float factor = power_of_2(other.reference - finite(stats.reference));
-      factors[row * job.parts + part] = factor;
+      factors[part] = factor;
       stats.sum += factor * other.sum;
     }
     for (int step = 16; step > 0; step /= 2) stats.sum += __shfl_xor_sync(~0u, stats.sum, step);
@@ -753,9 +753,10 @@ __device__ void merge_splits(const Attention& job, const Results& results, const
     const int64_t place = row_of(job, split, row);
     float value = 0;
     // BEGIN SOLUTION  TODO 4: add up the parts of this element.
+    const auto* factors = reinterpret_cast<const float*>(shared.stages) + row * job.parts;
     for (int part = 0; part < job.parts; ++part) {
       const float* output = results.parts + (part * job.rows + place) * job.head_dim;
-      value += factors[row * job.parts + part] * __ldcg(output + d);
+      value += factors[part] * __ldcg(output + d);
     }
     // END SOLUTION
     store_result(job, results, place, d, value, shared.stats[0][row]);
@@ -794,8 +795,7 @@ __global__ void __launch_bounds__(kThreads, kBlocksPerSm)
 
   // BEGIN SOLUTION  TODO 4: the block that comes last merges the parts of its head. Which is it?
   // TODO: What a block has written must be visible before it counts itself, and the counter is 0 again for
-  // the
-  // TODO: next call.
+  // TODO: the next call.
   __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
@@ -899,6 +899,7 @@ __global__ void __launch_bounds__(kThreads)
   const int row = blockIdx.x * kWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (row >= rows) return;
   // BEGIN SOLUTION  TODO 4: the highest maximum, then outputs and sums relative to it.
+  // STARTER: (void)lane;
   // TODO: A part that saw no key has a maximum of -infinity; if all are like that, the row is 0.
   float highest = -INFINITY;
   for (int part = 0; part < parts; ++part) highest = fmaxf(highest, max[int64_t{part} * rows + row]);

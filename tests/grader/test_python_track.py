@@ -29,14 +29,21 @@ def written(folder: Path, text: str) -> Path:
     return source
 
 
-def test_a_right_file_earns_all_but_the_speed_and_says_why():
+def test_a_right_file_without_a_triton_kernel_earns_its_answers_alone():
+    record = graded(FILES / "torch_copies.py")
+    assert {part.name: part.points for part in record.parts} == {"correct": 40, "mechanism": 0, "speed": 0}
+    assert record.max_points == 80
+    assert record.verdict == "correct, not as asked"
+    assert all("no Triton kernel is launched" in part.message for part in record.parts[1:])
+    assert record.file == "kernel.py"
+
+
+def test_a_right_file_with_one_earns_all_but_the_speed_and_says_why(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("grader.python_track.launches_a_kernel", lambda source: True)
     record = graded(FILES / "torch_copies.py")
     assert {part.name: part.points for part in record.parts} == {"correct": 60, "speed": 0}
-    assert record.max_points == 80
     assert record.verdict == "correct, speed not measured"
     assert all("interpreter on the CPU: correctness only" in part.message for part in record.parts)
-    assert record.file == "kernel.py"
-    assert record.flags == ["has no @triton.jit function: does torch do the work?"]
 
 
 @pytest.mark.skipif(not HAS_TRITON, reason="needs triton")

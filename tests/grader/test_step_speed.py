@@ -13,6 +13,7 @@ from grader.record import DeviceInfo, Record, Speed
 from grader.spec import Exercise, Step
 from grader.stages import speed_gpu, steps, turns
 from grader.stages.build import build
+from grader.stages.patience import Patience
 from grader.stages.speed_cases import COPY
 from tests.grader.gpu_on_virtual import EngineSession, gpu_on_virtual
 from tests.grader.pooled_exercise import (
@@ -107,7 +108,8 @@ def test_a_step_that_will_be_timed_must_be_right_there(monkeypatch: pytest.Monke
     monkeypatch.setattr(steps, "run_on", run_on)
     for device in ("gpu", "virtual"):
         record = Record("x", "y", DeviceInfo(device, "z"), seed="s")
-        steps.grade_step(STEP, Libraries({}, (), Path()), record, quick=False, tell=lambda text: None)
+        built, patience = Libraries({}, (), Path()), Patience.on(device)
+        steps.grade_step(STEP, built, record, patience, quick=False, tell=lambda text: None)
     assert asked == [["one", "ninety", "many", "very many"], ["one", "ninety"]]
 
 

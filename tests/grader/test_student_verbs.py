@@ -57,9 +57,9 @@ def test_a_right_kernel_ends_with_the_four_lines(course, capsys, monkeypatch):
     assert check.main(["01", "mine.cu", "--device", "virtual"]) == 0
     assert capsys.readouterr().out.rstrip().splitlines()[-4:] == [
         "Correctness: PASSED",
-        "Baseline performance: 13.00 us (modelled; 1.291 TB/s at 4096 tokens)",
-        "Optimized performance: 10.00 us (modelled; 1.678 TB/s at 4096 tokens)",
-        "Speedup: 1.30 x (modelled; at 4096 tokens; geometric mean: 1.44 x, met, "
+        "Baseline performance: 13.00 us (modelled, one call, cold L2; 1.291 TB/s at 4096 tokens)",
+        "Optimized performance: 10.00 us (modelled, one call, cold L2; 1.678 TB/s at 4096 tokens)",
+        "Speedup: 1.30 x (modelled, one call, cold L2; at 4096 tokens; geometric mean: 1.44 x, met, "
         "passes at 1.15, full marks at 1.40)",
     ]
 
@@ -183,7 +183,7 @@ def test_profile_shows_costs_beside_the_source_and_draws_them(course, capsys, mo
 
     def profiled(exercise, source, case):
         asked.append(case.name)
-        return report
+        return profile_run.Profile(report, 3e-6, 2e-6, wrong="K[0] is 1, expected 2")
 
     monkeypatch.setattr(profile, "_profiled", profiled)
     assert profile.main(["01", "mine.cu", "--plot", "out.png"]) == 0
@@ -194,6 +194,8 @@ def test_profile_shows_costs_beside_the_source_and_draws_them(course, capsys, mo
         "dram 2 us",
         "8             5  int b;",
         "load 2 × 4.0 sectors",
+        "modelled: 3 us by itself from a cold L2, as `check` tells it; 2 us in a graph of many calls",
+        "its answer is WRONG here, so the figures below say little: K[0] is 1, expected 2",
     ):
         assert words in shown
     assert (course / "out.png").read_bytes().startswith(b"\x89PNG")
@@ -262,6 +264,16 @@ def test_a_profile_of_a_call_that_fails_names_the_line_and_the_next_step(kernel,
         profile_run.profile(exercise, REPOSITORY / kernel, far)
     for sentence in sentences:
         assert sentence in str(problem.value)
+
+
+def test_a_profile_says_whether_the_answer_is_right():
+    exercise = registry.find("01")
+    case = next(case for case in exercise.bench if not case.gpu_only)
+    swapped = REPOSITORY / "tests/exercises/01_kv_store/wrong/swapped.cu"
+    assert "expected" in profile_run.profile(exercise, swapped, case).wrong
+    right = profile_run.profile(exercise, exercise.solution, case)
+    assert right.wrong == ""
+    assert 0 < right.seconds_in_a_graph < right.seconds
 
 
 def test_a_call_that_launches_nothing_has_no_profile(tmp_path):

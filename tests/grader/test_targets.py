@@ -75,6 +75,8 @@ def test_the_model_misses_only_beyond_its_margin():
 def test_when_the_model_cannot_tell_the_structure_must_be_there():
     result = decide_modelled(TARGET, both(1.1, 1.1), 1.10, ["two launches"])
     assert result.earned == 0
+    assert "too close for the model to call" in result.message
+    assert "against it: no points" in result.message
     assert "two launches" in result.message
 
 

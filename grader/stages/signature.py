@@ -1,0 +1,92 @@
+"""Does an entry point take what its caller passes? C linkage has no types to compare, so the source is read.
+
+Only a warning ever comes of it: a reader this simple may be mistaken.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from pathlib import Path
+
+from common.diagnostics import Diagnostic
+from grader.spec import Argument, Scalar
+
+_NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+# What a parameter's type says of how it is passed; types with other names are passed over.
+_KINDS = {
+    "i32": re.compile(r"\b(?:int|int32_t|unsigned|uint32_t)\b"),
+    "i64": re.compile(r"\b(?:int64_t|long|size_t|uint64_t|ptrdiff_t)\b"),
+    "f32": re.compile(r"\bfloat\b"),
+    "f64": re.compile(r"\bdouble\b"),
+    "stream": re.compile(r"\bcudaStream_t\b"),
+}
+_SPELLED = {
+    "i32": "an int",
+    "i64": "an int64_t",
+    "f32": "a float",
+    "f64": "a double",
+    "stream": "a cudaStream_t",
+    "pointer": "a pointer",
+}
+_SAME = {"u32": "i32", "u64": "i64"}
+
+
+def mismatch(source: Path, text: str, entry: str, arguments: Sequence[Argument]) -> Diagnostic | None:
+    """A warning when `entry`, as `text` defines it, takes other arguments than a call passes."""
+    code = _NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
+    for found in re.finditer(rf"\bint\s+{re.escape(entry)}\s*\(", code):
+        parameters = _parameters(code, found.end())
+        if parameters is None:
+            continue
+        wrong = _compared(entry, parameters, [_passed(argument) for argument in arguments])
+        if wrong:
+            line = code.count("\n", 0, found.start()) + 1
+            hint = "compare it with the interface in the exercise's README.md: C does not check this for you"
+            return Diagnostic("warning", str(source), line, None, wrong, hint)
+        return None
+    return None
+
+
+def _parameters(code: str, start: int) -> list[str] | None:
+    """Of a definition whose bracket has just been opened; None for a declaration, or for anything else."""
+    depth, parts, end = 1, [""], start
+    while depth and end < len(code):
+        char = code[end]
+        depth += (char in "([{<") - (char in ")]}>")
+        if char == "," and depth == 1:
+            parts.append("")
+        elif depth:
+            parts[-1] += char
+        end += 1
+    if depth or not code[end:].lstrip().startswith("{"):
+        return None
+    return [] if [part.strip() for part in parts] in ([""], ["void"]) else [part.strip() for part in parts]
+
+
+def _compared(entry: str, parameters: Sequence[str], passed: Sequence[str]) -> str:
+    if len(parameters) != len(passed):
+        return f"{entry} takes {len(parameters)} arguments, the caller passes {len(passed)}"
+    for number, (parameter, given) in enumerate(zip(parameters, passed, strict=True), 1):
+        taken = _taken(parameter)
+        if taken is not None and taken != given:
+            name = parameter.split()[-1].lstrip("*&")
+            return (
+                f"argument {number} of {entry}, {name}, is {_SPELLED[taken]} here, and the caller passes "
+                f"{_SPELLED[given]}"
+            )
+    return ""
+
+
+def _taken(parameter: str) -> str | None:
+    if "*" in parameter or "[" in parameter:
+        return "pointer"
+    for kind in ("i64", "i32", "f32", "f64", "stream"):
+        if _KINDS[kind].search(parameter):
+            return kind
+    return None
+
+
+def _passed(argument: Argument) -> str:
+    """Tables are passed by their address."""
+    return _SAME.get(argument.type, argument.type) if isinstance(argument, Scalar) else "pointer"

@@ -1,0 +1,90 @@
+"""On the virtual GPU as on any other: a call's work belongs on the stream that its caller gave."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from grader.pipeline import grade
+from grader.record import Record
+from tests.grader.stepped_exercise import EXERCISE, SOLUTION, graph_cheat
+
+WHOLE = dataclasses.replace(EXERCISE, steps=())
+FULL = WHOLE.points.total
+LAUNCH = "copy_rows<<<dim3((longest + 255) / 256, rows), 256, 0, stream>>>(all);"
+OWN = "  static cudaStream_t own = nullptr;\n  if (!own) cudaStreamCreateWithFlags(&own, 1);\n"
+ON_OWN = LAUNCH.replace("stream>>>", "own>>>")
+EVENT = "  static cudaEvent_t event = nullptr;\n  if (!event) cudaEventCreate(&event);\n"
+FORK = "  cudaEventRecord(event, stream);\n  cudaStreamWaitEvent(own, event, 0);\n  "
+JOIN = "\n  cudaEventRecord(event, own);\n  cudaStreamWaitEvent(stream, event, 0);"
+
+
+def graded(folder: Path, launch: str, *, quick: bool = False) -> Record:
+    text = SOLUTION.read_text()
+    assert text.count(LAUNCH) == 1
+    source = folder / "kernel.cu"
+    source.write_text(text.replace(LAUNCH, launch))
+    return grade(WHOLE, source, submission="x", device="virtual", quick=quick)
+
+
+@pytest.mark.parametrize(
+    ("launch", "words"),
+    [
+        (LAUNCH.replace("stream>>>", "0>>>"), "copy_rows was launched on the default stream; the caller's"),
+        (LAUNCH.replace("stream>>>", "cudaStreamPerThread>>>"), "on the default stream"),
+        (LAUNCH.replace("stream>>>", "0>>>") + " cudaDeviceSynchronize();", "on the default stream"),
+        (OWN + ON_OWN, "on another stream than the given one and did not wait for what was on the given one"),
+        (OWN + ON_OWN + " cudaDeviceSynchronize();", "did not wait for what was on the given one before"),
+        (OWN + EVENT + FORK + ON_OWN, "works on when the given one is done"),
+        (LAUNCH + " cudaStreamDestroy(stream);", "the stream that was given no longer works"),
+        (LAUNCH + " cudaDeviceReset();", "the stream that was given no longer works"),
+    ],
+)
+def test_work_elsewhere_than_on_the_given_stream_is_wrong(tmp_path: Path, launch: str, words: str):
+    record = graded(tmp_path, launch, quick=True)
+    assert (record.verdict, record.points) == ("not on its stream", 0), record.cases
+    assert words in record.cases[0].message
+
+
+def test_another_stream_that_is_joined_to_the_given_one_is_as_good(tmp_path: Path):
+    record = graded(tmp_path, OWN + EVENT + FORK + ON_OWN + JOIN)
+    assert record.points == FULL, (record.parts, record.cases)
+
+
+def test_the_marks_around_a_call_are_not_the_submissions(tmp_path: Path):
+    record = graded(tmp_path, LAUNCH)
+    assert record.points == FULL
+    (launch,) = record.launches
+    assert "copy_rows" in launch["kernel"]
+    assert launch["index"] == 0
+
+
+@pytest.mark.parametrize(
+    ("launch", "words"),
+    [
+        (
+            LAUNCH + " cudaStreamSynchronize(stream);",
+            "cannot be captured into a CUDA graph: cudaErrorStreamCaptureUnsupported (900). Nothing may be",
+        ),
+        (
+            "void* room = nullptr; if (cudaError_t e = cudaMalloc(&room, 16)) return e;"
+            + LAUNCH
+            + "cudaFree(room);",
+            "no cudaMalloc",
+        ),
+    ],
+)
+def test_what_cannot_be_captured_has_no_speed_in_a_graph(tmp_path: Path, launch: str, words: str):
+    record = graded(tmp_path, launch)
+    assert record.verdict == "correct, speed not measured", record.cases
+    assert record.points == FULL - WHOLE.points.speed
+    assert words in record.parts[-1].message
+
+
+def test_work_that_is_done_while_capturing_has_no_speed_in_a_graph(tmp_path: Path):
+    source = graph_cheat(tmp_path, "t10_not_captured")
+    record = grade(WHOLE, source, submission="x", device="virtual")
+    assert record.verdict == "correct, speed not measured", record.cases
+    assert "a call in a CUDA graph leaves another answer than outside" in record.parts[-1].message
