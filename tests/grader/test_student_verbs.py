@@ -186,6 +186,7 @@ def test_profile_shows_costs_beside_the_source_and_draws_them(course, capsys, mo
         return profile_run.Profile(report, 3e-6, 2e-6, wrong="K[0] is 1, expected 2")
 
     monkeypatch.setattr(profile, "_profiled", profiled)
+    monkeypatch.setenv("COLUMNS", "120")  # a terminal on which no sentence below is broken
     assert profile.main(["01", "mine.cu", "--plot", "out.png"]) == 0
     shown = capsys.readouterr().out
     for words in (
