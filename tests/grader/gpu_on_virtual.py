@@ -24,8 +24,10 @@ from grader.device import arena, gpu, timed
 from grader.device.gpu import GpuSession
 from grader.device.gpu_memory import Copied
 from grader.device.timed import Timing, TorchCall
-from grader.spec import Size
-from grader.stages import contest, speed_gpu
+from grader.record import Speed
+from grader.spec import Exercise, Size
+from grader.stages import contest, speed_gpu, turns
+from grader.stages.build import build
 
 _addresses = itertools.count(1 << 32, 1 << 32)
 _CHECKS = {"init": False, "race": False}
@@ -124,3 +126,23 @@ def gpu_on_virtual(monkeypatch: pytest.MonkeyPatch) -> None:
     # Here the device's time is modelled and the host's is not: they have nothing to say about each other.
     monkeypatch.setattr(speed_gpu, "fits_clock", lambda base, mine: "")
     monkeypatch.setattr(speed_gpu, "fits_clock_alone", lambda mine: "")
+
+
+@pytest.fixture
+def few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As few as the statistics can do with: what is tested is what becomes of them."""
+    monkeypatch.setattr(speed_gpu, "PAIRS", 2)
+    monkeypatch.setattr(turns, "_HOST_TURNS", 1)
+    monkeypatch.setattr(turns, "_BATCHES", 1)
+    monkeypatch.setattr(turns, "_TIMES_IN_A_BATCH", 2)
+
+
+def library(source: Path) -> Path:
+    built = build(source, Target.virtual("90"))
+    assert built.library is not None, built.message
+    return built.library
+
+
+def measured(source: Path, exercise: Exercise) -> Speed:
+    ours = EngineSession(library(source))
+    return speed_gpu.measure(exercise, library(exercise.baseline), ours, "secret")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 from contextlib import nullcontext
-from pathlib import Path
 
 import pytest
 
@@ -15,35 +14,22 @@ from grader import bench_gpu, bench_virtual
 from grader.compare import Answer
 from grader.device import arena
 from grader.pipeline import grade
-from grader.record import Speed
 from grader.spec import BASELINE, Exercise, Size, Speedup
-from grader.stages import speed_gpu, turns
 from grader.stages.build import build
 from grader.stages.contest import Contest, Contestant
-from tests.grader.gpu_on_virtual import EngineSession, gpu_on_virtual
+from tests.grader.gpu_on_virtual import EngineSession, few_samples, gpu_on_virtual, library, measured
 from tests.grader.pooled_exercise import EXERCISE, SOLUTION
 
 CASE = EXERCISE.bench[0]
 WIDE = EXERCISE.case_of_baseline(CASE)
 
 
+pytestmark = pytest.mark.usefixtures(few_samples.__name__)
+
+
 @pytest.fixture(autouse=True)
-def few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speed_gpu, "PAIRS", 2)
+def few_turns(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(bench_gpu, "_TURNS", 2)
-    monkeypatch.setattr(turns, "_HOST_TURNS", 1)
-    monkeypatch.setattr(turns, "_BATCHES", 1)
-    monkeypatch.setattr(turns, "_TIMES_IN_A_BATCH", 2)
-
-
-def library(source: Path) -> Path:
-    built = build(source, Target.virtual("90"))
-    assert built.library is not None, built.message
-    return built.library
-
-
-def measured(exercise: Exercise, source: Path = SOLUTION) -> Speed:
-    return speed_gpu.measure(exercise, library(exercise.baseline), EngineSession(library(source)), "secret")
 
 
 def whole_only(**changes) -> Exercise:
@@ -108,8 +94,8 @@ def test_answers_are_computed_once_for_all_who_stand_on_a_ground(monkeypatch: py
 @pytest.mark.parametrize("protocol", ["cold", "graph"])
 def test_a_ratio_is_over_the_baseline_on_its_own_case(protocol):
     targets = (Speedup((CASE.name,), passing=0.5, full=0.6, least_each=0.1, protocol=protocol),)
-    apart = measured(whole_only(targets=targets), EXERCISE.baseline).cases[0]
-    same = measured(whole_only(targets=targets, baseline_case=None), EXERCISE.baseline).cases[0]
+    apart = measured(EXERCISE.baseline, whole_only(targets=targets)).cases[0]
+    same = measured(EXERCISE.baseline, whole_only(targets=targets, baseline_case=None)).cases[0]
     assert same.ratio == pytest.approx(1.0, rel=0.05)
     assert apart.ratio > same.ratio * 1.3  # twice the groups take it longer
     assert apart.bytes == EXERCISE.moved(CASE)

@@ -7,38 +7,16 @@ from pathlib import Path
 
 import pytest
 
-from common.build import Target
-from grader.record import Speed
-from grader.spec import Exercise, HostTime
-from grader.stages import speed_gpu, turns
-from grader.stages.build import build
-from tests.grader.gpu_on_virtual import TORCH_SECONDS, EngineSession, gpu_on_virtual
+from grader.spec import HostTime
+from grader.stages import speed_gpu
+from tests.grader.gpu_on_virtual import TORCH_SECONDS, few_samples, gpu_on_virtual, measured
 from tests.grader.stepped_exercise import EXERCISE, GRAPH_CHEATS, LARGER, SMALL, SOLUTION, graph_cheat
 
-pytestmark = pytest.mark.usefixtures(gpu_on_virtual.__name__)
-
-
-@pytest.fixture(autouse=True)
-def few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speed_gpu, "PAIRS", 2)
-    monkeypatch.setattr(turns, "_HOST_TURNS", 1)
-    monkeypatch.setattr(turns, "_BATCHES", 1)
-    monkeypatch.setattr(turns, "_TIMES_IN_A_BATCH", 2)
-
-
-def library(source: Path) -> Path:
-    built = build(source, Target.virtual("90"))
-    assert built.library is not None, built.message
-    return built.library
-
-
-def measured(source: Path, exercise: Exercise = EXERCISE) -> Speed:
-    ours = EngineSession(library(source))
-    return speed_gpu.measure(exercise, library(EXERCISE.baseline), ours, "secret")
+pytestmark = pytest.mark.usefixtures(gpu_on_virtual.__name__, few_samples.__name__)
 
 
 def test_a_graph_of_one_launch_a_call_beats_one_of_many():
-    speed = measured(SOLUTION)
+    speed = measured(SOLUTION, EXERCISE)
     assert speed.wrong == {}
     assert [(c.name, c.against, c.protocol) for c in speed.cases] == [
         (SMALL, "baseline", "graph"),
@@ -53,14 +31,14 @@ def test_a_graph_of_one_launch_a_call_beats_one_of_many():
 
 
 def test_the_baseline_is_as_fast_as_itself():
-    speed = measured(EXERCISE.baseline)
+    speed = measured(EXERCISE.baseline, EXERCISE)
     assert speed.targets[0].decision == "missed"
     assert speed.cases[0].ratio == pytest.approx(1.0, rel=0.05)
 
 
 @pytest.mark.parametrize(("cheat", "words"), GRAPH_CHEATS.items())
 def test_work_outside_of_its_place_in_the_graph_is_not_timed(cheat: str, words: str, tmp_path: Path):
-    speed = measured(graph_cheat(tmp_path, cheat))
+    speed = measured(graph_cheat(tmp_path, cheat), EXERCISE)
     assert speed.targets == []
     assert any(words in note for note in speed.notes), speed.notes
 
@@ -69,7 +47,7 @@ def test_a_kernel_that_leaves_the_graph_later_is_wrong_while_it_is_timed(
     monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ):
     monkeypatch.setattr(speed_gpu, "trial", lambda *arguments: "")
-    speed = measured(graph_cheat(tmp_path, "t10_not_captured"))
+    speed = measured(graph_cheat(tmp_path, "t10_not_captured"), EXERCISE)
     assert speed.targets == []
     assert "call 1 of 16 in the graph" in speed.wrong[SMALL]
     assert "Its kernel is not in the graph" in speed.wrong[SMALL]

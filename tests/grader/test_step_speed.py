@@ -7,15 +7,13 @@ from pathlib import Path
 
 import pytest
 
-from common.build import Target
 from grader.libraries import Libraries
-from grader.record import DeviceInfo, Record, Speed
-from grader.spec import Exercise, Step
-from grader.stages import speed_gpu, steps, turns
-from grader.stages.build import build
+from grader.record import DeviceInfo, Record
+from grader.spec import Step
+from grader.stages import speed_gpu, steps
 from grader.stages.patience import Patience
 from grader.stages.speed_cases import COPY
-from tests.grader.gpu_on_virtual import EngineSession, gpu_on_virtual
+from tests.grader.gpu_on_virtual import EngineSession, few_samples, gpu_on_virtual, measured
 from tests.grader.pooled_exercise import (
     EXERCISE,
     SOLUTION,
@@ -28,29 +26,11 @@ from tests.grader.pooled_exercise import (
 NAME = "doubled: many"
 
 
-@pytest.fixture(autouse=True)
-def few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(speed_gpu, "PAIRS", 2)
-    monkeypatch.setattr(turns, "_BATCHES", 1)
-    monkeypatch.setattr(turns, "_TIMES_IN_A_BATCH", 2)
-
-
-def library(source: Path) -> Path:
-    built = build(source, Target.virtual("90"))
-    assert built.library is not None, built.message
-    return built.library
-
-
-def measured(source: Path, exercise: Exercise = EXERCISE) -> Speed:
-    ours = EngineSession(library(source))
-    return speed_gpu.measure(exercise, library(EXERCISE.baseline), ours, "secret")
-
-
-pytestmark = pytest.mark.usefixtures(gpu_on_virtual.__name__)
+pytestmark = pytest.mark.usefixtures(gpu_on_virtual.__name__, few_samples.__name__)
 
 
 def test_a_step_is_timed_beside_the_whole():
-    speed = measured(SOLUTION)
+    speed = measured(SOLUTION, EXERCISE)
     assert speed.wrong == {}
     assert [target.decision for target in speed.targets] == ["met", "met"], speed.notes
     assert speed.targets[1].name == "bandwidth of double_all at many"
@@ -76,7 +56,7 @@ def test_an_exercise_may_have_no_other_target():
     ],
 )
 def test_a_step_that_cannot_be_timed_costs_its_own_target_alone(change, words: str, tmp_path: Path):
-    speed = measured(changed(tmp_path, change))
+    speed = measured(changed(tmp_path, change), EXERCISE)
     assert [target.decision for target in speed.targets] == ["met", "missed"], speed.notes
     assert words in speed.targets[1].message
     assert speed.wrong == {}
@@ -93,7 +73,7 @@ def test_a_step_faster_than_the_device_is_not_believed(monkeypatch: pytest.Monke
 
 def test_where_python_is_handed_in_steps_are_not_timed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(EngineSession, "has_steps", False)
-    speed = measured(SOLUTION)
+    speed = measured(SOLUTION, EXERCISE)
     assert [target.name for target in speed.targets] == ["speedup over the baseline, 2 cases"]
     assert "only in a kernel.cu: bandwidth of double_all at many" in speed.notes
 
