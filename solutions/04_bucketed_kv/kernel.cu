@@ -819,10 +819,14 @@ cudaError_t launch_attention(Attention job, const Results& results, cudaStream_t
   return cudaGetLastError();
 }
 
-// Room for the parts in the caller's scratch memory: outputs first.
-void place_parts(Results& results, const Attention& job, float* scratch) {
+// Room for the parts in the caller's scratch memory: outputs, their statistics, and one more for each row.
+// Whether there is enough.
+bool place_parts(Results& results, const Attention& job, float* scratch, int64_t scratch_bytes) {
+  const int64_t outputs = kMostParts * job.rows * job.head_dim * int64_t{sizeof(float)};
+  const int64_t stats = (kMostParts + 1) * job.rows * int64_t{sizeof(RowStats)};
   results.parts = scratch;
-  results.stats = reinterpret_cast<RowStats*>(scratch + kMostParts * job.rows * job.head_dim);
+  results.stats = reinterpret_cast<RowStats*>(reinterpret_cast<uint8_t*>(scratch) + outputs);
+  return outputs + stats <= scratch_bytes;
 }
 
 extern "C" int attend_bucket(const __half* queries, const Bucket* bucket, const int64_t* lengths,
@@ -839,7 +843,7 @@ extern "C" int attend_bucket(const __half* queries, const Bucket* bucket, const 
     results.max = max + heads * group;
     results.sum = sum + heads * group;
     results.counters = counters + heads;
-    place_parts(results, job, scratch);
+    if (!place_parts(results, job, scratch, scratch_bytes)) return cudaErrorInvalidValue;
     if (const cudaError_t error = launch_attention(job, results, stream)) return error;
   }
   return cudaSuccess;
@@ -858,7 +862,7 @@ extern "C" int bucketed_attention(const __half* queries, const Bucket* buckets, 
     Results results{};
     results.out = out + heads * group * head_dim;
     results.counters = counters + heads;
-    place_parts(results, job, scratch);
+    if (!place_parts(results, job, scratch, scratch_bytes)) return cudaErrorInvalidValue;
     if (const cudaError_t error = launch_attention(job, results, stream)) return error;
   }
   return cudaSuccess;
@@ -881,7 +885,7 @@ extern "C" int attend_and_weigh(const __half* queries, const Bucket* buckets, in
     Results results{};
     results.out = out + heads * group * head_dim;
     results.counters = counters + heads;
-    place_parts(results, job, scratch);
+    if (!place_parts(results, job, scratch, scratch_bytes)) return cudaErrorInvalidValue;
     results.final = results.stats + kMostParts * job.rows;
     if (const cudaError_t error = launch_attention(job, results, stream)) return error;
     if (const cudaError_t error =

@@ -8,7 +8,9 @@ import pytest
 import torch
 
 from common.cache import REPOSITORY
+from common.errors import CourseError
 from common.serving.arguments import ArgumentError
+from common.serving.bucketed import kernel_backend
 from common.serving.bucketed.kernel_backend import EXERCISE
 from common.serving.bucketed.layer import BucketedCacheLayer
 from common.serving.device import VirtualDevice
@@ -72,3 +74,10 @@ def test_what_the_kernels_cannot_take_is_refused(device: VirtualDevice):
         layer.attend(halves(1, 1, 1, 64))
     with pytest.raises(ArgumentError, match="queries has strides .*, but must be dense"):
         layer.attend(device.put("queries", halves(1, 1, 64, 2)).transpose(1, 2))
+
+
+def test_too_little_scratch_memory_is_refused(device: VirtualDevice, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(kernel_backend, "MOST_PARTS", 1)
+    layer = BucketedCacheLayer(1, 1, 64, device)
+    with pytest.raises(CourseError, match="cudaErrorInvalidValue"):
+        layer.attend(device.put("queries", halves(1, 1, 2, 64)))
