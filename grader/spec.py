@@ -374,6 +374,13 @@ class Exercise:
     def bench_case(self, name: str) -> Case:
         return next(case for case in self.bench if case.name == name)
 
+    def needs_gpu(self, target: Target) -> bool:
+        """Whether only a GPU can tell: the target is not about kernels alone, or about one of the cases that
+        are too large for the virtual GPU."""
+        if target.gpu_only or not isinstance(target, Speedup):
+            return target.gpu_only
+        return any(self.bench_case(name).gpu_only for name in target.cases)
+
     def step(self, entry: str) -> Step:
         return next(step for step in self.steps if step.entry == entry)
 

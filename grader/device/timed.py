@@ -58,6 +58,11 @@ class InWorker(Timed):
     def _orders(self) -> list[Order]:
         """Start the clock, do it, stop the clock."""
 
+    def _idle_orders(self) -> list[Order]:
+        """The same for nothing."""
+        begin, _, end = self._orders()
+        return [begin, end]
+
     def time(self) -> Timing:
         trusted = self._session.trusted
         *codes, stop, settled = self._session.ask(
@@ -72,14 +77,15 @@ class InWorker(Timed):
     def time_many(self, count: int) -> tuple[float, float] | None:
         """Seconds by this process's clock and by the median of events, over `count` times in a row.
 
-        The worker is asked once for all, so that the way there and back hardly shows. What it takes to keep
-        the time differs from process to process: it is measured alone and taken off. None when it failed.
+        The worker is asked once for all, so that the way there and back hardly shows. What it takes to read
+        the orders and to keep the time is measured alone and taken off: it differs from process to process,
+        and with the arguments. None when it failed.
         """
         session = self._session
 
         def timed(*, idle: bool) -> list[Order]:
-            begin, one, end = self._orders()
-            return [begin, *([] if idle else [one]), end, session.trusted("stop_nanoseconds")] * count
+            orders = self._idle_orders() if idle else self._orders()
+            return [*orders, session.trusted("stop_nanoseconds")] * count
 
         try:
             session.ask(self._entry, SECONDS, lambda: timed(idle=True), ())
@@ -124,6 +130,10 @@ class WorkerCall(InWorker):
     def _orders(self) -> list[Order]:
         trusted = self._session.trusted
         return [trusted("begin_timing"), self._one(), trusted("end_timing")]
+
+    def _idle_orders(self) -> list[Order]:
+        trusted = self._session.trusted
+        return [trusted("begin_timing"), self._one(idle=True), trusted("end_timing")]
 
 
 def time_idle(session: GpuSession) -> Timing:

@@ -32,6 +32,7 @@ PAIRS = 64  # timed turns, at least
 _LIMIT_SECONDS = 60.0
 _MOST_ROUNDS = 4  # of PAIRS, while a target is too close to call
 _COPY_BYTES = 1 << 30
+_SMALL_CASE = 1 << 28  # bytes: making and checking the inputs of larger ones takes the time that there is
 _REPEATS = 9
 
 
@@ -54,6 +55,13 @@ def measure(
 def copy_bandwidth() -> float:
     """Bytes a second, read and written, of a plain copy on this device now."""
     return 2 * _COPY_BYTES / float(np.median([time_copy(_COPY_BYTES) for _ in range(_REPEATS)]))
+
+
+def _disbelieved(point: Point) -> str:
+    """What this process's own clock has to say against the events."""
+    if point.step is not None:
+        return fits_clock_alone(point.mine)
+    return fits_clock(point.samples[BASELINE], point.mine)
 
 
 class _Measurement:
@@ -127,16 +135,22 @@ class _Measurement:
         return trial(exercise, in_graph, ours, seed) if in_graph is not None else ""
 
     def _measure_round(self, round_number: int) -> None:
-        points = [point for point in self._points if not point.failed]
+        """The smallest first: what there may be no time for is one large case, not many small ones."""
+        points = sorted((point for point in self._points if not point.failed), key=self._moved)
         for number, point in enumerate(points):
             if time.monotonic() > self._deadline:
                 if missing := [p.name for p in points if not p.mine.events]:
                     self.speed.notes.append(f"no time was left for {', '.join(missing)}")
                 return
             self._tell(f"measuring {point.name} ({number + 1} of {len(points)})")
-            left = (self._deadline - time.monotonic()) / (len(points) - number)
+            weights = [_SMALL_CASE + self._moved(one) for one in points[number:]]
+            left = (self._deadline - time.monotonic()) * weights[0] / sum(weights)
             seed = seeds.derive(self._secret, "speed", round_number, number)
             self._measure_point(point, seed, time.monotonic() + left)
+
+    def _moved(self, point: Point) -> int:
+        """Bytes of a call."""
+        return (point.step or self._exercise).moved(point.case)
 
     def _measure_point(self, point: Point, seed: str, deadline: float) -> None:
         exercise, name = self._exercise, point.name
@@ -155,6 +169,7 @@ class _Measurement:
                 judged=SUBMISSION,
                 unchecked=exercise.yardsticks,
                 outside=[side for side in (BASELINE, SUBMISSION) if side in point.samples],
+                doubted=lambda: _disbelieved(point),
             )
         except WentWrong as problem:
             if point.step is not None:  # the whole may be right without it
@@ -183,11 +198,11 @@ class _Measurement:
         base, mine = point.samples.get(BASELINE) or self._idle_samples(), point.mine
         if self._ours.threads > self._theirs.threads:
             return "threads of the submission outlive its call, so its work may not be over when its time is"
-        moved = (point.step or self._exercise).moved(point.case) * mine.calls
+        moved = self._moved(point) * mine.calls
         device = Device(self.speed.copy_bandwidth, self._empty_seconds(point))
         if doubt := fits_device(moved, base, mine, device):
             return doubt
-        return fits_clock(base, mine) if point.step is None else fits_clock_alone(mine)
+        return _disbelieved(point)
 
     def _idle_samples(self) -> Samples:
         """Nothing, timed in the baseline's worker, which runs from then on: a step has no other measure of

@@ -33,9 +33,9 @@ def model(
 ) -> Speed:
     """Both libraries, with their register files, over the targets' cases. Every output is checked."""
     speed = Speed(modelled=True)
-    targets = [t for t in exercise.targets if isinstance(t, Speedup) and not t.gpu_only]
+    targets = [t for t in exercise.targets if isinstance(t, Speedup) and not exercise.needs_gpu(t)]
     names = {name for target in targets for name in target.cases}
-    cases = [case for case in exercise.bench if case.name in names and not case.gpu_only]
+    cases = [case for case in exercise.bench if case.name in names]
     lacks: list[str] = []
     margin = model_margin(exercise)
     patience = Patience.on("virtual")
@@ -83,7 +83,7 @@ def model(
         by_name = {case.name: case for case in speed.cases if case.protocol == target.protocol}
         speed.targets.append(decide_modelled(target, by_name, margin, lacks))
     speed.notes.append("modelled for an H200, cold L2; the model cannot see gains under 10 %")
-    if left := [describe(target) for target in exercise.targets if target.gpu_only]:
+    if left := [describe(target) for target in exercise.targets if exercise.needs_gpu(target)]:
         speed.notes.append(
             f"on a GPU only: {'; '.join(left)}. Here their share of the points is spread over the others"
         )
@@ -95,7 +95,7 @@ def _not_in_a_graph(
 ) -> str:
     """A sentence when a target times calls in a graph and the submission's cannot be there."""
     inside = {name for target in targets if target.protocol == "graph" for name in target.cases}
-    case = next((case for case in exercise.bench if case.name in inside and not case.gpu_only), None)
+    case = next((case for case in exercise.bench if case.name in inside), None)
     return "" if case is None else graph_virtual.trial(exercise, case, session, secret)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import random
 import time
-from collections.abc import Collection, Mapping
+from collections.abc import Callable, Collection, Mapping
 
 from grader import seeds
 from grader.device.timed import InWorker
@@ -15,6 +15,7 @@ from grader.stages.contest import Contest, Contestant
 _WARM_UP = 2  # turns that load modules and make contexts
 _LEAST_TURNS = 11
 _BATCHES, _TIMES_IN_A_BATCH = 5, 24  # for the clock outside
+_LOOKS = 3  # at that clock, before it is said to disagree
 _HOST_CALLS = 48  # in a row: fewer than a stream has room for
 _HOST_TURNS = 9
 
@@ -33,11 +34,13 @@ def take_turns(
     judged: str = "",
     unchecked: Collection[str] = (),
     outside: Collection[str] = (),
+    doubted: Callable[[], str] = lambda: "",
 ) -> None:
     """Adds a sample to each side's for every turn; fewer turns, but not too few, once the deadline is over.
 
     Sides named in `elsewhere` stand on other cases, those `unchecked` leave no answer. Those named in
-    `outside` are timed by this process's own clock too, many at a time. Raises what a contest raises.
+    `outside` are timed by this process's own clock too, many at a time, and again while that is `doubted`.
+    Raises what a contest raises.
     """
     order = random.Random(seed)
     with Contest(task, case, protocol, sides, judged, elsewhere) as contest:
@@ -53,11 +56,22 @@ def take_turns(
                     samples[name].calls = contest.count
             if time.monotonic() > deadline and turn >= _LEAST_TURNS + _WARM_UP - 1:
                 break
-        for _ in range(_BATCHES if outside else 0):
-            for name in outside:
-                side = contest.sides[name]
-                assert isinstance(side, InWorker)
-                samples[name].batches.append(side.time_many(_TIMES_IN_A_BATCH) or (0.0, 0.0))
+        for _ in range(_LOOKS if outside else 0):
+            _look_outside(contest, {name: samples[name] for name in outside})
+            if not doubted():
+                break
+
+
+def _look_outside(contest: Contest, samples: Mapping[str, Samples]) -> None:
+    """Whatever else the machine does disturbs this process's clock, so each look at it stands for itself: a
+    clock in a worker that is false is caught by the last one as well."""
+    for side in samples.values():
+        side.batches.clear()
+    for _ in range(_BATCHES):
+        for name, side in samples.items():
+            timed = contest.sides[name]
+            assert isinstance(timed, InWorker)
+            side.batches.append(timed.time_many(_TIMES_IN_A_BATCH) or (0.0, 0.0))
 
 
 def take_host_turns(
