@@ -1,6 +1,6 @@
 // Attention over buckets, cut into splits: a split is a range of entries of one bucket, for one head of one
-// sequence, and is one block's work. What a block makes of it is a part: an output that is not normalised,
-// the sum of its weights, and the exponent that both are relative to.
+// sequence. What a block makes of it is a part: an output that is not normalised, the sum of its weights, and
+// the exponent that both are relative to. Who cuts is even_splits.cuh.
 #pragma once
 
 #include <cuda_fp16.h>
@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 
 #include "buckets.cuh"
@@ -17,44 +18,29 @@ constexpr int kMostDim = 256;
 constexpr int kMostBatch = 128;  // sequences of a launch: their lengths are a parameter
 constexpr int kMostParts = 192;  // of a row
 
-// What all blocks need to know, as a parameter. Buckets are in the order of their blocks.
+// What all blocks need to know, as a parameter. What every block reads comes first: parameters come through a
+// cache in lines of 64 bytes, and from cold memory each line is a wait.
 struct Attention {
   const __half* queries;  // [batch][kv_heads][group][head_dim]
   const uint8_t* mask;    // [batch][mask_stride] by slot, or null
   int64_t mask_stride;
+  float* scores;  // [rows][score_stride], to be kept for weigh_keys(), or null
+  int64_t rows;   // batch * kv_heads * group
   int batch, kv_heads, group, head_dim;
-  float scale;           // of the scores, times log2(e): weights are powers of two
-  int64_t rows;          // batch * kv_heads * group
-  int parts;             // of each row
-  float* scores;         // [rows][score_stride], to be kept for weigh_keys(), or null
-  int64_t score_stride;  // all buckets' capacities
+  float scale;  // of the scores, times log2(e): weights are powers of two
+  int parts;    // of each row
   Bucket buckets[kMostBuckets];
-  int first_block[kMostBuckets];  // of each bucket; an empty one has none
-  int first_part[kMostBuckets];
-  int split_keys[kMostBuckets];
   int lengths[kMostBatch][kMostBuckets];
+  int64_t score_stride;  // all buckets' capacities
+  int64_t first_score[kMostBuckets];
 };
+static_assert(offsetof(Attention, buckets) == 64 && sizeof(Bucket) == 64);
 
-// A block's work.
 struct Split {
-  int bucket, sequence, head, part;
+  int bucket, sequence, head;
+  int part;        // which of its rows'
   int begin, end;  // entries; there may be none
 };
-
-__device__ inline Split split_of(const Attention& job, int block) {
-  Split split{};
-#pragma unroll
-  for (int i = 1; i < kMostBuckets; ++i) split.bucket += block >= job.first_block[i];
-  int rest = block - job.first_block[split.bucket];
-  split.head = rest % job.kv_heads;
-  rest /= job.kv_heads;
-  split.sequence = rest % job.batch;
-  const int range = rest / job.batch;
-  split.part = job.first_part[split.bucket] + range;
-  split.begin = range * job.split_keys[split.bucket];
-  split.end = min(job.lengths[split.sequence][split.bucket], split.begin + job.split_keys[split.bucket]);
-  return split;
-}
 
 // Row `row` of a split's head among all rows.
 __device__ inline int64_t row_of(const Attention& job, const Split& split, int row) {
@@ -76,9 +62,7 @@ __device__ inline bool is_visible(const Attention& job, const Split& split, int 
 
 // Where the score of an entry is kept.
 __device__ inline float* score_place(const Attention& job, const Split& split, int row, int entry) {
-  int64_t key = entry;
-  for (int i = 0; i < split.bucket; ++i) key += job.buckets[i].capacity;
-  return job.scores + row_of(job, split, row) * job.score_stride + key;
+  return job.scores + row_of(job, split, row) * job.score_stride + job.first_score[split.bucket] + entry;
 }
 
 // Exponents are relative to the highest there is; where there is none, to 0.
@@ -93,6 +77,15 @@ __device__ inline float power_of_2(float x) {
   return result;
 }
 
+// Scores are to be kept at `scores`: of a row's entries, bucket by bucket.
+inline void ask_for_scores(Attention& job, float* scores) {
+  job.scores = scores;
+  for (int i = 0; i < kMostBuckets; ++i) {
+    job.first_score[i] = job.score_stride;
+    job.score_stride += job.buckets[i].capacity;
+  }
+}
+
 inline int multiprocessors() {
   static const int count = [] {
     int device = 0, found = 0;
@@ -103,38 +96,9 @@ inline int multiprocessors() {
   return count;
 }
 
-// Cuts the buckets into splits of about equal cost, in steps of `step` keys, so that there are about `wanted`
-// blocks, and deals blocks to them. Returns how many there are.
-inline int plan_splits(Attention& job, int step, int wanted) {
-  // The bytes of a key and a value, and what a key costs whatever its width.
-  const auto cost = [&](int i) {
-    return 2 * row_bytes(static_cast<int>(job.buckets[i].bits), job.head_dim) + 48;
-  };
-  int64_t total = 0;
-  int longest[kMostBuckets] = {};
-  for (int sequence = 0; sequence < job.batch; ++sequence) {
-    for (int i = 0; i < kMostBuckets; ++i) {
-      const int length = job.lengths[sequence][i];
-      longest[i] = std::max(longest[i], length);
-      if (length > 0) total += int64_t{length} * cost(i);
-    }
-  }
-  const int64_t heads = int64_t{job.batch} * job.kv_heads;
-  for (int64_t share = std::max<int64_t>(1, total * job.kv_heads / wanted);; share *= 2) {
-    job.parts = 0;
-    int64_t blocks = 0;
-    for (int i = 0; i < kMostBuckets; ++i) {
-      job.first_block[i] = static_cast<int>(blocks);
-      if (longest[i] == 0 && i > 0) continue;  // the first has a split even so: it writes the zeros
-      const int64_t keys = (std::max<int64_t>(1, share / cost(i)) + step - 1) / step * step;
-      job.split_keys[i] = static_cast<int>(std::min<int64_t>(keys, 1 << 30));
-      const int splits = std::max(1, (longest[i] + job.split_keys[i] - 1) / job.split_keys[i]);
-      job.first_part[i] = job.parts;
-      job.parts += splits;
-      blocks += splits * heads;
-    }
-    if (job.parts <= kMostParts) return static_cast<int>(blocks);
-  }
+// What attending to a key costs, about: its bytes and its value's, and a part that no width changes.
+inline int key_cost(const Attention& job, int bucket) {
+  return 2 * row_bytes(static_cast<int>(job.buckets[bucket].bits), job.head_dim) + 48;
 }
 
 // A call's arguments as a job for at most kMostBatch sequences, from `first` on. The widest bucket comes

@@ -1,12 +1,12 @@
 // Bucketed key/value cache: quantise tokens into buckets of 2, 3, 4 and 8 bits, and attend over all of them.
 //
 // How memory flows in the attention: a block takes a split, a range of entries of one bucket, for one head of
-// one sequence. Each of its warps streams every fourth chunk of it through shared memory with asynchronous
-// copies of its own, so that no warp waits for another. A chunk's keys are multiplied with the queries as
-// bytes by the tensor cores, the query being two planes of bytes that stand in one matrix; the weights stay
-// in the registers where they came out and are multiplied with the values as halves. What a warp keeps is a
-// running maximum, a sum and an output that is not yet normalised; warps are merged in the block, blocks by
-// whichever of them is the last.
+// one sequence. Its warps take turns at the chunks of it, which each streams through shared memory with
+// asynchronous copies of its own, so that no warp waits for another. A chunk's keys are multiplied with the
+// queries as bytes by the tensor cores, the query being two planes of bytes that stand in one matrix; the
+// weights stay in the registers where they came out and are multiplied with the values as halves. What a warp
+// keeps is a running maximum, a sum and an output that is not yet normalised; warps are merged in the block,
+// blocks by whichever of them is the last.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
@@ -17,6 +17,7 @@
 #include "attention_splits.cuh"
 #include "buckets.cuh"
 #include "cp_async.cuh"
+#include "even_splits.cuh"
 #include "key_weights.cuh"
 #include "mma.cuh"
 #include "packed_rows.cuh"
@@ -24,12 +25,8 @@
 
 constexpr int kWarps = 4;
 constexpr int kThreads = 32 * kWarps;
-constexpr int kStageBytes = 10240;  // shared memory for the chunks of a warp
-constexpr int kBlocksPerSm = 4;     // as many as shared memory and registers allow
-#ifndef WAVES
-#define WAVES 2
-#endif
-constexpr int kWaves = WAVES;  // blocks for each place on the GPU: few have little overhead, many are even
+constexpr int kStageBytes = 9984;  // shared memory for the chunks of a warp
+constexpr int kWaves = 2;  // blocks for each place on the GPU: few have little overhead, many are even
 
 // ---- Step 1: quantise and pack ---------------------------------------------------------------------------
 //
@@ -306,23 +303,31 @@ struct KeyInfo {
 };
 
 struct Shared {
-  alignas(16) uint8_t stages[kWarps][kStageBytes];  // later: outputs of the warps, then factors of the parts
-  KeyInfo keys[kWarps][32];
+  alignas(16) uint8_t stages[kWarps][kStageBytes];  // later: outputs of the warps, then the parts' sums
+  KeyInfo keys[kWarps][kMostChunkKeys];
   QueryPlanes planes;
   RowStats stats[kWarps][kRows];
+  Split split;  // for the end: no registers are spent on it until then
   bool last;
 };
+
+// For where it is hardly ever needed: no register is kept for it.
+__device__ int lane_read_anew() {
+  int lane;
+  asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
+  return lane;
+}
 
 // One warp's share of a split, where a head has 128 elements. Scores are products of 16 keys with eight
 // columns: up to four queries as planes side by side in one product, or eight in one product for each plane.
 template <int kBits, bool kManyRows>
 struct FastAttention {
   using Rows = Rows128<kBits>;
-  static constexpr int kKeys = Rows::kChunkKeys, kSixteens = kKeys / 16, kStages = Rows::kStages;
+  static constexpr int kKeys = chunk_keys(kBits), kSixteens = kKeys / 16, kStages = Rows::kStages;
   static constexpr int kBytes = kKeys * Rows::kRowBytes;  // of a chunk's keys, or of its values
   static constexpr int kStage = 2 * kBytes + 2 * kKeys * int{sizeof(float)};
   static constexpr int kSteps = 4, kTiles = 8;  // of 32 elements of the query, of 16 of the output
-  static constexpr int kProducts = kManyRows ? 2 : 1;
+  static constexpr int kProducts = kManyRows ? 2 : 1, kUnits = Rows::kUnits;
   static constexpr int kMine = kManyRows ? 2 : 1;  // rows of which a lane has scores, from kMine * t on
   static_assert(kStages * kStage <= kStageBytes);
 
@@ -383,18 +388,19 @@ struct FastAttention {
     // END SOLUTION
   }
 
-  // Lane i looks at key i of the chunk: its scales, and whether anybody may see it.
+  // A lane looks at every 32nd key of the chunk: its scales, and whether anybody may see it.
   __device__ void look_at_keys(int chunk, const uint8_t* staged) const {
-    if (lane < kKeys) {
+#pragma unroll
+    for (int key = lane; key < kKeys; key += 32) {
       KeyInfo info{0, -INFINITY, 0, -INFINITY};
-      if (is_visible(job, split, split.begin + chunk * kKeys + lane)) {
+      if (is_visible(job, split, split.begin + chunk * kKeys + key)) {
         const uint8_t* staged_scales = staged + 2 * kBytes;
-        info.score_scale = scale_at(staged_scales, lane, scale_bytes) * score_scale;
+        info.score_scale = scale_at(staged_scales, key, scale_bytes) * score_scale;
         info.bias = 0;
-        info.value_scale = scale_at(staged_scales, kKeys + lane, scale_bytes);
+        info.value_scale = scale_at(staged_scales, kKeys + key, scale_bytes);
         info.log_value_scale = __log2f(info.value_scale);
       }
-      shared.keys[warp][lane] = info;
+      shared.keys[warp][key] = info;
     }
     __syncwarp();
   }
@@ -402,7 +408,7 @@ struct FastAttention {
   // Column g of a product: a row of a plane, in the order of Rows::keys().
   __device__ void load_query() {
     const auto place = [](int d) { return d / 32 * 32 + Rows::word_of(d % 32) * 4 + Rows::byte_of(d % 32); };
-    score_scale = split_queries<kWarps, 128>(job, split, shared.planes, place) * job.scale;
+    score_scale = split_queries<kWarps, 128>(job, split, shared.planes, place) * job.scale / Rows::kUnit;
 #pragma unroll
     for (int product = 0; product < kProducts; ++product) {
       const int plane = kManyRows ? product : g % 2, row = kManyRows ? g : g / 2;
@@ -411,7 +417,8 @@ struct FastAttention {
       for (int word = 0; word < 8; ++word) query[product][word / 2][word % 2] = words[word];
     }
 #pragma unroll
-    for (int i = 0; i < kMine; ++i) offset[i] = shared.planes.sum[kMine * t + i] * stored_offset(kBits);
+    for (int i = 0; i < kMine; ++i)
+      offset[i] = shared.planes.sum[kMine * t + i] * stored_offset(kBits) * Rows::kUnit;
   }
 
   // 16 keys against the queries: whole[i][j] is row kMine * t + i, key g + 8 j.
@@ -423,20 +430,27 @@ struct FastAttention {
     uint32_t low[8], high[8];
     rows.keys(sixteen, low);
     rows.keys(sixteen + 8 * Rows::kRowBytes, high);
-    int product[kProducts][4] = {};
+    int products[kProducts][kUnits][4] = {};
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
       const uint32_t a[4] = {low[2 * step], high[2 * step], low[2 * step + 1], high[2 * step + 1]};
 #pragma unroll
-      for (int i = 0; i < kProducts; ++i) mma_u8_s8(product[i], a, query[i][step][0], query[i][step][1]);
+      for (int i = 0; i < kProducts; ++i)
+        mma_u8_s8(products[i][step * kUnits / kSteps], a, query[i][step][0], query[i][step][1]);
     }
+    const auto product = [&](int i, int c) {
+      int sum = products[i][0][c];
+#pragma unroll
+      for (int unit = 1; unit < kUnits; ++unit) sum = (sum << Rows::kUnitBits) + products[i][unit][c];
+      return sum;
+    };
 #pragma unroll
     for (int j = 0; j < 2; ++j) {
       if constexpr (kManyRows) {
         for (int i = 0; i < 2; ++i)
-          whole[i][j] = 256 * product[0][2 * j + i] + product[1][2 * j + i] - offset[i];
+          whole[i][j] = 256 * product(0, 2 * j + i) + product(1, 2 * j + i) - offset[i];
       } else {
-        whole[0][j] = 256 * product[0][2 * j] + (product[0][2 * j + 1] - offset[0]);
+        whole[0][j] = 256 * product(0, 2 * j) + (product(0, 2 * j + 1) - offset[0]);
       }
     }
     // END SOLUTION
@@ -458,8 +472,9 @@ struct FastAttention {
       first = factors[0];
       second = factors[kMine - 1];
     } else {
-      first = __shfl_sync(~0u, factors[0], 2 * t % 4);
-      second = __shfl_sync(~0u, factors[0], 2 * t % 4 + 1);
+      const int row = 2 * (lane_read_anew() % 4);
+      first = __shfl_sync(~0u, factors[0], row);
+      second = __shfl_sync(~0u, factors[0], row + 1);
     }
 #pragma unroll
     for (int tile = 0; tile < kTiles; ++tile) {
@@ -476,7 +491,7 @@ struct FastAttention {
   // The weights of row g for keys t, t + 8 and t + 4, t + 12, as a product wants them: they are in lanes
   // (t, row) and (t + 4, row), for keys g and g + 8.
   __device__ void turn(const uint32_t (&weights)[kMine], uint32_t (&turned)[2]) const {
-    // BEGIN SOLUTION  TODO 3: fetch them with shuffles. Rows that no lane has are zeros.
+    // BEGIN SOLUTION  TODO 3: fetch them with shuffles. Rows that no lane has are of no use.
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const int from = 4 * (t + 4 * i);
@@ -485,8 +500,7 @@ struct FastAttention {
         const uint32_t odd = __shfl_sync(~0u, weights[kMine - 1], from + g / 2);
         turned[i] = g % 2 ? odd : even;
       } else {
-        const uint32_t found = __shfl_sync(~0u, weights[0], from + g % 4);
-        turned[i] = g < 4 ? found : 0;
+        turned[i] = __shfl_sync(~0u, weights[0], from + g % 4);  // again for rows that nobody asks for
       }
     }
     // END SOLUTION
@@ -670,28 +684,38 @@ __device__ void store_result(const Attention& job, const Results& results, int64
   }
 }
 
-// The warps' shares of a split become one part of their rows, or the answer where a row has but one part.
-template <class Share>
-__device__ void merge_warps(const Attention& job, const Results& results, const Split& split, Shared& shared,
-                            const Share& share) {
-  share.publish();
+// The highest reference that any warp has for a row.
+__device__ float highest_reference(const Shared& shared, int row) {
+  float highest = -INFINITY;
+  for (const auto& of_warp : shared.stats) highest = fmaxf(highest, of_warp[row].reference);
+  return highest;
+}
+
+// Every warp attends to its chunks of the split, and leaves what it has of the output in shared memory,
+// [warp][group][head_dim], relative to the highest reference.
+template <class OneSplit>
+__device__ void attend_split(const Attention& job, const Split& split, Shared& shared) {
+  OneSplit attention(job, split, shared);
+  attention.run();
+  attention.publish();
   __syncthreads();  // and nobody needs the stages any more
-  const auto reference_of = [&](int row) {
-    float highest = -INFINITY;
-    for (int warp = 0; warp < kWarps; ++warp) highest = fmaxf(highest, shared.stats[warp][row].reference);
-    return highest;
-  };
-  auto* outputs = reinterpret_cast<float*>(shared.stages);  // [warp][group][head_dim]
-  const int elements = job.group * job.head_dim;
-  share.store(outputs + threadIdx.x / 32 * elements, reference_of);
+  auto* outputs = reinterpret_cast<float*>(shared.stages) + threadIdx.x / 32 * job.group * job.head_dim;
+  attention.store(outputs, [&](int row) { return highest_reference(shared, row); });
   __syncthreads();
+}
+
+// What the warps have becomes one part of their rows, or the answer where a row has but one part.
+__device__ void merge_warps(const Attention& job, const Results& results, const Split& split,
+                            Shared& shared) {
+  const int elements = job.group * job.head_dim;
   for (int i = threadIdx.x; i < elements; i += kThreads) {
     const int row = i / job.head_dim, d = i % job.head_dim;
     float value = 0;
     RowStats stats{-INFINITY, 0, -INFINITY};
     // BEGIN SOLUTION  TODO 4: add up what the warps have of this element, and their sums.
     // TODO: The outputs have one reference already, the highest; the sums do not.
-    stats.reference = reference_of(row);
+    const auto* outputs = reinterpret_cast<const float*>(shared.stages);
+    stats.reference = highest_reference(shared, row);
     for (int warp = 0; warp < kWarps; ++warp) {
       value += outputs[warp * elements + i];
       stats.most = fmaxf(stats.most, shared.stats[warp][row].most);
@@ -711,112 +735,146 @@ __device__ void merge_warps(const Attention& job, const Results& results, const 
   }
 }
 
-// Other blocks' parts, as they are in memory now.
+// What other blocks have written, as it is in memory now.
 __device__ RowStats read_stats(const RowStats* stats) {
   const auto* numbers = reinterpret_cast<const float*>(stats);
   return {__ldcg(numbers), __ldcg(numbers + 1), __ldcg(numbers + 2)};
 }
 
-// All parts of a head's rows become the answer.
+// All parts of a head's rows become the answer. Every warp adds up every fourth part, so that many reads are
+// on their way at once.
 __device__ void merge_splits(const Attention& job, const Results& results, const Split& split,
                              Shared& shared) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
+  const int elements = job.group * job.head_dim;
+  auto* sums = reinterpret_cast<float4*>(shared.stages);  // [warp][elements / 4], and behind it
+  const auto factor_of = [&](int row, int part) -> float& {
+    return reinterpret_cast<float*>(shared.stages)[kWarps * elements + row * job.parts + part];
+  };
   for (int row = warp; row < job.group; row += kWarps) {
     const RowStats* parts = results.stats + row_of(job, split, row);
     RowStats stats{-INFINITY, 0, -INFINITY};
     // BEGIN SOLUTION  TODO 4: the highest reference, then a factor for each part and the sum of all.
-    // TODO: The stages have room for the factors, [row][part].
-    // STARTER: (void)parts;
-    auto* factors = reinterpret_cast<float*>(shared.stages) + row * job.parts;
-    for (int part = lane; part < job.parts; part += 32) {
-      const RowStats other = read_stats(parts + part * job.rows);
-      stats.reference = fmaxf(stats.reference, other.reference);
-      stats.most = fmaxf(stats.most, other.most);
+    // STARTER: (void)parts, (void)factor_of;
+    constexpr int kEach = (kMostParts + 31) / 32;  // parts of a lane
+    RowStats mine[kEach];
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      mine[i] = {-INFINITY, 0, -INFINITY};
+      if (32 * i + lane < job.parts) mine[i] = read_stats(parts + (32 * i + lane) * job.rows);
+    }
+#pragma unroll
+    for (const RowStats& part : mine) {
+      stats.reference = fmaxf(stats.reference, part.reference);
+      stats.most = fmaxf(stats.most, part.most);
     }
     for (int step = 16; step > 0; step /= 2) {
       stats.reference = fmaxf(stats.reference, __shfl_xor_sync(~0u, stats.reference, step));
       stats.most = fmaxf(stats.most, __shfl_xor_sync(~0u, stats.most, step));
     }
-    for (int part = lane; part < job.parts; part += 32) {
-      const RowStats other = read_stats(parts + part * job.rows);
-      const float factor = power_of_2(other.reference - finite(stats.reference));
-      factors[part] = factor;
-      stats.sum += factor * other.sum;
+#pragma unroll
+    for (int i = 0; i < kEach; ++i) {
+      const float factor = power_of_2(mine[i].reference - finite(stats.reference));
+      if (32 * i + lane < job.parts) factor_of(row, 32 * i + lane) = factor;
+      stats.sum += factor * mine[i].sum;
     }
     for (int step = 16; step > 0; step /= 2) stats.sum += __shfl_xor_sync(~0u, stats.sum, step);
     // END SOLUTION
     if (lane == 0) shared.stats[0][row] = stats;
   }
   __syncthreads();
-  for (int i = threadIdx.x; i < job.group * job.head_dim; i += kThreads) {
+  for (int i = 4 * lane; i < elements; i += 4 * 32) {
+    float4 sum{};
+    // BEGIN SOLUTION  TODO 4: add up every fourth part of these four elements, times its factor.
     const int row = i / job.head_dim, d = i % job.head_dim;
-    const int64_t place = row_of(job, split, row);
-    float value = 0;
-    // BEGIN SOLUTION  TODO 4: add up the parts of this element.
-    const auto* factors = reinterpret_cast<const float*>(shared.stages) + row * job.parts;
-    for (int part = 0; part < job.parts; ++part) {
-      const float* output = results.parts + (part * job.rows + place) * job.head_dim;
-      value += factors[part] * __ldcg(output + d);
+    const float* from = results.parts + row_of(job, split, row) * job.head_dim + d;
+#pragma unroll 8
+    for (int part = warp; part < job.parts; part += kWarps) {
+      const float4 more = __ldcg(reinterpret_cast<const float4*>(from + part * job.rows * job.head_dim));
+      const float factor = factor_of(row, part);
+      sum.x += factor * more.x;
+      sum.y += factor * more.y;
+      sum.z += factor * more.z;
+      sum.w += factor * more.w;
     }
     // END SOLUTION
-    store_result(job, results, place, d, value, shared.stats[0][row]);
+    sums[(warp * elements + i) / 4] = sum;
+  }
+  __syncthreads();
+  for (int i = threadIdx.x; i < elements; i += kThreads) {
+    const int row = i / job.head_dim;
+    float value = 0;
+    for (int other = 0; other < kWarps; ++other) {
+      value += reinterpret_cast<const float*>(sums)[other * elements + i];
+    }
+    store_result(job, results, row_of(job, split, row), i % job.head_dim, value, shared.stats[0][row]);
   }
 }
 
-template <class Share>
-__device__ void attend_split(const Attention& job, const Results& results, const Split& split,
+// Counts a split that is done, and merges the parts of its head where it was the last of them.
+__device__ void finish_split(const Attention& job, const Results& results, const Split& split,
                              Shared& shared) {
-  Share share(job, split, shared);
-  share.run();
-  merge_warps(job, results, split, shared, share);
-}
-
-enum class Heads { kOther, kFewRows, kManyRows };
-
-template <Heads kHeads>
-__global__ void __launch_bounds__(kThreads, kBlocksPerSm)
-    attention_kernel(const __grid_constant__ Attention job, const __grid_constant__ Results results) {
-  __shared__ Shared shared;
-  const Split split = split_of(job, blockIdx.x);
-  const int64_t bits = job.buckets[split.bucket].bits;
-  constexpr bool kMany = kHeads == Heads::kManyRows;
-  if constexpr (kHeads == Heads::kOther) {
-    attend_split<OtherAttention>(job, results, split, shared);
-  } else if (bits == 2) {
-    attend_split<FastAttention<2, kMany>>(job, results, split, shared);
-  } else if (bits == 3) {
-    attend_split<FastAttention<3, kMany>>(job, results, split, shared);
-  } else if (bits == 4) {
-    attend_split<FastAttention<4, kMany>>(job, results, split, shared);
-  } else {
-    attend_split<FastAttention<8, kMany>>(job, results, split, shared);
-  }
-  if (job.parts == 1) return;
-
   // BEGIN SOLUTION  TODO 4: the block that comes last merges the parts of its head. Which is it?
   // TODO: What a block has written must be visible before it counts itself, and the counter is 0 again for
   // TODO: the next call.
-  __threadfence();
   __syncthreads();
   if (threadIdx.x == 0) {
+    __threadfence();
     int* counter = &results.counters[split.sequence * job.kv_heads + split.head];
     shared.last = atomicAdd(counter, 1) == job.parts - 1;
     if (shared.last) *counter = 0;
+    __threadfence();
   }
   __syncthreads();
   if (!shared.last) return;
-  __threadfence();
   merge_splits(job, results, split, shared);
   // END SOLUTION
 }
 
-cudaError_t launch_attention(Attention job, const Results& results, cudaStream_t stream) {
-  const int blocks = plan_splits(job, 32 * kWarps, kWaves * kBlocksPerSm * multiprocessors());
-  const auto kernel = job.head_dim != 128 ? attention_kernel<Heads::kOther>
-                      : job.group <= 4    ? attention_kernel<Heads::kFewRows>
-                                          : attention_kernel<Heads::kManyRows>;
-  kernel<<<blocks, kThreads, 0, stream>>>(job, results);
+enum class Heads { kOther, kFewRows, kManyRows };
+
+// As many as shared memory and registers allow.
+constexpr int blocks_per_sm(Heads heads) {
+  return heads == Heads::kFewRows ? 4 : heads == Heads::kManyRows ? 3 : 2;
+}
+
+template <Heads kHeads>
+__global__ void __launch_bounds__(kThreads, blocks_per_sm(kHeads))
+    attention_kernel(const __grid_constant__ SplitPlan plan, const __grid_constant__ Attention job,
+                     const __grid_constant__ Results results) {
+  __shared__ Shared shared;
+  const Split split = split_of(plan, job, blockIdx.x);
+  if (threadIdx.x == 0) shared.split = split;
+  const int64_t bits = job.buckets[split.bucket].bits;
+  constexpr bool kMany = kHeads == Heads::kManyRows;
+  if constexpr (kHeads == Heads::kOther) {
+    attend_split<OtherAttention>(job, split, shared);
+  } else if (bits == 2) {
+    attend_split<FastAttention<2, kMany>>(job, split, shared);
+  } else if (bits == 3) {
+    attend_split<FastAttention<3, kMany>>(job, split, shared);
+  } else if (bits == 4) {
+    attend_split<FastAttention<4, kMany>>(job, split, shared);
+  } else {
+    attend_split<FastAttention<8, kMany>>(job, split, shared);
+  }
+  merge_warps(job, results, shared.split, shared);
+  if (job.parts > 1) finish_split(job, results, shared.split, shared);
+}
+
+template <Heads kHeads>
+cudaError_t launch(Attention& job, const Results& results, cudaStream_t stream) {
+  SplitPlan plan{};
+  const int blocks = plan_splits(plan, job, kWaves * blocks_per_sm(kHeads) * multiprocessors(),
+                                 [](int bits) { return kWarps * chunk_keys(bits); });
+  attention_kernel<kHeads><<<blocks, kThreads, 0, stream>>>(plan, job, results);
   return cudaGetLastError();
+}
+
+cudaError_t launch_attention(Attention& job, const Results& results, cudaStream_t stream) {
+  if (job.head_dim != 128) return launch<Heads::kOther>(job, results, stream);
+  return job.group <= 4 ? launch<Heads::kFewRows>(job, results, stream)
+                        : launch<Heads::kManyRows>(job, results, stream);
 }
 
 // Room for the parts in the caller's scratch memory: outputs, their statistics, and one more for each row.
@@ -835,8 +893,8 @@ extern "C" int attend_bucket(const __half* queries, const Bucket* bucket, const 
                              int group, int head_dim, float scale, cudaStream_t stream) {
   if (wrong_sizes(1, group, head_dim)) return cudaErrorInvalidValue;
   for (int first = 0; first < batch && kv_heads > 0; first += kMostBatch) {
-    const Attention job = make_job(queries, bucket, 1, lengths, mask, mask_stride, first, batch, kv_heads,
-                                   group, head_dim, scale);
+    Attention job = make_job(queries, bucket, 1, lengths, mask, mask_stride, first, batch, kv_heads, group,
+                             head_dim, scale);
     const int64_t heads = int64_t{first} * kv_heads;
     Results results{};
     results.unnormalised = out + heads * group * head_dim;
@@ -856,8 +914,8 @@ extern "C" int bucketed_attention(const __half* queries, const Bucket* buckets, 
                                   cudaStream_t stream) {
   if (wrong_sizes(bucket_count, group, head_dim)) return cudaErrorInvalidValue;
   for (int first = 0; first < batch && kv_heads > 0; first += kMostBatch) {
-    const Attention job = make_job(queries, buckets, bucket_count, lengths, mask, mask_stride, first, batch,
-                                   kv_heads, group, head_dim, scale);
+    Attention job = make_job(queries, buckets, bucket_count, lengths, mask, mask_stride, first, batch,
+                             kv_heads, group, head_dim, scale);
     const int64_t heads = int64_t{first} * kv_heads;
     Results results{};
     results.out = out + heads * group * head_dim;
@@ -879,8 +937,7 @@ extern "C" int attend_and_weigh(const __half* queries, const Bucket* buckets, in
   for (int first = 0; first < batch && kv_heads > 0; first += kMostBatch) {
     Attention job = make_job(queries, buckets, bucket_count, lengths, mask, mask_stride, first, batch,
                              kv_heads, group, head_dim, scale);
-    job.scores = scores;
-    for (const Bucket& bucket : job.buckets) job.score_stride += bucket.capacity;
+    ask_for_scores(job, scores);
     const int64_t heads = int64_t{first} * kv_heads;
     Results results{};
     results.out = out + heads * group * head_dim;

@@ -1,0 +1,35 @@
+"""Colours and marks that the charts share: fit for colour-blind readers, and marks say the same again."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY = (
+    *("#0072B2", "#E69F00", "#009E73", "#C04F00", "#8E5C9E", "#56B4E9", "#777777"),
+)
+BUDGET_LOOKS = {0.20: (RED, "o"), 0.25: (ORANGE, "s"), 0.35: (GREEN, "^"), 0.50: (BLUE, "D")}
+
+
+def per_cent_ticks(axis: Any) -> None:
+    """Plain per cents on a logarithmic axis."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g} %"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def plain_ticks(axis: Any) -> None:
+    """Plain numbers on a logarithmic axis."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter
+
+    axis.set_major_locator(LogLocator(base=10, subs=(1, 2, 5)))
+    axis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    axis.set_minor_formatter(NullFormatter())
+
+
+def where(result: Mapping[str, Any]) -> str:
+    """On what the figures were taken."""
+    driver = f", driver {result['driver']}" if result["driver"] else ""
+    return f"{result['device']}{driver}"

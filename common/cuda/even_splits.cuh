@@ -1,0 +1,64 @@
+// One split for each block: every bucket is cut into as many as it takes to have enough blocks, of about
+// equal cost.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "attention_splits.cuh"
+
+// Blocks are in the order of buckets, then ranges of their entries, then sequences, then heads. As the first
+// parameter it fills the first line of them, and an Attention behind it begins a line.
+struct SplitPlan {
+  int first_block[kMostBuckets];  // of each bucket; an empty one has none
+  int first_part[kMostBuckets];
+  int split_keys[kMostBuckets];
+};
+static_assert(sizeof(SplitPlan) == 48);  // parameters begin 16 bytes after a line does
+
+__device__ inline Split split_of(const SplitPlan& plan, const Attention& job, int block) {
+  Split split{};
+#pragma unroll
+  for (int i = 1; i < kMostBuckets; ++i) split.bucket += block >= plan.first_block[i];
+  int rest = block - plan.first_block[split.bucket];
+  split.head = rest % job.kv_heads;
+  rest /= job.kv_heads;
+  split.sequence = rest % job.batch;
+  const int range = rest / job.batch;
+  split.part = plan.first_part[split.bucket] + range;
+  split.begin = range * plan.split_keys[split.bucket];
+  split.end = min(job.lengths[split.sequence][split.bucket], split.begin + plan.split_keys[split.bucket]);
+  return split;
+}
+
+// Plans splits in steps of step_of(bits) keys, so that there are about `wanted` blocks. Returns how many
+// there are, and sets the parts of the job.
+template <class StepOf>
+int plan_splits(SplitPlan& plan, Attention& job, int wanted, StepOf step_of) {
+  int64_t total = 0;
+  int longest[kMostBuckets] = {};
+  for (int sequence = 0; sequence < job.batch; ++sequence) {
+    for (int i = 0; i < kMostBuckets; ++i) {
+      const int length = job.lengths[sequence][i];
+      longest[i] = std::max(longest[i], length);
+      if (length > 0) total += int64_t{length} * key_cost(job, i);
+    }
+  }
+  const int64_t heads = int64_t{job.batch} * job.kv_heads;
+  for (int64_t share = std::max<int64_t>(1, total * job.kv_heads / wanted);; share *= 2) {
+    job.parts = 0;
+    int64_t blocks = 0;
+    for (int i = 0; i < kMostBuckets; ++i) {
+      plan.first_block[i] = static_cast<int>(blocks);
+      if (longest[i] == 0 && i > 0) continue;  // the first has a split even so: it writes the zeros
+      const int step = step_of(static_cast<int>(job.buckets[i].bits));
+      const int64_t keys = (std::max<int64_t>(1, share / key_cost(job, i)) + step - 1) / step * step;
+      plan.split_keys[i] = static_cast<int>(std::min<int64_t>(keys, 1 << 30));
+      const int splits = std::max(1, (longest[i] + plan.split_keys[i] - 1) / plan.split_keys[i]);
+      plan.first_part[i] = job.parts;
+      job.parts += splits;
+      blocks += splits * heads;
+    }
+    if (job.parts <= kMostParts) return static_cast<int>(blocks);
+  }
+}

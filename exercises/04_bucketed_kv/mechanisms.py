@@ -1,0 +1,98 @@
+"""What this exercise looks for beside the usual: few launches, and products of several elements at once."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.evidence import Evidence
+from grader.render import numbers
+from grader.spec import Size
+
+from .shapes import lengths
+
+_LANES = 32
+_TELLING = 256  # keys: with fewer, what every block does once outweighs what it does for each of them
+
+
+def is_timed(size: Size) -> bool:
+    """A shape like those of the bench: for these a kernel must be good, for others it must be right."""
+    return size.head_dim == 128 and size.group == 1
+
+
+@dataclass(frozen=True)
+class LaunchesAtMost:
+    """All buckets in one launch, and at most a merge beside it."""
+
+    most: int
+
+    @property
+    def name(self) -> str:
+        return f"at most {self.most} launches"
+
+    def look(self, evidence: Evidence) -> str | None:
+        seen = [launch.kernel for launch in evidence.launches]
+        if len(seen) <= self.most and evidence.runtime_copies == 0:
+            return None
+        copies = numbers.counted(evidence.runtime_copies, "copy", "copies")
+        beside = f" and {copies} by the runtime" if evidence.runtime_copies else ""
+        launches = numbers.counted(len(seen), "kernel launch", "kernel launches")
+        return (
+            f"{launches} ({', '.join(seen) or 'none'}){beside} where {self.most} suffice "
+            f"({evidence.case.name}): let each block find its bucket, and merge in the last block or in one "
+            "more kernel"
+        )
+
+    def look_anywhere(self, evidence: Evidence) -> str | None:
+        return self.look(evidence)
+
+
+@dataclass(frozen=True)
+class NoSpillsInUse:
+    """ptxas kept every value in registers, in the kernels that timed shapes take."""
+
+    name: str = "no register spills"
+
+    def look(self, evidence: Evidence) -> str | None:
+        if not is_timed(evidence.case.size):
+            return None
+        launched = {launch.mangled for launch in evidence.launches}
+        for kernel in evidence.resources:
+            spilled = kernel.spill_stores + kernel.spill_loads
+            if spilled and kernel.name in launched:
+                return (
+                    f"ptxas spills {spilled} bytes of {kernel.demangled} for {kernel.arch} "
+                    f"({evidence.case.name}): use fewer registers"
+                )
+        return None
+
+
+def key_elements(size: Size) -> int:
+    """Elements of all keys; the values have as many."""
+    return sum(map(sum, lengths(size))) * size.kv_heads * size.head_dim
+
+
+@dataclass(frozen=True)
+class IntegerProducts:
+    """Keys meet queries as bytes: by the tensor cores, or four to an instruction of __dp4a.
+
+    What shows is the contrary: who multiplies keys as floating numbers has to convert each element of a key
+    beside each of a value. Looked for in timed shapes with many keys.
+    """
+
+    most_conversions: float = 2.0  # for each element of a key: one of the value's, and some for scales
+    name: str = "integer products for the scores"
+
+    def look(self, evidence: Evidence) -> str | None:
+        size = evidence.case.size
+        if not is_timed(size) or max(map(sum, lengths(size))) < _TELLING:
+            return None
+        counters = [launch.counters for launch in evidence.launches]
+        if any(each.matrix_instructions for each in counters):
+            return None
+        converted = sum(each.by_class.get("convert", 0) for each in counters) * _LANES / key_elements(size)
+        if converted <= self.most_conversions:
+            return None
+        return (
+            f"{converted:.1f} conversions for each element of a key ({evidence.case.name}): multiply keys "
+            "and queries as bytes, four at once with __dp4a, or with an integer mma"
+        )

@@ -1,0 +1,282 @@
+"""Usual mistakes in attention and merge: each leaves what a kernel with that mistake would leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from common.serving.bucketed.quantizing import joined_query, split_query, unpack
+from common.serving.bucketed.reference_attention import Part
+from grader.spec import Size
+
+from .layout import Buffers, name_of, softmax_scale, visible_slots
+from .parts import given_parts, leave
+from .shapes import lengths, widths
+
+if TYPE_CHECKING:
+    import torch
+
+Change = Callable[[Size, Buffers], None]
+_MOST_ELEMENTS = 1 << 26  # of keys: nobody guesses at the large shapes of the bench
+
+
+@dataclass(frozen=True)
+class Bucket:
+    """One bucket as somebody reads it: elements are (code - offset) * scale."""
+
+    bits: int
+    key_codes: torch.Tensor  # [batch, kv_heads, capacity, head_dim]
+    value_codes: torch.Tensor
+    key_scales: torch.Tensor  # [batch, kv_heads, capacity]
+    value_scales: torch.Tensor
+    slots: torch.Tensor  # [batch, capacity], 0 past the end
+    used: torch.Tensor  # bool [batch, capacity]
+    offset: int
+
+
+@dataclass(frozen=True)
+class Reading:
+    """All that attention reads."""
+
+    queries: torch.Tensor  # [batch, kv_heads, group, head_dim]
+    buckets: tuple[Bucket, ...]
+    mask: torch.Tensor | None
+    scale: float
+
+    def of_each(self, change: Callable[[Bucket], Bucket]) -> Reading:
+        return replace(self, buckets=tuple(map(change, self.buckets)))
+
+
+def read(size: Size, buffers: Buffers) -> Reading:
+    import torch
+
+    found = []
+    for number, bits in enumerate(widths(size)):
+        arrays = {name: buffers[name_of(name, bits)] for name in ("keys", "values", "slots")}
+        ends = torch.tensor([row[number] for row in lengths(size)], device=arrays["slots"].device)
+        used = torch.arange(arrays["slots"].shape[1], device=ends.device) < ends.unsqueeze(1)
+        found.append(
+            Bucket(
+                bits,
+                unpack(arrays["keys"], bits),
+                unpack(arrays["values"], bits),
+                buffers[name_of("key_scales", bits)],
+                buffers[name_of("value_scales", bits)],
+                arrays["slots"].masked_fill(~used, 0),
+                used,
+                1 << (bits - 1),
+            )
+        )
+    shape = (size.batch, size.kv_heads, size.group, size.head_dim)
+    return Reading(buffers["queries"].view(shape), tuple(found), visible_slots(buffers), softmax_scale(size))
+
+
+def part_of(reading: Reading, bucket: Bucket) -> Part:
+    """What the bucket adds: in the type of the queries, sums in float32 at least."""
+    import torch
+
+    rows = reading.queries
+    kept = torch.promote_types(rows.dtype, torch.float32)
+
+    def elements(codes: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
+        scales = scales.masked_fill(~bucket.used.unsqueeze(1), 0).to(kept)
+        return ((codes.to(kept) - bucket.offset) * scales.unsqueeze(-1)).to(rows.dtype)
+
+    visible = bucket.used
+    if reading.mask is not None:
+        last = reading.mask.shape[1] - 1
+        visible = visible & (reading.mask.gather(1, bucket.slots.clamp_max(last).long()) != 0)
+    keys = elements(bucket.key_codes, bucket.key_scales)
+    scores = (rows @ keys.transpose(-1, -2)).to(kept) * reading.scale
+    scores = scores.masked_fill(~visible[:, None, None], -torch.inf)
+    highest = scores.amax(-1)
+    weights = torch.exp(scores - highest.masked_fill(highest.isneginf(), 0).unsqueeze(-1))
+    out = (weights.to(rows.dtype) @ elements(bucket.value_codes, bucket.value_scales)).to(kept)
+    return Part(out.flatten(1, 2), highest.flatten(1), weights.sum(-1).flatten(1))
+
+
+def rescaled(parts: list[Part]) -> torch.Tensor:
+    """As it should be."""
+    import torch
+
+    highest = torch.stack([part.max for part in parts]).amax(0)
+    highest = highest.masked_fill(highest.isneginf(), 0)
+    factors = [torch.exp(part.max - highest) for part in parts]
+    return _quotient(
+        sum(part.out * factor.unsqueeze(-1) for part, factor in zip(parts, factors, strict=True)),
+        sum(part.sum * factor for part, factor in zip(parts, factors, strict=True)),
+    )
+
+
+def _quotient(out: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
+    return out / total.masked_fill(total == 0, 1).unsqueeze(-1)
+
+
+def added_up(parts: list[Part]) -> torch.Tensor:
+    return _quotient(sum(part.out for part in parts), sum(part.sum for part in parts))
+
+
+def results_added_up(parts: list[Part]) -> torch.Tensor:
+    return sum(_quotient(part.out, part.sum) for part in parts)
+
+
+def results_averaged(parts: list[Part]) -> torch.Tensor:
+    return results_added_up(parts) / len(parts)
+
+
+def last_missing(parts: list[Part]) -> torch.Tensor:
+    return rescaled(parts[:-1] or parts)
+
+
+def first_alone(parts: list[Part]) -> torch.Tensor:
+    return rescaled(parts[:1])
+
+
+def not_normalised(parts: list[Part]) -> torch.Tensor:
+    highest = rescaled([Part(part.sum.unsqueeze(-1), part.max, part.max * 0 + 1) for part in parts])
+    return rescaled(parts) * highest
+
+
+MERGES: dict[str, Callable[[list[Part]], torch.Tensor]] = {
+    "parts are added up as if they had the same maximum: none is rescaled": added_up,
+    "each part is normalised by itself, and the results are added up": results_added_up,
+    "each part is normalised by itself, and the results are averaged": results_averaged,
+    "the last part is missing": last_missing,
+    "the first part alone is there": first_alone,
+}
+
+
+def of_attention(
+    change: Callable[[Reading], Reading] = lambda reading: reading,
+    merge: Callable[[list[Part]], torch.Tensor] = rescaled,
+) -> Change:
+    """Attention that reads something else, or merges otherwise; the step's buffers take a part as it is."""
+
+    def mistake(size: Size, buffers: Buffers) -> None:
+        elements = sum(map(sum, lengths(size))) * size.kv_heads * size.head_dim
+        if elements > _MOST_ELEMENTS:
+            return
+        reading = change(read(size, buffers))
+        parts = [part_of(reading, bucket) for bucket in reading.buckets]
+        if "max" in buffers:
+            leave(parts[0], buffers)
+        else:
+            buffers["out"].copy_(merge(parts))
+
+    return mistake
+
+
+def transposed(scales: torch.Tensor) -> torch.Tensor:
+    """[entry][head] where [head][entry] is meant."""
+    batch, heads, entries = scales.shape
+    return scales.reshape(batch, entries, heads).transpose(1, 2)
+
+
+def transposed_scales(bucket: Bucket) -> Bucket:
+    return replace(
+        bucket, key_scales=transposed(bucket.key_scales), value_scales=transposed(bucket.value_scales)
+    )
+
+
+def slots_by_entry(bucket: Bucket) -> Bucket:
+    import torch
+
+    entries = torch.arange(bucket.slots.shape[1], device=bucket.slots.device)
+    return replace(bucket, slots=entries.expand_as(bucket.slots))
+
+
+def swapped(bucket: Bucket) -> Bucket:
+    return replace(
+        bucket,
+        key_codes=bucket.value_codes,
+        value_codes=bucket.key_codes,
+        key_scales=bucket.value_scales,
+        value_scales=bucket.key_scales,
+    )
+
+
+def scale_of_one(name: str) -> Callable[[Bucket], Bucket]:
+    return lambda bucket: replace(bucket, **{name: getattr(bucket, name) * 0 + 1})
+
+
+def up_to(multiple: int) -> Callable[[Bucket], Bucket]:
+    """The end of a bucket is missing, as far as it fills no chunk."""
+
+    def change(bucket: Bucket) -> Bucket:
+        import torch
+
+        ends = bucket.used.sum(1, keepdim=True) // multiple * multiple
+        return replace(bucket, used=torch.arange(bucket.used.shape[1], device=ends.device) < ends)
+
+    return change
+
+
+def first_keys(count: int) -> Callable[[Bucket], Bucket]:
+    def change(bucket: Bucket) -> Bucket:
+        used = bucket.used.clone()
+        used[:, count:] = False
+        return replace(bucket, used=used)
+
+    return change
+
+
+def past_the_end(bucket: Bucket) -> Bucket:
+    """Everybody's length is that of the longest sequence."""
+    return replace(bucket, used=bucket.used.any(0).expand_as(bucket.used))
+
+
+def one_plane(reading: Reading) -> Reading:
+    high, _, scales = split_query(reading.queries)
+    return replace(reading, queries=joined_query(high, None, scales, reading.queries.dtype))
+
+
+def heads_in_turns(reading: Reading) -> Reading:
+    """Query head h reads key head h % kv_heads."""
+    batch, kv_heads, group, head_dim = reading.queries.shape
+    other = reading.queries.reshape(batch, group, kv_heads, head_dim).transpose(1, 2)
+    return replace(reading, queries=other)
+
+
+READINGS: dict[str, Callable[[Reading], Reading]] = {
+    name: (lambda reading, change=change: reading.of_each(change))
+    for name, change in {
+        "no key is attended to": lambda bucket: replace(bucket, used=bucket.used & False),
+        "scales are read with entries and heads exchanged": transposed_scales,
+        "the mask is looked up by an entry's place in its bucket, not by its slot": slots_by_entry,
+        "the values' scales are forgotten": scale_of_one("value_scales"),
+        "the keys' scales are forgotten": scale_of_one("key_scales"),
+        "the offset of the stored elements is not subtracted": lambda bucket: replace(bucket, offset=0),
+        "keys and values are swapped": swapped,
+        "lengths of the longest sequence are used for all": past_the_end,
+        **{
+            f"the end of each bucket is missing, past the last multiple of {multiple} keys": up_to(multiple)
+            for multiple in (4, 8, 16, 32, 64, 128)
+        },
+        **{
+            f"only the first {count} keys of each bucket are there": first_keys(count)
+            for count in (16, 32, 64, 128, 256, 512)
+        },
+    }.items()
+} | {
+    "the mask is ignored": lambda reading: replace(reading, mask=None),
+    "only the high plane of the queries is used": one_plane,
+    "query heads read the wrong key heads: head h belongs to key head h / group": heads_in_turns,
+    "the scores are not scaled": lambda reading: replace(reading, scale=1.0),
+}
+
+ATTENDING: dict[str, Change] = {name: of_attention(change) for name, change in READINGS.items()}
+ATTENTION: dict[str, Change] = ATTENDING | {name: of_attention(merge=merge) for name, merge in MERGES.items()}
+
+
+def of_merge(merge: Callable[[list[Part]], torch.Tensor]) -> Change:
+    def mistake(size: Size, buffers: Buffers) -> None:
+        buffers["out"].copy_(merge([*given_parts(buffers)]))
+
+    return mistake
+
+
+MERGING: dict[str, Change] = {
+    **{name: of_merge(merge) for name, merge in MERGES.items()},
+    "the sum of the weights is never divided by": of_merge(not_normalised),
+}

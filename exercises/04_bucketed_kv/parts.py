@@ -1,0 +1,121 @@
+"""Parts of attention, before they are normalised: the inputs of steps 3 and 4, and what must come of them.
+
+A part is an output, the highest score, and the sum of the weights relative to it. Sizes of a merge:
+    parts, rows, head_dim
+    none           1: many parts have seen no key, and some rows have no other
+    apart          how far the highest scores of a row's parts are apart
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from common.serving.bucketed import reference_attention
+from common.serving.bucketed.reference_attention import Part
+from grader.random_inputs import Random
+from grader.spec import STREAM, At, Call, Case, Size, case, i32
+
+from .layout import (
+    Buffers,
+    cache_arguments,
+    heads_of,
+    mask_arguments,
+    read_by_attention,
+    room_arguments,
+    size_arguments,
+    softmax_scale,
+    views,
+    visible_slots,
+    working_room,
+)
+
+OUTPUTS = ("out", "max", "sum")
+
+
+def attending_inputs(size: Size, rng: Random) -> Call:
+    rows = (size.batch, heads_of(size))
+    made = {
+        **read_by_attention(size, rng),
+        "out": rng.normal(*rows, size.head_dim),
+        "max": rng.normal(*rows),
+        "sum": rng.normal(*rows),
+        **working_room(size, rng),
+    }
+    table, of_sequences = cache_arguments(size)
+    return Call(
+        buffers=made,
+        outputs=OUTPUTS,
+        scratch=("scratch",),
+        arguments=(
+            At("queries"),
+            table,
+            of_sequences,
+            *mask_arguments(size),
+            *map(At, OUTPUTS),
+            *room_arguments(made),
+            *size_arguments(size),
+        ),
+    )
+
+
+def leave(part: Part, buffers: Buffers) -> None:
+    for name, values in zip(OUTPUTS, part, strict=True):
+        buffers[name].copy_(values)
+
+
+def attend(size: Size, buffers: Buffers) -> None:
+    """The one bucket's part, in the type of the queries."""
+    rows = buffers["queries"]
+    (bucket,) = views(size, buffers)
+    leave(
+        reference_attention.attend_bucket(
+            rows, bucket, visible_slots(buffers), softmax_scale(size), rows.dtype
+        ),
+        buffers,
+    )
+
+
+def merging(name: str, parts: int, rows: int, head_dim: int, *, none: int = 0, apart: int = 2) -> Case:
+    return case(name, parts=parts, rows=rows, head_dim=head_dim, none=none, apart=apart)
+
+
+def merging_inputs(size: Size, rng: Random) -> Call:
+    import torch
+
+    rows = (size.parts, size.rows)
+    sums = rng.normal(*rows).abs_() * 20 + 1
+    outputs = rng.normal(*rows, size.head_dim) * sums.unsqueeze(-1)
+    # Scores of a row may all be far below zero: what counts is how far they are from each other.
+    highest = rng.normal(*rows) * size.apart + rng.normal(size.rows) * 100
+    if size.none:
+        nothing = (rng.integers(0, 3, *rows) == 0) | (rng.integers(0, 4, size.rows) == 0)
+        highest.masked_fill_(nothing, -torch.inf)
+        sums.masked_fill_(nothing, 0)
+        outputs.masked_fill_(nothing.unsqueeze(-1), torch.nan)
+    return Call(
+        buffers={
+            "outputs": outputs,
+            "max": highest,
+            "sum": sums,
+            "out": rng.half(size.rows, size.head_dim),
+        },
+        outputs=("out",),
+        arguments=(
+            *map(At, ("outputs", "max", "sum", "out")),
+            i32(size.parts),
+            i32(size.rows),
+            i32(size.head_dim),
+            STREAM,
+        ),
+    )
+
+
+def given_parts(buffers: Buffers) -> Sequence[Part]:
+    """Those that saw no key have an output of zeros, whatever lies in its place."""
+    outputs = buffers["outputs"].masked_fill(buffers["max"].isneginf().unsqueeze(-1), 0)
+    given = zip(outputs, buffers["max"], buffers["sum"], strict=True)
+    return [Part(*part) for part in given]
+
+
+def merge(size: Size, buffers: Buffers) -> None:
+    buffers["out"].copy_(reference_attention.merge_parts(given_parts(buffers)))

@@ -1,0 +1,97 @@
+"""Usual mistakes in quantising and packing: each leaves what a kernel with that mistake would leave."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING
+
+from common.serving.bucketed.quantizing import pack, quantize
+from grader.spec import Size
+
+from .layout import ARRAYS, Buffers, name_of, scale_type
+from .shapes import widths
+from .tokens import move, source_heads, store
+
+if TYPE_CHECKING:
+    import torch
+
+Change = Callable[[Size, Buffers], None]
+# Heads [..., head_dim], their codes and scales, and the bits of a code: other codes and scales.
+Quantising = Callable[
+    ["torch.Tensor", "torch.Tensor", "torch.Tensor", int], "tuple[torch.Tensor, torch.Tensor]"
+]
+
+
+def quantised_otherwise(change: Quantising) -> Change:
+    def mistake(size: Size, buffers: Buffers) -> None:
+        placed = buffers["places"].long()
+        store(size, buffers)
+        for number, bits in enumerate(widths(size)):
+            mine = (placed[:, 0] == number).nonzero().flatten()
+            sequence, entry = placed[mine, 1], placed[mine, 2]
+            for what, of_scales in (("keys", "key_scales"), ("values", "value_scales")):
+                heads = source_heads(size, buffers[what])[mine].float()
+                codes, scales = change(heads, *quantize(heads, bits, scale_type(size)), bits)
+                buffers[name_of(what, bits)][sequence, :, entry] = pack(codes, bits)
+                buffers[name_of(of_scales, bits)][sequence, :, entry] = scales
+
+    return mistake
+
+
+def levels_by(rounded: Callable[[torch.Tensor], torch.Tensor]) -> Quantising:
+    def change(
+        heads: torch.Tensor, codes: torch.Tensor, scales: torch.Tensor, bits: int
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        half_range = 1 << (bits - 1)
+        levels = rounded(heads / scales.float().unsqueeze(-1)).clamp(-half_range, half_range - 1)
+        return (levels + half_range).to(codes.dtype), scales
+
+    return change
+
+
+def away_from_zero(x: torch.Tensor) -> torch.Tensor:
+    return x.sign() * (x.abs() + 0.5).floor()
+
+
+def range_of_all_codes(
+    heads: torch.Tensor, codes: torch.Tensor, scales: torch.Tensor, bits: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """max / 2^(bits - 1), so that the largest element has no level."""
+    half_range = 1 << (bits - 1)
+    largest = heads.abs().amax(-1) / half_range
+    other = largest.where(largest > 0, 1.0).to(scales.dtype)
+    return levels_by(lambda x: x.round())(heads, codes, other, bits)[0], other
+
+
+def reversed_in_bytes(
+    heads: torch.Tensor, codes: torch.Tensor, scales: torch.Tensor, bits: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Element 0 in the highest bits of its byte, or of its three."""
+    together = 8 if bits == 3 else 8 // bits
+    return codes.unflatten(-1, (-1, together)).flip(-1).flatten(-2), scales
+
+
+def without(*arrays: str) -> Change:
+    """These arrays of all buckets are left as they were."""
+
+    def mistake(size: Size, buffers: Buffers) -> None:
+        kept = [name_of(array, bits) for array in arrays for bits in widths(size)]
+        before = {name: buffers[name].clone() for name in kept}
+        (store if "places" in buffers else move)(size, buffers)
+        for name, values in before.items():
+            buffers[name].copy_(values)
+
+    return mistake
+
+
+STORING: dict[str, Change] = {
+    "halves are rounded away from zero, not to the even level": quantised_otherwise(
+        levels_by(away_from_zero)
+    ),
+    "levels are cut off, not rounded": quantised_otherwise(levels_by(lambda x: x.trunc())),
+    "levels are rounded down": quantised_otherwise(levels_by(lambda x: x.floor())),
+    "the scale is max / 2^(bits - 1), not max / (2^(bits - 1) - 1)": quantised_otherwise(range_of_all_codes),
+    "element 0 is in the highest bits of its byte, not in the lowest": quantised_otherwise(reversed_in_bytes),
+    **{f"{array} are not written": without(array) for array in ARRAYS},
+}
+MOVING: dict[str, Change] = {f"{array} are not written": without(array) for array in ARRAYS}
