@@ -5,7 +5,8 @@
 Two worlds (see `worlds`): normal data, where no token matters more than another, and skewed data, where a
 few tokens have most of the weight. For each budget the tokens get their widths in several ways. Importance is
 what the cache's own average has seen over some steps; errors are those of later steps, relative by the norm
-of each row. Torch computes. Writes accuracy.json beside this file.
+of each row. What the queries lose as bytes is told apart: over the same cache, against their exact values.
+Torch computes. Writes accuracy.json beside this file.
 """
 
 from __future__ import annotations
@@ -26,11 +27,12 @@ from benchmarks.bucketed.allocations import (
     planned,
     shuffled,
 )
-from benchmarks.bucketed.exact import error_summary, exact_attention, row_errors
+from benchmarks.bucketed.exact import error_summary, exact_attention, held_by, row_errors
 from benchmarks.bucketed.results import FOLDER, described, write
 from benchmarks.bucketed.worlds import NormalWorld, SkewedWorld
 from common.serving.bucketed.cache import BucketedKVCache
 from common.serving.bucketed.placement import Integers
+from common.serving.bucketed.quantizing import joined_query, split_query
 
 if TYPE_CHECKING:
     import torch
@@ -44,6 +46,7 @@ BENCH_IMPORTANCE = "the bench's mix, by importance"
 EQUAL = "planned, all tokens equal"
 IMPORTANCE = "planned by importance"
 IMPORTANCE_SHUFFLED = "the same widths, shuffled"
+_PLANES_AT = (INT8, BENCH_SHUFFLED)  # where the queries' own error is told
 
 
 @dataclass(frozen=True)
@@ -106,6 +109,20 @@ class Trial:
         ]
         return torch.cat(found)
 
+    def errors_by_planes(self, cache: BucketedKVCache) -> dict[str, dict[str, float]]:
+        """Of queries as one plane of bytes and as two, over what this cache holds."""
+        import torch
+
+        held = held_by(tuple(cache.get_bucket_views(0).values()), self._sizes.context)
+        errors: dict[str, list[torch.Tensor]] = {"one": [], "two": []}
+        for queries in self._judged:
+            wanted, _ = exact_attention(queries, *held)
+            high, low, scales = split_query(queries)
+            for name, second in (("one", None), ("two", low)):
+                found, _ = exact_attention(joined_query(high, second, scales), *held)
+                errors[name].append(row_errors(found, wanted))
+        return {name: error_summary(torch.cat(rows)) for name, rows in errors.items()}
+
 
 def allocations(importance: Reals, head_dim: int, skewed: bool) -> Iterator[tuple[str, float, Integers]]:
     """A name, a budget and a width for each token."""
@@ -137,10 +154,16 @@ def judge(world: NormalWorld, sizes: Sizes) -> dict[str, Any]:
             "tokens": counts(widths),
             **error_summary(trial.errors(cache)),
         }
+        if name in _PLANES_AT:
+            point["planes"] = trial.errors_by_planes(cache)
         points.append(point)
         print(
             f"  {point['budget']:.3f} of FP16   {name:32} error {100 * point['error_median']:7.2f} %"
-            f"   95 % of rows under {100 * point['error_95']:7.2f} %",
+            f"   95 % of rows under {100 * point['error_95']:7.2f} %"
+            + "".join(
+                f"   {planes} plane{'s' if planes == 'two' else ''} {100 * errors['error_median']:.4f} %"
+                for planes, errors in point.get("planes", {}).items()
+            ),
             flush=True,
         )
     return {
