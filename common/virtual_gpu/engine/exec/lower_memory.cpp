@@ -375,11 +375,12 @@ void FunctionLowering::lower_wmma(const ptx::Instruction& in) {
   const Modifiers m = sort_modifiers(in.opcode);
   VirtualOp& v = emit(matrix_on_partial_warp, stores ? wmma_store : wmma_load, InstrClass::kMatrixLoad);
   address(in.operands[stores ? 0 : 1], v, m.space);
-  if (v.op.imm != 0) throw NotImplemented{"an address with an offset"};
+  const uint32_t offset = constant(v.op.imm, 8);
   v.op.imm = reinterpret_cast<uint64_t>(layout);
   v.op.src[1] = stride;
+  v.op.src[2] = offset;
   v.op.space = static_cast<uint8_t>(m.space);
-  v.uses.push_back(stride);
+  v.uses.insert(v.uses.end(), {stride, offset});
   v.list = slots;
   (stores ? v.uses : v.defs).insert((stores ? v.uses : v.defs).end(), slots.begin(), slots.end());
 }

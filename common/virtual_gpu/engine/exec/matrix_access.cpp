@@ -46,11 +46,12 @@ void open_access(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes,
 
 void wmma_access(Warp& w, const Op& op, bool stores) {
   const WmmaLayout& layout = *reinterpret_cast<const WmmaLayout*>(op.imm);
+  const uint32_t* stride = lanes_in<uint32_t>(w, op.src[1]);
+  const uint64_t* behind = lanes_in<uint64_t>(w, op.src[2]);  // the address's own offset
   uint64_t base[kLanes];
   for (int i = 0; i < kLanes; ++i)
-    base[i] =
-        op.flags & kAddress64 ? lanes_in<uint64_t>(w, op.src[0])[i] : lanes_in<uint32_t>(w, op.src[0])[i];
-  const uint32_t* stride = lanes_in<uint32_t>(w, op.src[1]);
+    base[i] = op.flags & kAddress64 ? lanes_in<uint64_t>(w, op.src[0])[i] + behind[i]
+                                    : static_cast<uint32_t>(lanes_in<uint32_t>(w, op.src[0])[i] + behind[i]);
   const uint32_t element = static_cast<uint32_t>(layout.element_bytes);
   auto offset = [&](int lane, int r, int k) -> uint64_t {
     const WmmaElement e = wmma_element(layout, lane, r, k);

@@ -1,0 +1,44 @@
+"""wmma.load and wmma.store where the address has an offset of its own, as compilers write it."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.virtual_gpu.small_programs import build_text, run
+
+# A tile of 16 x 16 floats, 64 bytes into shared memory, goes 128 bytes into global memory; the compiler folds
+# the places of both into the instructions, as it does with members of a struct.
+PROGRAM = """
+#define EIGHT(c) c(r[0]), c(r[1]), c(r[2]), c(r[3]), c(r[4]), c(r[5]), c(r[6]), c(r[7])
+__global__ void move_tile(float* out) {
+  __shared__ __align__(32) float tile[16 + 256];
+  for (int i = threadIdx.x; i < 256; i += 32) tile[16 + i] = i;
+  __syncwarp();
+  float r[8];
+  const unsigned from = __cvta_generic_to_shared(tile);
+  asm volatile("wmma.load.c.sync.aligned.row.m16n16k16.shared.f32 {%0,%1,%2,%3,%4,%5,%6,%7}, [%8+64], %9;"
+               : EIGHT("=f") : "r"(from), "r"(16));
+  asm volatile("wmma.store.d.sync.aligned.row.m16n16k16.global.f32 [%0+128], {%1,%2,%3,%4,%5,%6,%7,%8}, %9;"
+               :: "l"(out), EIGHT("f"), "r"(16) : "memory");
+  asm volatile("wmma.store.d.sync.aligned.row.m16n16k16.f32 [%0+-1024], {%1,%2,%3,%4,%5,%6,%7,%8}, %9;"
+               :: "l"(out + 32 + 512), EIGHT("f"), "r"(16) : "memory");
+}
+int main() {
+  float *out, host[32 + 512];
+  cudaMalloc(&out, sizeof host);
+  cudaMemset(out, 0, sizeof host);
+  move_tile<<<1, 32>>>(out);
+  cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
+  int wrong = 0;
+  for (int i = 0; i < 512; ++i) wrong += host[32 + i] != i % 256;
+  for (int i = 0; i < 32; ++i) wrong += host[i] != 0;
+  std::printf("%d wrong\\n", wrong);
+  cudaFree(out);
+}
+"""
+
+
+def test_tiles_are_read_and_written_where_the_offset_says(tmp_path: Path):
+    done = run(build_text(tmp_path, PROGRAM))
+    assert done.report.findings == ()
+    assert done.stdout == "0 wrong\n"
