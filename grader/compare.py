@@ -86,7 +86,7 @@ def difference(
         before = call.buffers[name]
         if not _same_bits(after[name], before):
             where, got, want, count = _first(after[name], before)
-            rule = f"{name} is an input, leave it as it is"
+            rule = f"{name} must hold after the call what it held before"
             return Difference(
                 "mismatch" if refused else "input changed",
                 f"{name}[{where}] was {want} and is {got} after the call, "
@@ -179,9 +179,14 @@ def _guess(
 
 
 def _written_by_reference(task: Task, size: Size, call: Call, wanted: Answer) -> dict[str, torch.Tensor]:
-    """Which elements of each output the reference writes: those that come out the same whatever was there."""
+    """Which elements of each output the reference writes: those that do not stay, whatever was there. What is
+    made of other elements of an output comes out otherwise then, and was written all the same."""
     other = {name: tensor.clone() for name, tensor in call.kept.items()}
     for name in call.outputs:
         bits(other[name]).bitwise_not_()
     task.reference(size, other)
-    return {name: bits(other[name]) == bits(wanted.outputs[name]) for name in call.outputs}
+    return {
+        name: (bits(other[name]) != ~bits(call.buffers[name]))
+        | (bits(wanted.outputs[name]) != bits(call.buffers[name]))
+        for name in call.outputs
+    }

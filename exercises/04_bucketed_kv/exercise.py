@@ -44,6 +44,8 @@ CASES = (  # the smallest first: it is the first answer a student gets
     attention("buckets with room", tokens=(61, 62, 63, 65), spare=2, strange=1),
     attention("keys that stand out", tokens=(210, 140, 90, 60), sharp=50),
     attention("a longer context", kv_heads=3, tokens=(811, 603, 402, 201)),
+    # So many heads that no block has a split all to itself: each attends to chunk after chunk.
+    attention("64 heads, keys that stand out", batch=4, kv_heads=64, sharp=50, tokens=only(8, 300)),
     attention("25k tokens of one head", kv_heads=1, tokens=(12_011, 7_001, 4_003, 2_003), gpu_only=True),
     attention("64k tokens of 2 bits", kv_heads=4, tokens=only(2, 65_536), gpu_only=True),
     attention(

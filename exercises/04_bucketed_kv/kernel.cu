@@ -467,7 +467,7 @@ struct FastAttention {
     for (int i = 0; i < 2; ++i) {
       const int row = 2 * t + i;
       if (row >= job.group) continue;
-      // TODO 4: undo the offset and the scaling of the elements, then change the reference.
+      // TODO 3: undo the offset and the scaling of the elements, then change the reference.
       // out[e / 2][e % 2 * 2 + i] is element 16 g + e, in units of 2^(shift(e) - 24).
     }
   }
@@ -502,7 +502,7 @@ struct OtherAttention {
   }
 };
 
-// ---- Step 4: parts become one ----------------------------------------------------------------------------
+// ---- Step 3, the other half: parts become one ------------------------------------------------------------
 
 // A row of the answer: its element d, and once its statistics.
 __device__ void store_result(const Attention& job, const Results& results, int64_t row, int d, float value,
@@ -548,7 +548,7 @@ __device__ void merge_warps(const Attention& job, const Results& results, const 
     const int row = i / job.head_dim, d = i % job.head_dim;
     float value = 0;
     RowStats stats{-INFINITY, 0, -INFINITY};
-    // TODO 4: add up what the warps have of this element, and their sums.
+    // TODO 3: add up what the warps have of this element, and their sums.
     // The outputs have one reference already, the highest; the sums do not.
     const int64_t place = row_of(job, split, row);
     if (job.parts == 1) {
@@ -579,14 +579,14 @@ __device__ void merge_splits(const Attention& job, const Results& results, const
   for (int row = warp; row < job.group; row += kWarps) {
     const RowStats* parts = results.stats + row_of(job, split, row);
     RowStats stats{-INFINITY, 0, -INFINITY};
-    // TODO 4: the highest reference, then a factor for each part and the sum of all.
+    // TODO 3: the highest reference, then a factor for each part and the sum of all.
     (void)parts, (void)factor_of;
     if (lane == 0) shared.stats[0][row] = stats;
   }
   __syncthreads();
   for (int i = 4 * lane; i < elements; i += 4 * 32) {
     float4 sum{};
-    // TODO 4: add up every fourth part of these four elements, times its factor.
+    // TODO 3: add up every fourth part of these four elements, times its factor.
     sums[(warp * elements + i) / 4] = sum;
   }
   __syncthreads();
@@ -603,7 +603,7 @@ __device__ void merge_splits(const Attention& job, const Results& results, const
 // Counts a split that is done, and merges the parts of its head where it was the last of them.
 __device__ void finish_split(const Attention& job, const Results& results, const Split& split,
                              Shared& shared) {
-  // TODO 4: the block that comes last merges the parts of its head. Which is it?
+  // TODO 3: the block that comes last merges the parts of its head. Which is it?
   // What a block has written must be visible before it counts itself, and the counter is 0 again for
   // the next call.
 }
@@ -730,6 +730,8 @@ extern "C" int attend_and_weigh(const __half* queries, const Bucket* buckets, in
   return cudaSuccess;
 }
 
+// ---- Step 4: merge ---------------------------------------------------------------------------------------
+//
 // Parts that somebody else has made: a warp for each row.
 __global__ void __launch_bounds__(kThreads)
     merge_kernel(const float* outputs, const float* max, const float* sum, __half* out, int parts, int rows,

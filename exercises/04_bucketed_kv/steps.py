@@ -51,7 +51,7 @@ ATTENDING_CASES = (
     attention("2 bits", buckets=2, tokens=only(2, 70)),
     attention("3 bits", buckets=3, tokens=only(3, 70)),
     attention("several chunks", buckets=3, tokens=only(3, 901), kv_heads=3),
-    attention("a long bucket", buckets=8, tokens=only(8, 25_001), kv_heads=1),
+    attention("a long bucket", buckets=8, tokens=only(8, 25_001), kv_heads=1, sharp=50),
     attention("no keys", buckets=4, tokens=only(4, 0), spare=1),
     attention("everything hidden", buckets=4, tokens=only(4, 50), mask=2),
     attention("a mask", buckets=2, tokens=only(2, 150), batch=2, mask=1, uneven=1),

@@ -65,7 +65,10 @@ def points_of(value: float, most: float) -> str:
 
 
 def sizes(values: dict[str, int]) -> str:
-    return ", ".join(f"{name} {value:,}" for name, value in values.items())
+    """Numbers of four digits are read without help."""
+    return ", ".join(
+        f"{name} {value:,}" if value >= 10_000 else f"{name} {value}" for name, value in values.items()
+    )
 
 
 def duration(value: float) -> str:

@@ -624,7 +624,7 @@ struct FastAttention {
     for (int i = 0; i < 2; ++i) {
       const int row = 2 * t + i;
       if (row >= job.group) continue;
-      // BEGIN SOLUTION  TODO 4: undo the offset and the scaling of the elements, then change the reference.
+      // BEGIN SOLUTION  TODO 3: undo the offset and the scaling of the elements, then change the reference.
       // TODO: out[e / 2][e % 2 * 2 + i] is element 16 g + e, in units of 2^(shift(e) - 24).
       const float factor = power_of_2(shared.stats[warp][row].reference - finite(reference_of(row)));
 #pragma unroll
@@ -666,7 +666,7 @@ struct OtherAttention {
   }
 };
 
-// ---- Step 4: parts become one ----------------------------------------------------------------------------
+// ---- Step 3, the other half: parts become one ------------------------------------------------------------
 
 // A row of the answer: its element d, and once its statistics.
 __device__ void store_result(const Attention& job, const Results& results, int64_t row, int d, float value,
@@ -712,7 +712,7 @@ __device__ void merge_warps(const Attention& job, const Results& results, const 
     const int row = i / job.head_dim, d = i % job.head_dim;
     float value = 0;
     RowStats stats{-INFINITY, 0, -INFINITY};
-    // BEGIN SOLUTION  TODO 4: add up what the warps have of this element, and their sums.
+    // BEGIN SOLUTION  TODO 3: add up what the warps have of this element, and their sums.
     // TODO: The outputs have one reference already, the highest; the sums do not.
     const auto* outputs = reinterpret_cast<const float*>(shared.stages);
     stats.reference = highest_reference(shared, row);
@@ -754,7 +754,7 @@ __device__ void merge_splits(const Attention& job, const Results& results, const
   for (int row = warp; row < job.group; row += kWarps) {
     const RowStats* parts = results.stats + row_of(job, split, row);
     RowStats stats{-INFINITY, 0, -INFINITY};
-    // BEGIN SOLUTION  TODO 4: the highest reference, then a factor for each part and the sum of all.
+    // BEGIN SOLUTION  TODO 3: the highest reference, then a factor for each part and the sum of all.
     // STARTER: (void)parts, (void)factor_of;
     constexpr int kEach = (kMostParts + 31) / 32;  // parts of a lane
     RowStats mine[kEach];
@@ -785,7 +785,7 @@ __device__ void merge_splits(const Attention& job, const Results& results, const
   __syncthreads();
   for (int i = 4 * lane; i < elements; i += 4 * 32) {
     float4 sum{};
-    // BEGIN SOLUTION  TODO 4: add up every fourth part of these four elements, times its factor.
+    // BEGIN SOLUTION  TODO 3: add up every fourth part of these four elements, times its factor.
     const int row = i / job.head_dim, d = i % job.head_dim;
     const float* from = results.parts + row_of(job, split, row) * job.head_dim + d;
 #pragma unroll 8
@@ -814,7 +814,7 @@ __device__ void merge_splits(const Attention& job, const Results& results, const
 // Counts a split that is done, and merges the parts of its head where it was the last of them.
 __device__ void finish_split(const Attention& job, const Results& results, const Split& split,
                              Shared& shared) {
-  // BEGIN SOLUTION  TODO 4: the block that comes last merges the parts of its head. Which is it?
+  // BEGIN SOLUTION  TODO 3: the block that comes last merges the parts of its head. Which is it?
   // TODO: What a block has written must be visible before it counts itself, and the counter is 0 again for
   // TODO: the next call.
   __syncthreads();
@@ -953,6 +953,8 @@ extern "C" int attend_and_weigh(const __half* queries, const Bucket* buckets, in
   return cudaSuccess;
 }
 
+// ---- Step 4: merge ---------------------------------------------------------------------------------------
+//
 // Parts that somebody else has made: a warp for each row.
 __global__ void __launch_bounds__(kThreads)
     merge_kernel(const float* outputs, const float* max, const float* sum, __half* out, int parts, int rows,

@@ -56,6 +56,10 @@ def allocate(
             f"importance has shape {list(importance.shape)}, but present {list(present.shape)}: "
             "they must be the same"
         )
+    if not np.isfinite(budget) or budget <= 0:
+        raise ArgumentError(f"budget is {budget:g}, but must be a fraction of FP16's bytes, above 0")
+    if not widths or len(set(widths)) != len(widths) or not set(widths) <= set(WIDTHS):
+        raise ArgumentError(f"widths is {tuple(widths)}, but must be some of {WIDTHS}, each once")
     weights = importance[present]
     if not (np.isfinite(weights) & (weights >= 0)).all():
         raise ArgumentError("importance of a token that is present is negative or not finite")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -180,7 +181,11 @@ class BucketedCacheLayer:
         return self.backend.attend_and_weigh(self.views(), queries, mask, self._scale(scale), slots)
 
     def _scale(self, scale: float | None) -> float:
-        return self.head_dim**-0.5 if scale is None else scale
+        if scale is None:
+            return self.head_dim**-0.5
+        if not math.isfinite(scale):
+            raise ArgumentError(f"scale is {scale}, but must be finite: it multiplies every score")
+        return scale
 
     # Memory
 

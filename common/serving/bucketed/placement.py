@@ -16,6 +16,8 @@ from common.serving.arguments import ArgumentError
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 _NOWHERE = -1
 _SMALLEST = 64
+_LARGEST = (1 << 31) - 1
+MOST_SLOTS = 1 << 24  # of a sequence: tables on the host are as long
 
 
 def integers(name: str, given: Any, count: int | None = None) -> Integers:
@@ -28,6 +30,10 @@ def integers(name: str, given: Any, count: int | None = None) -> Integers:
         raise ArgumentError(f"{name} holds {values.dtype}, but must hold whole numbers")
     if count is None:
         count = values.size
+    # The device keeps them as 32-bit numbers.
+    if values.size and (values.min() < -_LARGEST - 1 or values.max() > _LARGEST):
+        worst = max((int(values.min()), int(values.max())), key=abs)
+        raise ArgumentError(f"{name} holds {worst}, but must fit 32 bits: at most {_LARGEST}")
     if values.ndim == 0:
         return np.full(count, values, dtype=np.int64)
     if values.shape != (count,):
@@ -115,6 +121,8 @@ class Placement:
         self._check_sequences(sequences)
         if (negative := slots[slots < 0]).size:
             raise ArgumentError(f"slots holds {negative[0]}, but a slot is 0 or more")
+        if (beyond := slots[slots >= MOST_SLOTS]).size:
+            raise ArgumentError(f"slots holds {beyond[0]}, but a sequence has at most {MOST_SLOTS:,} of them")
         self._check_distinct(sequences, slots)
         inside = slots < self._bucket_of.shape[1]
         there = np.zeros(len(slots), dtype=bool)

@@ -99,6 +99,19 @@ MISTAKES: dict[str, Mistake] = {
         line="copy_16_bytes_async(to + 16 * Rows::key_piece(lane | 32 * i), keys + 512 * i);",
         kind="async",
     ),
+    "no rescale of the outputs": Mistake(
+        old="      rescale_outputs(factors);\n",
+        new="",
+        part="attend",
+        cases=("8 keys of 8 bits", "a long bucket"),
+        words="too far off",
+    ),
+    "no rescale of the sum": Mistake(
+        old="    stats[i].sum *= factor;\n",
+        new="",
+        cases=("20 tokens", "64 heads, keys that stand out"),
+        words="are too far off",
+    ),
     "missing split merge": Mistake(
         old="for (int part = warp; part < job.parts; part += kWarps) {",
         new="for (int part = warp; part < job.parts - 1; part += kWarps) {",
@@ -138,7 +151,7 @@ MISTAKES: dict[str, Mistake] = {
         new="",
         cases=("20 tokens",),
         reason="input changed",
-        words="counters is an input, leave it as it is",
+        words="counters must hold after the call what it held before",
     ),
     "slots stay behind": Mistake(
         old="    to.slots[move.sequence * to.capacity + move.to_entry] =\n"
