@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 import torch
 from hypothesis import given
@@ -79,6 +81,26 @@ def test_the_first_wrong_element_is_named_with_what_was_expected():
 )
 def test_a_mistake_is_recognised_by_what_it_leaves_behind(change, words):
     assert words in judge(change).message
+
+
+def test_elements_made_of_others_of_the_same_output_had_to_be_written():
+    """In place: the first half of an output becomes the second, as where tokens move between buckets."""
+
+    def move(size: Size, buffers) -> None:
+        buffers["out"][size.n :] = buffers["out"][: size.n] * 2
+
+    task = dataclasses.replace(exercise(), reference=move, suspicions={})
+    call = Call({"out": torch.arange(1.0, 9.0)}, ("out",), (At("out"),))
+    after = {"out": call.buffers["out"].clone()}
+    move(Size(n=4), after)
+    after["out"][6] = 5  # wrong, but its to write
+    wrong = difference(task, Size(n=4), call, answer(task, Size(n=4), call), after)
+    assert wrong is not None
+    assert "had to stay" not in wrong.message
+    after["out"][1] = 9  # and this one was not
+    wrong = difference(task, Size(n=4), call, answer(task, Size(n=4), call), after)
+    assert wrong is not None
+    assert "had to stay as they were" in wrong.message
 
 
 def test_changed_inputs_are_a_fault_even_if_the_output_is_right():

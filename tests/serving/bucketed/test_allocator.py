@@ -130,6 +130,12 @@ def test_strange_arguments_are_refused():
         allocate(np.ones(3), np.ones(2, dtype=bool), 0.3, head_dim=128)
     with pytest.raises(ArgumentError, match="negative or not finite"):
         allocate(np.array([np.nan]), np.ones(1, dtype=bool), 0.3, head_dim=128)
+    for budget in (float("nan"), float("inf"), -1.0):
+        with pytest.raises(ArgumentError, match=f"budget is {budget:g}, but must be a fraction"):
+            allocate(np.ones(1), np.ones(1, dtype=bool), budget, head_dim=128)
+    for widths in ((), (2, 2, 8), (2, 5)):
+        with pytest.raises(ArgumentError, match="each once"):
+            allocate(np.ones(1), np.ones(1, dtype=bool), 0.3, head_dim=128, widths=widths)
     with pytest.raises(ArgumentError, match="errors lacks 3 bits"):
         allocate(np.ones(1), np.ones(1, dtype=bool), 0.3, head_dim=128, errors={2: 1.0, 4: 0.1, 8: 0.0})
 

@@ -204,6 +204,22 @@ REFUSED: dict[str, tuple[Call, str]] = {
         lambda layer: layer.attend(queries(layer), torch.ones(2, 6, dtype=torch.bool)),
         "mask is torch.bool, but must be torch.uint8",
     ),
+    "a slot that no table is long enough for": (
+        lambda layer: layer.store(*tokens(1), 0, 1 << 24, 8),
+        "slots holds 16777216, but a sequence has at most 16,777,216 of them",
+    ),
+    "a slot past 32 bits": (
+        lambda layer: layer.store(*tokens(1), 0, 1 << 31, 8),
+        "slots holds 2147483648, but must fit 32 bits",
+    ),
+    "a token id past 32 bits": (
+        lambda layer: layer.store(*tokens(1), 0, 0, 8, token_ids=1 << 40),
+        "token_ids holds 1099511627776, but must fit 32 bits",
+    ),
+    "a scale that is no number": (
+        lambda layer: layer.attend(queries(layer), scale=float("nan")),
+        "scale is nan, but must be finite",
+    ),
     "a mask too narrow": (
         lambda layer: layer.attend(queries(layer), torch.ones(2, 5, dtype=torch.uint8)),
         "mask has shape [2, 5], but must be [2, 6 or more]",
