@@ -30,3 +30,8 @@ __host__ __device__ constexpr int row_bytes(int bits, int head_dim) {
 __host__ __device__ constexpr int stored_offset(int bits) {
   return 1 << (bits - 1);
 }
+
+__device__ inline float scale_at(const void* scales, int64_t entry, int64_t scale_bytes) {
+  return scale_bytes == 4 ? static_cast<const float*>(scales)[entry]
+                          : __half2float(static_cast<const __half*>(scales)[entry]);
+}

@@ -31,10 +31,15 @@ __device__ inline Split split_of(const SplitPlan& plan, const Attention& job, in
   return split;
 }
 
-// Plans splits in steps of step_of(bits) keys, so that there are about `wanted` blocks. Returns how many
+// A block's beginning and end take as long as reading some hundred thousand bytes. Where blocks have less to
+// read than this, a second wave of them would take as long as the first; where they have more, two waves are
+// as good as one, and more even.
+constexpr int64_t kFewBytes = 1'000'000;
+
+// Plans splits in steps of step_of(bits) keys, where `places` blocks run at once. Returns how many blocks
 // there are, and sets the parts of the job.
 template <class StepOf>
-int plan_splits(SplitPlan& plan, Attention& job, int wanted, StepOf step_of) {
+int plan_splits(SplitPlan& plan, Attention& job, int places, StepOf step_of) {
   int64_t total = 0;
   int longest[kMostBuckets] = {};
   for (int sequence = 0; sequence < job.batch; ++sequence) {
@@ -44,8 +49,9 @@ int plan_splits(SplitPlan& plan, Attention& job, int wanted, StepOf step_of) {
       if (length > 0) total += int64_t{length} * key_cost(job, i);
     }
   }
-  const int64_t heads = int64_t{job.batch} * job.kv_heads;
-  for (int64_t share = std::max<int64_t>(1, total * job.kv_heads / wanted);; share *= 2) {
+  const int64_t heads = int64_t{job.batch} * job.kv_heads, even = total * job.kv_heads / places;
+  const bool few = even < kFewBytes;
+  for (int64_t share = std::max<int64_t>(1, few ? even : even / 2);; share += share / 8 + 1) {
     job.parts = 0;
     int64_t blocks = 0;
     for (int i = 0; i < kMostBuckets; ++i) {
@@ -59,6 +65,8 @@ int plan_splits(SplitPlan& plan, Attention& job, int wanted, StepOf step_of) {
       job.parts += splits;
       blocks += splits * heads;
     }
-    if (job.parts <= kMostParts) return static_cast<int>(blocks);
+    // With many heads and small buckets there is no plan for one wave: four times the share has not helped.
+    const bool one_wave = blocks <= places || share > 4 * even;
+    if (job.parts <= kMostParts && (!few || one_wave)) return static_cast<int>(blocks);
   }
 }

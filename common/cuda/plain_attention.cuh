@@ -23,11 +23,6 @@ __device__ inline int packed_element(const uint8_t* row, int index, int bits) {
   return (found & ((1 << bits) - 1)) - stored_offset(bits);
 }
 
-__device__ inline float scale_at(const void* scales, int64_t entry, int64_t scale_bytes) {
-  return scale_bytes == 4 ? static_cast<const float*>(scales)[entry]
-                          : __half2float(static_cast<const __half*>(scales)[entry]);
-}
-
 // A lane takes a key for the scores, and every 32nd element for the output.
 template <int kWarps>
 struct PlainAttention {

@@ -266,7 +266,7 @@ extern "C" int bucketed_attention(const __half* queries, const Bucket* buckets, 
                              kv_heads, group, head_dim, scale);
     SplitPlan plan{};
     const int blocks =
-        plan_splits(plan, job, 2 * kBlocksPerSm * multiprocessors(), [](int) { return 16 * kWarps; });
+        plan_splits(plan, job, kBlocksPerSm * multiprocessors(), [](int) { return 16 * kWarps; });
     const Parts parts{scratch, reinterpret_cast<RowStats*>(scratch + kMostParts * job.rows * head_dim)};
     kernel_for(job)<<<blocks, kThreads, 0, stream>>>(plan, job, parts);
     if (const cudaError_t error = cudaGetLastError()) return error;

@@ -149,11 +149,13 @@ exercise = Exercise(
     steps=STEPS,
     suspicions=ATTENTION,
     hints=(
-        "Begin with steps 1 and 2, where every bit is checked. Let a lane take eight elements of a head: at "
-        "b bits they are b bytes, so no byte belongs to two lanes, not even at three bits. The scale wants "
+        "Begin with steps 1 and 2, where every bit is checked. A lane takes its elements by eights: at b "
+        "bits they are b bytes, so no byte belongs to two lanes, not even at three bits. The scale wants "
         "the largest magnitude of the head: a shuffle among its lanes, for which their number is best a "
         "power of two; lanes without elements take part and bring zeros. rintf rounds halves to even, "
-        "roundf does not.",
+        "roundf does not. First right, then fast: a division takes some ten instructions, and a head has "
+        "but one scale. With a correctly rounded inverse y of it, q = x * y and then "
+        "q + (x - q * scale) * y, both by fmaf, has the bits of the quotient.",
         "A score is scale * q.k. With q = s_q (256 high + low) and k = s_k (u - offset), all of it but the "
         "factors is an integer: products of bytes with high and with low, less offset * the sum of "
         "(256 high + low), which no key changes. So stored elements need no subtraction and no conversion: "

@@ -20,7 +20,7 @@ from grader.device.gpu import GpuSession
 from grader.device.timed import time_idle
 from grader.record import Speed, SpeedCase
 from grader.spec import BASELINE, CopyBandwidth, Exercise, HostTime, Protocol_, Step
-from grader.stages.belief import Device, Samples, fits_clock, fits_clock_alone, fits_device
+from grader.stages.belief import Device, Samples, fits_clock, fits_clock_alone, fits_device, works_on
 from grader.stages.contest import Contestant, NotTimed, WentWrong
 from grader.stages.graph_trial import trial
 from grader.stages.speed_cases import COPY, SUBMISSION, Point, cases_of, points_of, speed_case
@@ -154,6 +154,7 @@ class _Measurement:
 
     def _measure_point(self, point: Point, seed: str, deadline: float) -> None:
         exercise, name = self._exercise, point.name
+        had = len(point.mine.events)
         before = read_clocks()
         try:
             take_turns(
@@ -169,6 +170,7 @@ class _Measurement:
                 judged=SUBMISSION,
                 unchecked=exercise.yardsticks,
                 outside=[side for side in (BASELINE, SUBMISSION) if side in point.samples],
+                lingers=lambda: self._lingers(point),
                 doubted=lambda: _disbelieved(point),
             )
         except WentWrong as problem:
@@ -183,7 +185,7 @@ class _Measurement:
         point.mine.clocks = f"SM clock {before.sm_mhz} to {after.sm_mhz} MHz"
         if throttled := before.throttled or after.throttled:
             for samples in point.samples.values():
-                samples.drop(PAIRS)
+                samples.keep(had)
             self.speed.notes.append(f"{name}: samples were thrown away, the GPU was throttled ({throttled})")
         elif doubt := self._doubt(point):
             raise NotBelieved(f"{name}: {doubt}")
@@ -195,14 +197,14 @@ class _Measurement:
     def _doubt(self, point: Point) -> str:
         if name := self._ours.changed_code:
             return f"the code of {name} was changed in the worker, so its clock cannot be believed"
-        base, mine = point.samples.get(BASELINE) or self._idle_samples(), point.mine
         if self._ours.threads > self._theirs.threads:
             return "threads of the submission outlive its call, so its work may not be over when its time is"
-        moved = self._moved(point) * mine.calls
+        moved = self._moved(point) * point.mine.calls
         device = Device(self.speed.copy_bandwidth, self._empty_seconds(point))
-        if doubt := fits_device(moved, base, mine, device):
-            return doubt
-        return _disbelieved(point)
+        return fits_device(moved, point.mine, device) or self._lingers(point) or _disbelieved(point)
+
+    def _lingers(self, point: Point) -> str:
+        return works_on(point.samples.get(BASELINE) or self._idle_samples(), point.mine)
 
     def _idle_samples(self) -> Samples:
         """Nothing, timed in the baseline's worker, which runs from then on: a step has no other measure of
@@ -210,7 +212,7 @@ class _Measurement:
         while len(self._idle.events) < _REPEATS:
             timing = time_idle(self._theirs)
             self._idle.events.append(timing.seconds)
-            self._idle.settled.append(timing.settled)
+            self._idle.tails.append(timing.settled - timing.seconds)
         return self._idle
 
     def _empty_seconds(self, point: Point) -> float:

@@ -15,7 +15,7 @@ from grader.stages.contest import Contest, Contestant
 _WARM_UP = 2  # turns that load modules and make contexts
 _LEAST_TURNS = 11
 _BATCHES, _TIMES_IN_A_BATCH = 5, 24  # for the clock outside
-_LOOKS = 3  # at that clock, before it is said to disagree
+_LOOKS = 3  # at what is doubted, before it is not believed
 _HOST_CALLS = 48  # in a row: fewer than a stream has room for
 _HOST_TURNS = 9
 
@@ -34,27 +34,33 @@ def take_turns(
     judged: str = "",
     unchecked: Collection[str] = (),
     outside: Collection[str] = (),
+    lingers: Callable[[], str] = lambda: "",
     doubted: Callable[[], str] = lambda: "",
 ) -> None:
     """Adds a sample to each side's for every turn; fewer turns, but not too few, once the deadline is over.
 
-    Sides named in `elsewhere` stand on other cases, those `unchecked` leave no answer. Those named in
-    `outside` are timed by this process's own clock too, many at a time, and again while that is `doubted`.
-    Raises what a contest raises.
+    Sides named in `elsewhere` stand on other cases, those `unchecked` leave no answer. While work `lingers`
+    after a call there are more turns. Sides named in `outside` are timed by this process's own clock too,
+    many at a time, and again while that is `doubted`. Raises what a contest raises.
     """
     order = random.Random(seed)
     with Contest(task, case, protocol, sides, judged, elsewhere) as contest:
-        for turn in range(turns + _WARM_UP):
-            contest.refresh(seeds.derive(seed, turn))
-            for name in order.sample(list(sides), len(sides)):
-                timing = contest.run(name, lambda side: side.time())
-                if name not in unchecked:
-                    contest.check(name)
-                if turn >= _WARM_UP:
-                    samples[name].events.append(timing.seconds)
-                    samples[name].settled.append(timing.settled)
-                    samples[name].calls = contest.count
-            if time.monotonic() > deadline and turn >= _LEAST_TURNS + _WARM_UP - 1:
+        for look in range(_LOOKS):
+            for side in samples.values():
+                side.tails.clear()
+            for turn in range(turns + _WARM_UP):
+                contest.refresh(seeds.derive(seed, turn if look == 0 else f"{look} {turn}"))
+                for name in order.sample(list(sides), len(sides)):
+                    timing = contest.run(name, lambda side: side.time())
+                    if name not in unchecked:
+                        contest.check(name)
+                    if turn >= _WARM_UP:
+                        samples[name].events.append(timing.seconds)
+                        samples[name].tails.append(timing.settled - timing.seconds)
+                        samples[name].calls = contest.count
+                if time.monotonic() > deadline and turn >= _LEAST_TURNS + _WARM_UP - 1:
+                    break
+            if not lingers():
                 break
         for _ in range(_LOOKS if outside else 0):
             _look_outside(contest, {name: samples[name] for name in outside})

@@ -15,6 +15,7 @@
 #include <cstdint>
 
 #include "attention_splits.cuh"
+#include "bucket_rows.cuh"
 #include "buckets.cuh"
 #include "cp_async.cuh"
 #include "even_splits.cuh"
@@ -26,38 +27,26 @@
 constexpr int kWarps = 4;
 constexpr int kThreads = 32 * kWarps;
 constexpr int kStageBytes = 9984;  // shared memory for the chunks of a warp
-constexpr int kWaves = 2;  // blocks for each place on the GPU: few have little overhead, many are even
 
 // ---- Step 1: quantise and pack ---------------------------------------------------------------------------
 //
-// A group of lanes takes a head of a token, eight elements each. Eight elements of b bits are b bytes: no
-// byte belongs to two lanes.
+// A group of lanes takes a head of a token, up to sixteen elements each. Who takes which, and how packed
+// elements are stored, is bucket_rows.cuh's.
 
-constexpr int kQuantThreads = 256;
-
-struct Buckets {
-  Bucket of[kMostBuckets];
-};
-
-// Where a token's heads go.
-struct Place {
-  int bucket, sequence, entry, slot;
-};
-
-// Eight elements as the caller's numbers, in the order of memory.
-struct Eight {
-  float of[8];
-};
+constexpr int kRowBlocks = 4;  // on an SM: many warps hide how long each of them waits for memory
 
 // The largest magnitude among the lanes of a head: `lanes` of them, a power of two, some without elements.
-__device__ float largest(const Eight& values, int lanes) {
-  // BEGIN SOLUTION  TODO 1: the largest magnitude of the eight, then of all lanes of the head.
+__device__ float largest(const Elements& mine, int lanes) {
+  // BEGIN SOLUTION  TODO 1: the largest magnitude of a lane's elements, then of all lanes of the head.
   // TODO: Every lane of the warp takes part in a shuffle, those without elements too: theirs are zeros.
   // STARTER: return 0;
   float most = 0;
 #pragma unroll
-  for (float value : values.of) most = fmaxf(most, fabsf(value));
-  for (int step = lanes / 2; step > 0; step /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, step));
+  for (int i = 0; i < 16; ++i) most = fmaxf(most, fabsf(mine.eights[i / 8].of[i % 8]));
+#pragma unroll
+  for (int step = 16; step > 0; step /= 2) {
+    if (step < lanes) most = fmaxf(most, __shfl_xor_sync(~0u, most, step));
+  }
   return most;
   // END SOLUTION
 }
@@ -78,125 +67,78 @@ __device__ float scale_of(float most, int bits, bool half_scale) {
   // END SOLUTION
 }
 
-// Eight elements, quantised and packed into the lowest 8 * bits bits.
+// Eight elements, quantised and packed into the lowest 8 * bits bits. Callers know `bits` when they are
+// compiled, so shifts by it cost nothing.
 __device__ uint64_t pack(const Eight& values, float scale, int bits) {
   uint64_t packed = 0;
   // BEGIN SOLUTION  TODO 1: round(value / scale), halves to even, clamped, plus the offset: never negative.
   // TODO: Element 0 goes to the lowest bits.
-  const int offset = stored_offset(bits);
-  const float inverse = 1 / scale;
+  // A division takes long. One inverse for all eight, and one correction of each product with it, gives the
+  // same bits: a correct inverse is all that takes. Then a sum with 1.5 * 2^23 rounds, because it has no room
+  // for fractions, and its lowest bits are a whole number.
+  constexpr float kWhole = 12582912;
+  constexpr uint32_t kWholeBits = 0x4b400000;
+  const float inverse = 1 / scale, lowest = static_cast<float>(-stored_offset(bits)), highest = -1 - lowest;
+  uint32_t words[2] = {};
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
-    // A product is as good as the quotient unless that is near the middle between two levels.
-    float quotient = values.of[i] * inverse;
-    const float nearest = rintf(quotient);
-    constexpr float kNear = 1e-4f;  // 128 levels times the error of a product and an inverse, and a margin
-    float level = nearest;
-    if (fabsf(fabsf(quotient - nearest) - 0.5f) < kNear) level = rintf(values.of[i] / scale);
-    const int whole = max(-offset, min(offset - 1, static_cast<int>(level)));
-    packed |= static_cast<uint64_t>(whole + offset) << bits * i;
+    const float near = values.of[i] * inverse;
+    const float quotient = fmaf(fmaf(-scale, near, values.of[i]), inverse, near);
+    const float sum = fminf(fmaxf(quotient, lowest), highest) + (kWhole - lowest);
+    words[bits * i / 32] += (__float_as_uint(sum) - kWholeBits) << bits * i % 32;
   }
+  packed = uint64_t{words[1]} << 32 | words[0];
   // END SOLUTION
   return packed;
 }
 
-// Stores what a lane has packed: `bits` bytes, at a multiple of 2, 4 or 8 of them.
-__device__ void store_packed(uint8_t* to, uint64_t packed, int bits) {
-  switch (bits) {
-    case 2:
-      *reinterpret_cast<uint16_t*>(to) = static_cast<uint16_t>(packed);
-      break;
-    case 4:
-      *reinterpret_cast<uint32_t*>(to) = static_cast<uint32_t>(packed);
-      break;
-    case 8:
-      *reinterpret_cast<uint2*>(to) =
-          make_uint2(static_cast<uint32_t>(packed), static_cast<uint32_t>(packed >> 32));
-      break;
-    default:
-      for (int i = 0; i < 3; ++i) to[i] = static_cast<uint8_t>(packed >> 8 * i);
-      break;
-  }
-}
-
-__device__ void store_scale(void* scales, int64_t at, float scale, int64_t scale_bytes) {
-  if (scale_bytes == 4) {
-    static_cast<float*>(scales)[at] = scale;
+// Stores what a lane has of one row.
+template <int kBits>
+__device__ void store_elements(uint8_t* row, const Elements& mine, float scale, const Share& share,
+                               int head_dim) {
+  uint8_t* to = row + 2 * share.part * kBits;
+  const uint64_t first = pack(mine.eights[0], scale, kBits);
+  if (head_dim % 16 == 0) {  // rows begin where sixteen may
+    store_sixteen<kBits>(to, first, pack(mine.eights[1], scale, kBits));
   } else {
-    static_cast<__half*>(scales)[at] = __float2half_rn(scale);
+    store_eight<kBits>(to, first);
+    if (share.eights == 2) store_eight<kBits>(to + kBits, pack(mine.eights[1], scale, kBits));
   }
 }
 
-// Quantises one head of one token and stores it. `part` is the lane's place among the `lanes` of the head.
-__device__ void store_head(const Bucket& bucket, bool is_key, int64_t row, const Eight& values, int part,
-                           int lanes, int head_dim) {
+// Quantises a head and stores it as row `row` of a bucket's `rows` and `scales`, each lane what it has of it.
+__device__ void store_row(const Bucket& bucket, uint8_t* rows, void* scales, int64_t row,
+                          const Elements& mine, const Share& share, int head_dim) {
   const int bits = static_cast<int>(bucket.bits);
-  const float scale = scale_of(largest(values, lanes), bits, bucket.scale_bytes == 2);
-  if (8 * part >= head_dim) return;
-  uint8_t* to = (is_key ? bucket.keys : bucket.values) + row * row_bytes(bits, head_dim) + part * bits;
-  store_packed(to, pack(values, scale, bits), bits);
-  if (part == 0)
-    store_scale(is_key ? bucket.key_scales : bucket.value_scales, row, scale, bucket.scale_bytes);
-}
-
-// Lanes that share a head: a power of two, so that they stay inside a warp.
-int lanes_of_a_head(int head_dim) {
-  int lanes = 1;
-  while (8 * lanes < head_dim) lanes *= 2;
-  return lanes;
+  const float scale = scale_of(largest(mine, share.lanes), bits, bucket.scale_bytes == 2);
+  if (share.eights == 0) return;
+  uint8_t* to = rows + row * row_bytes(bits, head_dim);
+  if (bits == 2) store_elements<2>(to, mine, scale, share, head_dim);
+  if (bits == 3) store_elements<3>(to, mine, scale, share, head_dim);
+  if (bits == 4) store_elements<4>(to, mine, scale, share, head_dim);
+  if (bits == 8) store_elements<8>(to, mine, scale, share, head_dim);
+  if (share.part == 0) store_scale(scales, row, scale, bucket.scale_bytes);
 }
 
 template <bool kAligned>
-__device__ Eight load_eight(const __half* from) {
-  Eight values;
-  if constexpr (kAligned) {
-    const uint4 words = *reinterpret_cast<const uint4*>(from);
-    const auto* halves = reinterpret_cast<const __half*>(&words);
-#pragma unroll
-    for (int i = 0; i < 8; ++i) values.of[i] = __half2float(halves[i]);
-  } else {
-#pragma unroll
-    for (int i = 0; i < 8; ++i) values.of[i] = __half2float(from[i]);
-  }
-  return values;
-}
-
-template <bool kAligned>
-__global__ void __launch_bounds__(kQuantThreads)
+__global__ void __launch_bounds__(kRowThreads, kAligned ? kRowBlocks : 1)
     quantize_kernel(const __half* keys, const __half* values, int64_t token_stride, int64_t head_stride,
-                    const __grid_constant__ Buckets buckets, const int4* places, int tokens, int kv_heads,
-                    int head_dim, int lanes) {
-  const int64_t thread = int64_t{blockIdx.x} * kQuantThreads + threadIdx.x;
-  const int part = static_cast<int>(thread % lanes);
-  const int64_t head_of_token = thread / lanes;
-  const bool there = head_of_token < int64_t{tokens} * kv_heads;
-  const int token = there ? static_cast<int>(head_of_token / kv_heads) : 0;
-  const int head = there ? static_cast<int>(head_of_token % kv_heads) : 0;
-  const bool has_elements = there && 8 * part < head_dim;
-
+                    const __grid_constant__ Buckets buckets, const int4* places, const Dealing dealing) {
+  const Share share(dealing);
   // Both loads are on their way before anything waits for either.
-  Eight key{}, value{};
-  const int64_t from = token * token_stride + head * head_stride + 8 * part;
-  if (has_elements) {
-    key = load_eight<kAligned>(keys + from);
-    value = load_eight<kAligned>(values + from);
-  }
-  const int4 found = places[token];
+  const int64_t from = share.token * token_stride + share.head * head_stride + 16 * share.part;
+  const Halves key = load_halves<kAligned>(keys + from, share.eights);
+  const Halves value = load_halves<kAligned>(values + from, share.eights);
+  const int4 found = places[share.token];
   const Place place{found.x, found.y, found.z, found.w};
   const Bucket& bucket = buckets.of[place.bucket];
-  const int64_t row = (int64_t{place.sequence} * kv_heads + head) * bucket.capacity + place.entry;
-  const int dims = there ? head_dim : 0;  // a lane behind the last head has nothing to store
-  store_head(bucket, true, row, key, part, lanes, dims);
-  store_head(bucket, false, row, value, part, lanes, dims);
-  if (there && head == 0 && part == 0) {
+  const int64_t row =
+      (int64_t{place.sequence} * dealing.kv_heads + share.head) * bucket.capacity + place.entry;
+  store_row(bucket, bucket.keys, bucket.key_scales, row, key.as_floats(), share, dealing.head_dim);
+  store_row(bucket, bucket.values, bucket.value_scales, row, value.as_floats(), share, dealing.head_dim);
+  if (share.first_of_token()) {
     bucket.slots[place.sequence * bucket.capacity + place.entry] = place.slot;
   }
-}
-
-Buckets by_value(const Bucket* buckets, int count) {
-  Buckets copy{};
-  std::copy(buckets, buckets + count, copy.of);
-  return copy;
 }
 
 extern "C" int quantize_and_pack(const __half* keys, const __half* values, int64_t token_stride,
@@ -204,37 +146,26 @@ extern "C" int quantize_and_pack(const __half* keys, const __half* values, int64
                                  const int* places, int tokens, int kv_heads, int head_dim,
                                  cudaStream_t stream) {
   if (wrong_sizes(bucket_count, 1, head_dim)) return cudaErrorInvalidValue;
-  const int lanes = lanes_of_a_head(head_dim);
-  const int64_t threads = int64_t{tokens} * kv_heads * lanes;
-  if (threads == 0) return cudaSuccess;
   const auto address = reinterpret_cast<uintptr_t>(keys) | reinterpret_cast<uintptr_t>(values);
   const bool aligned = address % 16 == 0 && token_stride % 8 == 0 && head_stride % 8 == 0;
   const auto kernel = aligned ? quantize_kernel<true> : quantize_kernel<false>;
-  kernel<<<static_cast<int>((threads + kQuantThreads - 1) / kQuantThreads), kQuantThreads, 0, stream>>>(
-      keys, values, token_stride, head_stride, by_value(buckets, bucket_count),
-      reinterpret_cast<const int4*>(places), tokens, kv_heads, head_dim, lanes);
-  return cudaGetLastError();
+  const Buckets copied = by_value(buckets, bucket_count);
+  return in_launches(tokens, kv_heads, [&](int first, int count) {
+    const Dealing dealing(count, kv_heads, head_dim);
+    kernel<<<dealing.blocks(), kRowThreads, 0, stream>>>(
+        keys + first * token_stride, values + first * token_stride, token_stride, head_stride, copied,
+        reinterpret_cast<const int4*>(places) + first, dealing);
+  });
 }
 
 // ---- Step 2: from one width to another -------------------------------------------------------------------
 
-struct Move {
-  int sequence, from_bucket, from_entry, to_bucket, to_entry, unused;
-};
-
-// A lane's eight elements of a stored head, as numbers again.
-__device__ Eight unpack(const Bucket& bucket, bool is_key, int64_t row, int part, int head_dim) {
+// Eight elements as numbers again, from `bits` bytes.
+__device__ Eight unpack(const uint8_t* from, float scale, int bits) {
   Eight values{};
-  const int bits = static_cast<int>(bucket.bits);
-  const uint8_t* from =
-      (is_key ? bucket.keys : bucket.values) + row * row_bytes(bits, head_dim) + part * bits;
-  // BEGIN SOLUTION  TODO 2: (stored - offset) * scale for each of the eight. Their bits lie in `bits` bytes.
-  // STARTER: (void)from;
-  const void* scales = is_key ? bucket.key_scales : bucket.value_scales;
+  // BEGIN SOLUTION  TODO 2: (stored - offset) * scale for each of the eight. The first is in the lowest bits.
   uint64_t packed = 0;
   for (int i = 0; i < bits; ++i) packed |= static_cast<uint64_t>(from[i]) << 8 * i;
-  const float scale = bucket.scale_bytes == 4 ? static_cast<const float*>(scales)[row]
-                                              : __half2float(static_cast<const __half*>(scales)[row]);
 #pragma unroll
   for (int i = 0; i < 8; ++i) {
     const int stored = static_cast<int>(packed >> bits * i & ((1 << bits) - 1));
@@ -244,28 +175,34 @@ __device__ Eight unpack(const Bucket& bucket, bool is_key, int64_t row, int part
   return values;
 }
 
-__global__ void __launch_bounds__(kQuantThreads)
-    requantize_kernel(const __grid_constant__ Buckets buckets, const Move* moves, int count, int kv_heads,
-                      int head_dim, int lanes) {
-  const int64_t thread = int64_t{blockIdx.x} * kQuantThreads + threadIdx.x;
-  const int part = static_cast<int>(thread % lanes);
-  const int64_t head_of_move = thread / lanes;
-  const bool there = head_of_move < int64_t{count} * kv_heads;
-  const Move move = moves[there ? head_of_move / kv_heads : 0];
-  const int head = there ? static_cast<int>(head_of_move % kv_heads) : 0;
+// What a lane has of a stored row.
+__device__ Elements unpack_row(const uint8_t* rows, const void* scales, const Bucket& bucket, int64_t row,
+                               const Share& share, int head_dim) {
+  const int bits = static_cast<int>(bucket.bits);
+  const uint8_t* from = rows + row * row_bytes(bits, head_dim) + 2 * share.part * bits;
+  Elements mine{};
+#pragma unroll
+  for (int i = 0; i < 2; ++i) {
+    if (i >= share.eights) continue;
+    mine.eights[i] = unpack(from + i * bits, scale_at(scales, row, bucket.scale_bytes), bits);
+  }
+  return mine;
+}
+
+__global__ void __launch_bounds__(kRowThreads)
+    requantize_kernel(const __grid_constant__ Buckets buckets, const Move* moves, const Dealing dealing) {
+  const Share share(dealing);
+  const int head_dim = dealing.head_dim;
+  const Move move = moves[share.token];
   const Bucket &from = buckets.of[move.from_bucket], &to = buckets.of[move.to_bucket];
-  const int64_t heads = int64_t{move.sequence} * kv_heads + head;
+  const int64_t heads = int64_t{move.sequence} * dealing.kv_heads + share.head;
   const int64_t from_row = heads * from.capacity + move.from_entry,
                 to_row = heads * to.capacity + move.to_entry;
-  Eight key{}, value{};
-  if (there && 8 * part < head_dim) {
-    key = unpack(from, true, from_row, part, head_dim);
-    value = unpack(from, false, from_row, part, head_dim);
-  }
-  const int dims = there ? head_dim : 0;
-  store_head(to, true, to_row, key, part, lanes, dims);
-  store_head(to, false, to_row, value, part, lanes, dims);
-  if (there && head == 0 && part == 0) {
+  const Elements key = unpack_row(from.keys, from.key_scales, from, from_row, share, head_dim);
+  const Elements value = unpack_row(from.values, from.value_scales, from, from_row, share, head_dim);
+  store_row(to, to.keys, to.key_scales, to_row, key, share, head_dim);
+  store_row(to, to.values, to.value_scales, to_row, value, share, head_dim);
+  if (share.first_of_token()) {
     to.slots[move.sequence * to.capacity + move.to_entry] =
         from.slots[move.sequence * from.capacity + move.from_entry];
   }
@@ -274,13 +211,12 @@ __global__ void __launch_bounds__(kQuantThreads)
 extern "C" int requantize(const Bucket* buckets, int bucket_count, const int* moves, int count, int kv_heads,
                           int head_dim, cudaStream_t stream) {
   if (wrong_sizes(bucket_count, 1, head_dim)) return cudaErrorInvalidValue;
-  const int lanes = lanes_of_a_head(head_dim);
-  const int64_t threads = int64_t{count} * kv_heads * lanes;
-  if (threads == 0) return cudaSuccess;
-  requantize_kernel<<<static_cast<int>((threads + kQuantThreads - 1) / kQuantThreads), kQuantThreads, 0,
-                      stream>>>(by_value(buckets, bucket_count), reinterpret_cast<const Move*>(moves), count,
-                                kv_heads, head_dim, lanes);
-  return cudaGetLastError();
+  const Buckets copied = by_value(buckets, bucket_count);
+  return in_launches(count, kv_heads, [&](int first, int some) {
+    const Dealing dealing(some, kv_heads, head_dim);
+    requantize_kernel<<<dealing.blocks(), kRowThreads, 0, stream>>>(
+        copied, reinterpret_cast<const Move*>(moves) + first, dealing);
+  });
 }
 
 // ---- Step 3: attention over a bucket ---------------------------------------------------------------------
@@ -820,9 +756,9 @@ __device__ void finish_split(const Attention& job, const Results& results, const
   __syncthreads();
   if (threadIdx.x == 0) {
     __threadfence();
-    int* counter = &results.counters[split.sequence * job.kv_heads + split.head];
-    shared.last = atomicAdd(counter, 1) == job.parts - 1;
-    if (shared.last) *counter = 0;
+    auto* counters = reinterpret_cast<unsigned*>(results.counters);
+    const unsigned last = job.parts - 1;  // which makes the counter 0 again
+    shared.last = atomicInc(&counters[split.sequence * job.kv_heads + split.head], last) == last;
     __threadfence();
   }
   __syncthreads();
@@ -865,7 +801,7 @@ __global__ void __launch_bounds__(kThreads, blocks_per_sm(kHeads))
 template <Heads kHeads>
 cudaError_t launch(Attention& job, const Results& results, cudaStream_t stream) {
   SplitPlan plan{};
-  const int blocks = plan_splits(plan, job, kWaves * blocks_per_sm(kHeads) * multiprocessors(),
+  const int blocks = plan_splits(plan, job, blocks_per_sm(kHeads) * multiprocessors(),
                                  [](int bits) { return kWarps * chunk_keys(bits); });
   attention_kernel<kHeads><<<blocks, kThreads, 0, stream>>>(plan, job, results);
   return cudaGetLastError();

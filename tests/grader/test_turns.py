@@ -1,8 +1,9 @@
-"""The clock outside is looked at again while it disagrees, and each look stands for itself."""
+"""What is doubted is looked at again, and each look stands for itself."""
 
 from __future__ import annotations
 
 import functools
+import itertools
 from collections.abc import Iterator
 from typing import Any, Self
 
@@ -11,23 +12,23 @@ import pytest
 from grader.device.timed import InWorker, Timing
 from grader.spec import BASELINE, Case
 from grader.stages import turns
-from grader.stages.belief import Samples, fits_clock
+from grader.stages.belief import Samples, fits_clock, works_on
 
 SIDES = (BASELINE, "submission")
 EVENT = 100e-6
 
 
 class Side(InWorker):
-    """A worker whose events say EVENT, and whose batches the test decides."""
+    """A worker whose events say EVENT, and whose batches and tails the test decides."""
 
-    def __init__(self, batches: Iterator[float]) -> None:
-        self._batches = batches
+    def __init__(self, batches: Iterator[float], tails: Iterator[float] | None = None) -> None:
+        self._batches, self._tails = batches, tails or itertools.repeat(0.0)
 
     def _orders(self):
         raise AssertionError("nothing is asked of a worker here")
 
     def time(self) -> Timing:
-        return Timing(EVENT, EVENT)
+        return Timing(EVENT, EVENT + next(self._tails))
 
     def time_many(self, count: int) -> tuple[float, float]:
         return next(self._batches), EVENT
@@ -90,4 +91,47 @@ def test_a_look_that_something_else_disturbed_is_taken_again(monkeypatch):
 def test_a_clock_that_never_agrees_is_not_believed(monkeypatch):
     words, looks = looks_at(monkeypatch, [2 * EVENT] * 3)
     assert "but the clock outside saw -100.0 us" in words
+    assert looks == 3
+
+
+def looks_at_tails(monkeypatch: pytest.MonkeyPatch, mine: list[float]) -> tuple[str, int]:
+    """The same when the device works on for so long after the submission's calls, look by look."""
+    taken = []
+
+    def tails() -> Iterator[float]:
+        for seconds in mine:
+            taken.append(seconds)
+            yield from [seconds] * 5  # three turns, and two before them that nobody counts
+
+    sides = {BASELINE: Side(iter(())), "submission": Side(iter(()), tails())}
+    monkeypatch.setattr(turns, "Contest", Contest(sides))
+    samples = {name: Samples() for name in SIDES}
+
+    def lingers() -> str:
+        return works_on(samples[BASELINE], samples["submission"])
+
+    nobody: Any = None
+    turns.take_turns(
+        nobody,
+        Case("a case", {}),
+        "cold",
+        dict.fromkeys(SIDES, nobody),
+        samples,
+        "seed",
+        turns=3,
+        deadline=float("inf"),
+        lingers=lingers,
+    )
+    assert len(samples["submission"].events) == 3 * len(taken)
+    return lingers(), len(taken)
+
+
+def test_a_tail_that_something_else_made_is_looked_at_again(monkeypatch):
+    assert looks_at_tails(monkeypatch, [0.0]) == ("", 1)
+    assert looks_at_tails(monkeypatch, [50e-6, 0.0]) == ("", 2)
+
+
+def test_a_tail_that_is_always_there_is_told(monkeypatch):
+    words, looks = looks_at_tails(monkeypatch, [50e-6] * 3)
+    assert "works on for 50.0 us" in words
     assert looks == 3

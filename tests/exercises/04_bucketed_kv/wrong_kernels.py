@@ -20,9 +20,7 @@ class Mistake(Wrong):
 
 _LOOK = "if (is_visible(job, split, split.begin + chunk * kKeys + key)) {"
 _ENTRY = "split.begin + chunk * kKeys + key"
-_SHUFFLE = (
-    "for (int step = lanes / 2; step > 0; step /= 2) most = fmaxf(most, __shfl_xor_sync(~0u, most, step));"
-)
+_SHUFFLE = "if (step < lanes) most = fmaxf(most, __shfl_xor_sync(~0u, most, step));"
 
 MISTAKES: dict[str, Mistake] = {
     "scale stride transposed": Mistake(
@@ -63,22 +61,22 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "full-mask shuffle with head_dim 80": Mistake(
         old="  // Both loads are on their way before anything waits for either.\n",
-        new="  if (!has_elements) return;\n",
+        new="  if (share.eights == 0) return;\n",
         part="quantise",
         cases=("heads of 80",),
         line=_SHUFFLE,
         kind="sync",
     ),
     "rounding ties": Mistake(
-        old="level = rintf(values.of[i] / scale);",
-        new="level = roundf(values.of[i] / scale);",
+        old="const float sum = fminf(fmaxf(quotient, lowest), highest) + (kWhole - lowest);",
+        new="const float sum = roundf(fminf(fmaxf(quotient, lowest), highest)) + (kWhole - lowest);",
         part="quantise",
         cases=("heads of 128",),
         words="halves are rounded away from zero, not to the even level",
     ),
     "3-bit straddling heads": Mistake(
-        old="row * row_bytes(bits, head_dim) + part * bits;\n  store_packed",
-        new="row * row_bytes(bits, head_dim) + part * (bits == 3 ? 4 : bits);\n  store_packed",
+        old="uint8_t* to = row + 2 * share.part * kBits;",
+        new="uint8_t* to = row + 2 * share.part * (kBits == 3 ? 4 : kBits);",
         part="quantise",
         cases=("8 bits", "3 bits"),
         words="keys_3[",
@@ -147,8 +145,8 @@ MISTAKES: dict[str, Mistake] = {
         kind="async",
     ),
     "counters left as they are": Mistake(
-        old="    if (shared.last) *counter = 0;\n",
-        new="",
+        old="shared.last = atomicInc(&counters[split.sequence * job.kv_heads + split.head], last) == last;",
+        new="shared.last = atomicAdd(&counters[split.sequence * job.kv_heads + split.head], 1u) == last;",
         cases=("20 tokens",),
         reason="input changed",
         words="counters must hold after the call what it held before",
