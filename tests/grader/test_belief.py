@@ -31,6 +31,10 @@ def test_a_saving_that_only_the_events_saw_is_not_believed():
     assert "claim to save 215.0 us" in words
 
 
+def test_a_submission_that_claims_to_save_nothing_is_believed():
+    assert fits_clock(samples(14e-6, 14e-6), samples(84e-6, 150e-6, spread=1e-6)) == ""
+
+
 def test_what_is_timed_alone_must_explain_the_time_outside_too():
     assert fits_clock_alone(samples(100e-6, 100e-6)) == ""
     assert fits_clock_alone(samples(4e-6, 22e-6)) == ""
