@@ -12,9 +12,9 @@ import pytest
 
 from common.cache import REPOSITORY, default_cache
 from common.compile import compile_units
-from common.engine_build import _ENGINE_FLAGS, SOURCE_DIR, _units, isa_flags
 from common.link import link
 from common.toolchain import find_host_compiler
+from tests.virtual_gpu.engine_units import engine_units
 
 Pattern = dict[str, Any]
 
@@ -50,10 +50,9 @@ def groups() -> list[str]:
 @cache
 def driver() -> Path:
     compiler, files = find_host_compiler(), default_cache()
-    units = _units([DRIVER], SOURCE_DIR / "engine", (*_ENGINE_FLAGS, *isa_flags()), compiler, None)
     entry, _ = link(
         [str(compiler.path)],
-        compile_units(units, cache=files, label="building the lane pattern test"),
+        compile_units(engine_units([DRIVER]), cache=files, label="building the lane pattern test"),
         output="lane_patterns",
         libraries=[],
         fingerprint=compiler.fingerprint,

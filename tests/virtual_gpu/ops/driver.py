@@ -13,11 +13,11 @@ import numpy as np
 
 from common.cache import default_cache
 from common.compile import compile_units
-from common.engine_build import _ENGINE_FLAGS, SOURCE_DIR, _units, isa_flags
+from common.engine_build import _ENGINE_FLAGS, _units
 from common.link import link
 from common.toolchain import find_host_compiler
+from tests.virtual_gpu.engine_units import ENGINE, engine_units
 
-ENGINE = SOURCE_DIR / "engine"
 LANES = 32
 ALL_LANES = 0xFFFFFFFF
 SLOT_BYTES = 256
@@ -157,11 +157,15 @@ def _ordinary_values(name: str, width: int) -> np.ndarray:
 @cache
 def build(variant: str) -> OpDriver:
     """`fast` runs the engine's own object files. `portable` is compiled without this machine's vector
-    instructions and with little optimisation: the same sources must give the same bits."""
+    instructions and not optimised: the same sources must give the same bits."""
     compiler, files = find_host_compiler(), default_cache()
-    flags = (*_ENGINE_FLAGS, *isa_flags()) if variant == "fast" else (*_ENGINE_FLAGS, "-O1")
-    sources = [path for path in sorted((ENGINE / "ops").glob("*.cpp")) if not path.name.startswith("matrix")]
-    units = _units([*sources, Path(__file__).with_name("op_driver.cpp")], ENGINE, flags, compiler, None)
+    operations = sorted((ENGINE / "ops").glob("*.cpp"))
+    sources = [path for path in operations if not path.name.startswith("matrix")]
+    sources.append(Path(__file__).with_name("op_driver.cpp"))
+    if variant == "fast":
+        units = engine_units(sources)
+    else:
+        units = _units(sources, ENGINE, (*_ENGINE_FLAGS, "-O0"), compiler, None)
     objects = compile_units(units, cache=files, label=f"building the opcode tests ({variant})")
     entry, _ = link(
         [str(compiler.path)],

@@ -10,14 +10,17 @@ from typing import Any
 
 import pytest
 
-from common.cache import REPOSITORY, default_cache
+from common.cache import default_cache
 from common.compile import compile_units
 from common.link import link
 from common.toolchain import ToolchainError, find_host_compiler, find_nvcc
 from common.unit import Unit
+from tests.virtual_gpu.engine_units import ENGINE, engine_units
 
 HERE = Path(__file__).resolve().parent
-PARSER = REPOSITORY / "common" / "virtual_gpu" / "engine" / "ptx"
+PARSER = ENGINE / "ptx"
+PARSER_SOURCES = sorted(PARSER.glob("*.cpp"))
+DRIVER = HERE / "ptx_dump.cpp"
 SAMPLES = HERE / "samples"
 
 
@@ -57,14 +60,24 @@ class PtxDump:
         return float(done.stdout)
 
 
-def _build_driver(flags: Sequence[str]) -> PtxDump:
-    compiler, cache = find_host_compiler(), default_cache()
-    command = (str(compiler.path), "-std=c++20", "-Wall", "-Wextra", "-Werror", f"-I{PARSER}", *flags)
-    sources = [*sorted(PARSER.glob("*.cpp")), HERE / "ptx_dump.cpp"]
-    units = [Unit(source, (*command, "-c"), compiler.fingerprint) for source in sources]
-    objects = compile_units(units, cache=cache, label="building the PTX dump driver")
+def _driver_command(*flags: str) -> tuple[str, ...]:
+    warnings = ("-Wall", "-Wextra", "-Werror")
+    return (str(find_host_compiler().path), "-std=c++20", *warnings, f"-I{PARSER}", *flags)
+
+
+def _unit(source: Path, command: Sequence[str]) -> Unit:
+    return Unit(source, (*command, "-c"), find_host_compiler().fingerprint)
+
+
+def _link_driver(units: Sequence[Unit], command: Sequence[str]) -> PtxDump:
+    cache = default_cache()
     entry, _ = link(
-        command, objects, output="ptx_dump", libraries=[], fingerprint=compiler.fingerprint, cache=cache
+        command,
+        compile_units(units, cache=cache, label="building the PTX dump driver"),
+        output="ptx_dump",
+        libraries=[],
+        fingerprint=find_host_compiler().fingerprint,
+        cache=cache,
     )
     return PtxDump(entry.path / "ptx_dump")
 
@@ -83,13 +96,15 @@ def _sanitizer_flags() -> list[str]:
 
 @pytest.fixture(scope="session")
 def ptx() -> PtxDump:
-    return _build_driver(["-O1", "-g", *_sanitizer_flags()])
+    command = _driver_command("-O1", "-g", *_sanitizer_flags())
+    return _link_driver([_unit(source, command) for source in (*PARSER_SOURCES, DRIVER)], command)
 
 
 @pytest.fixture(scope="session")
 def fast_ptx() -> PtxDump:
-    """Without sanitizers, as the engine is built: for measuring."""
-    return _build_driver(["-O2"])
+    """Without sanitizers, from the engine's own object files: for measuring."""
+    command = _driver_command("-O2")
+    return _link_driver([*engine_units(PARSER_SOURCES), _unit(DRIVER, command)], command)
 
 
 @pytest.fixture(scope="session")
