@@ -5,6 +5,7 @@ from __future__ import annotations
 import ctypes
 import dataclasses
 import functools
+import hashlib
 import json
 import re
 from collections.abc import Sequence
@@ -12,8 +13,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.cache import Cache, default_cache
-from common.compile import TIMEOUT_SECONDS, compile_units
+from common.compile import TIMEOUT_SECONDS, compile_units, make_entry
 from common.machine_code.cubin import NotACubin, read
+from common.machine_code.embedded_ptx import embedded_ptx
 from common.machine_code.listing import Listing, listing
 from common.sandbox.compiler import CompilerWalls
 from common.toolchain import find_host_compiler, find_nvcc
@@ -57,30 +59,55 @@ def resources(
     walls: CompilerWalls | None = None,
 ) -> dict[str, list[KernelResources]]:
     """Compile `source` for each architecture and report every kernel in it, in the file's order."""
-    nvcc, cxx = find_nvcc(), find_host_compiler()
-    units = [
-        Unit(
-            source=source.absolute(),
-            command=(
-                *(str(nvcc.path), "-ccbin", str(cxx.path), "-cubin", "-std=c++17", "-O3", "-lineinfo"),
-                *("-Xptxas", "-v", "-gencode", f"arch=compute_{_number(arch)},code={arch}"),
-                *(f"-D{define}" for define in defines),
-                *(f"-I{folder.absolute()}" for folder in include_dirs),
-                *extra_flags,
-            ),
-            fingerprint=digest(nvcc.fingerprint, cxx.fingerprint, *([walls.fingerprint()] if walls else [])),
-            spelled=str(source),
-            output="unit.cubin",
-            toolchain_root=nvcc.root,
-        )
-        for arch in arches
-    ]
+    flags = (
+        "-std=c++17",
+        *(f"-D{define}" for define in defines),
+        *(f"-I{folder.absolute()}" for folder in include_dirs),
+        *extra_flags,
+    )
+    units = [_unit(source.absolute(), arch, flags, str(source), walls) for arch in arches]
     label = f"measuring registers of {source.name}"
     compiled = compile_units(units, cache=cache or default_cache(), label=label, timeout=timeout, walls=walls)
     return {
         arch: _with_machine_code(parse_ptxas(one.log), one.path)
         for arch, one in zip(arches, compiled, strict=True)
     }
+
+
+def resources_in(
+    library: Path, arch: str, *, cache: Cache | None = None, walls: CompilerWalls | None = None
+) -> list[KernelResources] | None:
+    """The same of a library that was built for the virtual GPU from one source, without reading the source a
+    second time: ptxas gets the PTX that the virtual GPU runs. None where the library does not show it."""
+    ptx = embedded_ptx(library.read_bytes())
+    if ptx is None:
+        return None
+
+    def write(folder: Path, text: bytes = ptx) -> None:
+        (folder / "kernels.ptx").write_bytes(text)
+
+    cache = cache or default_cache()
+    entry = make_entry(digest("embedded PTX", hashlib.sha256(ptx).hexdigest()), write, cache)
+    unit = _unit(entry.path / "kernels.ptx", arch, (), library.name, walls)
+    (compiled,) = compile_units([unit], cache=cache, label="measuring registers", walls=walls)
+    return _with_machine_code(parse_ptxas(compiled.log), compiled.path)
+
+
+def _unit(source: Path, arch: str, flags: Sequence[str], spelled: str, walls: CompilerWalls | None) -> Unit:
+    """CUDA or PTX to a cubin; nvcc knows which from the name."""
+    nvcc, cxx = find_nvcc(), find_host_compiler()
+    return Unit(
+        source=source,
+        command=(
+            *(str(nvcc.path), "-ccbin", str(cxx.path), "-cubin", "-O3", "-lineinfo", "-Xptxas", "-v"),
+            *("-gencode", f"arch=compute_{_number(arch)},code={arch}"),
+            *flags,
+        ),
+        fingerprint=digest(nvcc.fingerprint, cxx.fingerprint, *([walls.fingerprint()] if walls else [])),
+        spelled=spelled,
+        output="unit.cubin",
+        toolchain_root=nvcc.root,
+    )
 
 
 def write_for_engine(kernels: Sequence[KernelResources], folder: Path) -> Path:

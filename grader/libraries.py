@@ -43,13 +43,14 @@ class Libraries:
 
 
 def compile_submission(source: Path, device: str, scratch: Path) -> Libraries:
-    """The file for every device it will run on, and its ptxas figures, all at once."""
+    """The file for every device it will run on, all at once, and its ptxas figures."""
     targets = {"virtual": Target.virtual(ARCHITECTURE)}
     if device == "gpu":
         targets["gpu"] = Target.gpu(first_gpu().cc)
     with ThreadPoolExecutor() as pool:
         building = {name: pool.submit(build, source, target) for name, target in targets.items()}
-        kernels = pool.submit(kernel_resources, source).result()
-        scratch.mkdir(exist_ok=True)
+        library = building["virtual"].result().library
+        kernels = () if library is None else kernel_resources(source, library)
         built = {name: future.result() for name, future in building.items()}
+    scratch.mkdir(exist_ok=True)
     return Libraries(built, kernels, write_for_engine(kernels, scratch))

@@ -7,10 +7,10 @@ A cubin is an ELF file. Each kernel has a section `.text.NAME`; ptxas keeps besi
 from __future__ import annotations
 
 import struct
-from collections.abc import Iterator
 from dataclasses import dataclass
 
 from common.errors import CourseError
+from common.machine_code.elf import Section, sections
 
 _TEXT = ".text."
 _LINES = ".nv_debug_line_sass"
@@ -19,12 +19,6 @@ _RELOCATIONS = ".rela.nv_debug_line_sass"
 
 class NotACubin(CourseError):
     """What was read is no cubin that this module understands."""
-
-
-@dataclass(frozen=True)
-class _Section:
-    name: str
-    data: bytes
 
 
 @dataclass(frozen=True)
@@ -39,33 +33,20 @@ class KernelText:
 def read(data: bytes) -> list[KernelText]:
     """All kernels of a cubin."""
     try:
-        sections = list(_sections(data))
-        lines = _line_tables(sections)
+        found = list(sections(data))
+        lines = _line_tables(found)
     except (struct.error, IndexError, UnicodeDecodeError, ValueError) as problem:
         raise NotACubin(f"this is no cubin that can be read: {problem}") from problem
     return [
         KernelText(section.name.removeprefix(_TEXT), section.data, lines.get(number, {}))
-        for number, section in enumerate(sections)
+        for number, section in enumerate(found)
         if section.name.startswith(_TEXT)
     ]
 
 
-def _sections(data: bytes) -> Iterator[_Section]:
-    if data[:5] != b"\x7fELF\x02":
-        raise ValueError("it is not a 64-bit ELF file")
-    (table,) = struct.unpack_from("<Q", data, 40)
-    size, count, names_at = struct.unpack_from("<3H", data, 58)
-    headers = [struct.unpack_from("<IIQQQQ", data, table + number * size) for number in range(count)]
-    names = data[headers[names_at][4] :]
-    for name, kind, _, _, offset, length in headers:
-        nobits = kind == 8
-        body = b"" if nobits else data[offset : offset + length]
-        yield _Section(names[name : names.index(b"\0", name)].decode(), body)
-
-
-def _line_tables(sections: list[_Section]) -> dict[int, dict[int, int]]:
+def _line_tables(found: list[Section]) -> dict[int, dict[int, int]]:
     """Tables by the number of the section whose code they describe."""
-    by_name = {section.name: section.data for section in sections}
+    by_name = {section.name: section.data for section in found}
     if _LINES not in by_name or _RELOCATIONS not in by_name or ".symtab" not in by_name:
         return {}
     symbols = by_name[".symtab"]

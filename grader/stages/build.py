@@ -11,6 +11,7 @@ from common.build import BuildError, KernelResources, Target, build_program, res
 from common.cache import REPOSITORY
 from common.diagnostics import Diagnostic
 from common.errors import CourseError
+from common.resources import resources_in
 from common.sandbox.compiler import CompilerWalls
 from grader.line_directives import line_directive
 
@@ -57,10 +58,16 @@ def _refused(source: Path, line: int) -> Built:
     return Built(message=f"{source}:{line}: {refused.message}", diagnostics=(refused,))
 
 
-def kernel_resources(source: Path) -> tuple[KernelResources, ...]:
-    """ptxas figures of every kernel in the file; none where ptxas had nothing to say."""
+def kernel_resources(source: Path, library: Path) -> tuple[KernelResources, ...]:
+    """ptxas figures of every kernel in the file; none where ptxas had nothing to say.
+
+    `library` is the file built for the virtual GPU: its PTX is there already, which is most of the work.
+    """
     arch = f"sm_{ARCHITECTURE}"
     try:
-        return tuple(resources(source, arches=[arch], include_dirs=[HEADERS], walls=_WALLS)[arch])
+        found = resources_in(library, arch, walls=_WALLS)
+        if found is None:
+            found = resources(source, arches=[arch], include_dirs=[HEADERS], walls=_WALLS)[arch]
     except CourseError:
         return ()
+    return tuple(found)
