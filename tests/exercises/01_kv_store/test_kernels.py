@@ -10,8 +10,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from common.build import Target, build_program
-from common.cache import REPOSITORY
+from common.build import Target
 from common.resources import resources
 from common.virtual_gpu.calls import CallResult, Number
 from common.virtual_gpu.device import Library, VirtualGpu
@@ -21,9 +20,9 @@ from grader.device.arguments import arguments
 from grader.evidence import Evidence
 from grader.random_inputs import Random
 from grader.spec import Case
+from grader.stages.build import ARCHITECTURE, HEADERS, build
 
 EXERCISE = registry.find("01")
-HEADERS = REPOSITORY / "common" / "cuda"
 KERNELS = (EXERCISE.baseline, EXERCISE.solution, *EXERCISE.variants())
 VIRTUAL_CASES = [case for case in EXERCISE.cases if not case.gpu_only]
 DRAWN_CASES = EXERCISE.hidden(Random("drawn for the tests"))
@@ -49,7 +48,10 @@ class Outcome:
 
 
 def built(source: Path) -> Path:
-    return build_program([source], Target.virtual(), kind="shared", include_dirs=[HEADERS]).path
+    """As the grader builds it, which has done so already or will find it done."""
+    found = build(source, Target.virtual(ARCHITECTURE)).library
+    assert found is not None
+    return found
 
 
 def library(gpu: VirtualGpu, source: Path) -> Library:

@@ -21,8 +21,10 @@ UNTIMED = ("build", "correctness", "checks", "mechanism")
 STEPS = tuple(step.name for step in EXERCISE.steps)
 
 
-def graded(source: Path, stages: tuple[str, ...] | None = None) -> Record:
-    return grade(EXERCISE, source, submission=source.stem, device="virtual", seed=SEED, stages=stages)
+def graded(source: Path, stages: tuple[str, ...] | None = None, quick: bool = False) -> Record:
+    return grade(
+        EXERCISE, source, submission=source.stem, device="virtual", seed=SEED, stages=stages, quick=quick
+    )
 
 
 def points(record: Record) -> dict[str, float]:
@@ -86,7 +88,7 @@ def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(name: str, tmp_
     wanted = WRONG[name]
     source = tmp_path / "kernel.cu"
     source.write_text(wanted.source(SOLUTION))
-    record = graded(source, UNTIMED)
+    record = graded(source, UNTIMED, quick=True)
     earned = {part.name: part for part in record.parts}
     assert earned[wanted.part].points < earned[wanted.part].max_points
     if wanted.part == "correct":
