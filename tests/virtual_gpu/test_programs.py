@@ -18,8 +18,14 @@ def test_the_corpus_is_wide_enough():
     assert len(PROGRAMS) >= 36
 
 
-@pytest.mark.parametrize("cc", ["80", "90"])
-@pytest.mark.parametrize("program", PROGRAMS, ids=lambda program: program.name)
+@pytest.mark.parametrize(
+    ("program", "cc"),
+    [
+        pytest.param(program, cc, id=f"{program.name}-{cc}")
+        for program in PROGRAMS
+        for cc in program.capabilities
+    ],
+)
 def test_a_correct_program_gives_the_gpus_answers_and_no_finding(program: Program, cc: str):
     built = build_program([program.source], Target.virtual(cc), extra_flags=program.flags)
     assert built.diagnostics == []

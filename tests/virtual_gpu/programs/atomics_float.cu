@@ -1,5 +1,6 @@
 // Atomic additions of float, double, half2 and bfloat16 pairs, and a float maximum through integers. The
 // summands are small whole numbers: every partial sum is exact, so the order does not matter.
+// also for: 80
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 

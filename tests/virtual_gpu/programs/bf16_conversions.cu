@@ -1,4 +1,5 @@
 // Bfloat16 from float and integers and back, scalar in the four rounding modes and packed; bit for bit.
+// also for: 80
 #include "small_float_conversions.cuh"
 
 SMALL_FLOAT_CONVERSIONS(Nearest, __nv_bfloat16, bfloat16, __bfloat16_as_ushort, __ushort_as_bfloat16, rn)

@@ -18,7 +18,11 @@ _COMPARED = re.compile(r"^(?:digest|answer) \S+ \S+$")
 
 @dataclass(frozen=True)
 class Program:
-    """One `.cu` file. Its lines `// flags: …` add compiler flags; `// expect: …` is a line it must print."""
+    """One `.cu` file. Its lines `// flags: …` add compiler flags; `// expect: …` is a line it must print.
+
+    All are built for compute capability 90. A line `// also for: 80` is for a program of which nvcc makes
+    other PTX there; of the rest it makes the same but for the line `.target`, which the engine ignores.
+    """
 
     source: Path
 
@@ -29,6 +33,10 @@ class Program:
     @property
     def flags(self) -> list[str]:
         return [flag for line in self._comments("flags") for flag in shlex.split(line)]
+
+    @property
+    def capabilities(self) -> list[str]:
+        return [cc for line in self._comments("also for") for cc in line.split()] + ["90"]
 
     @property
     def expected_lines(self) -> list[str]:
