@@ -41,6 +41,11 @@ class Libraries:
 
         return GpuSession(self.path("gpu"))
 
+    def session_between_blocks(self) -> Session:
+        """On a virtual GPU that looks for races between blocks, too. It takes its time."""
+        options = {"global_race": "on"}
+        return VirtualSession(self.path("virtual"), options=options, resources=self.registers)
+
 
 def compile_submission(source: Path, device: str, scratch: Path) -> Libraries:
     """The file for every device it will run on, all at once, and its ptxas figures."""

@@ -30,7 +30,7 @@ from grader.stages.mechanism import mechanism_case
 from grader.stages.patience import Patience
 from grader.stages.signature import mismatch
 from grader.stages.steps import grade_step
-from grader.stages.task import Tell, check_on_virtual, look_at, run_on
+from grader.stages.task import Tell, check_between_blocks, check_on_virtual, look_at, run_on
 from grader.suspicion import flags_of
 
 STAGES = ("build", "correctness", "checks", "mechanism", "speed")
@@ -207,6 +207,11 @@ def _checks(
             counted = points.correct_part(exercise, [run for run in runs if run.counts])
             record.parts = [part if part.name != "correct" else counted for part in record.parts]
     reports = [run.report for run in runs]
+    if exercise.blocks_share and correct:
+        tell("looking at what blocks leave each other")
+        reports.append(
+            check_between_blocks(exercise, exercise.case(exercise.blocks_share), built, record.seed)
+        )
     findings = checks.merge(reports)
     record.findings = _plain(checks.merge([*steps, *reports]))
     unsupported = next((f for f in findings if f.kind == "unsupported"), None)

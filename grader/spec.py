@@ -328,6 +328,8 @@ class Exercise:
     suspicions: Mapping[str, OnBuffers] = field(default_factory=dict)
     hints: tuple[str, ...] = ()
     mechanism_case: str = ""  # of `cases`; the first when empty
+    # Of `cases`, where blocks leave each other something: run once more, and races between them looked for.
+    blocks_share: str = ""
     # On which case the baseline stands while others are timed at this bench case; on the same when None.
     baseline_case: Callable[[Case], Case] | None = None
     # Libraries and torch calls to measure beside the kernels: name -> function of (size, buffers on a GPU).
@@ -370,6 +372,9 @@ class Exercise:
     @property
     def starter(self) -> Path:
         return self.folder / "kernel.cu"
+
+    def case(self, name: str) -> Case:
+        return next(case for case in self.cases if case.name == name)
 
     def bench_case(self, name: str) -> Case:
         return next(case for case in self.bench if case.name == name)

@@ -123,6 +123,7 @@ exercise = Exercise(
     baseline_case=in_8_bits,
     mechanisms=(LaunchesAtMost(2), SharedAtMost(48 * 1024), IntegerProducts(), NoSpillsInUse()),
     mechanism_case="a longer context",
+    blocks_share="a longer context",
     targets=(
         Speedup(
             cases=tuple(case.name for case in SMALL),

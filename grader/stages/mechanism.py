@@ -13,9 +13,7 @@ from grader.stages.correctness import CaseRun
 
 
 def mechanism_case(exercise: Exercise) -> Case:
-    if not exercise.mechanism_case:
-        return exercise.cases[0]
-    return next(case for case in exercise.cases if case.name == exercise.mechanism_case)
+    return exercise.case(exercise.mechanism_case) if exercise.mechanism_case else exercise.cases[0]
 
 
 def look(

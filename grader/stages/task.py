@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
+from common.virtual_gpu.report import Report
 from grader import seeds
 from grader.device import Outcome, Session
 from grader.random_inputs import Random
@@ -57,6 +58,13 @@ def check_on_virtual(task: Task, built: Libraries, secret: str, tell: Tell) -> l
     with built.session("virtual") as session:
         patience = Patience.on("virtual")
         return list(run_cases(task, session, public, secret, phase="checks", tell=tell, patience=patience))
+
+
+def check_between_blocks(task: Task, case: Case, built: Libraries, secret: str) -> Report:
+    """What the virtual GPU has to say of one call when it looks at what blocks leave each other."""
+    call = task.inputs(case.size, Random(seeds.derive(secret, "between blocks")))
+    with built.session_between_blocks() as session:
+        return session.run(task.entry, call, CALL_SECONDS).report
 
 
 def look_at(

@@ -127,36 +127,54 @@ bool written(const Allocation& a, uint64_t address, uint64_t bytes) {
   return true;
 }
 
+void report_global_race(Warp& w, const Op& op, int lane, uint64_t address, Direction direction,
+                        const GlobalRaceMap::Party& other, bool other_writes, bool no_fence) {
+  report(w, op, lane, FindingKind::kRace, other.op, 7, [&](Finding& f) {
+    const Launch& launch = *w.block->launch;
+    const Allocation* a = launch.env.memory.find(address);
+    f.address = address;
+    f.allocation = a ? a->name : "";
+    f.message = std::string("two blocks touch offset ") + std::to_string(address - (a ? a->base : 0)) +
+                " of " + f.allocation + " in one launch: this one " + verb(direction) + ", block " +
+                std::to_string(other.block - 1) + (other_writes ? " writes" : " reads") + " (" +
+                place_text(launch, other.op) + ")";
+    f.advice = no_fence ? "An atomic tells this block that the other is done, but not that its writes have "
+                          "arrived: __threadfence() between them and the atomic."
+                        : "Blocks run in no given order: use an atomic, or give each block its own part.";
+  });
+}
+
 void check_global_race(Warp& w, const Op& op, int lane, uint64_t address, uint32_t bytes,
                        Direction direction) {
+  using Knows = GlobalRaceMap::Knows;
   Block& b = *w.block;
+  GlobalRaceMap& map = *b.launch->global_race;
   const bool writes = direction == Direction::kStore || direction == Direction::kAtomic;
   const bool atomic = direction == Direction::kAtomic || (op.flags & (kPolls | kReleases));
-  const uint32_t me = static_cast<uint32_t>(b.linear + 1);
+  if (atomic) {
+    if (op.flags & kPublishes) map.fence(b.linear);
+    map.meet(b.linear, address, direction != Direction::kStore, writes);
+  }
+  const GlobalRaceMap::Party me = map.party(b.linear, op.index);
   for (uint64_t at = address & ~3ull; at < address + bytes; at += 4) {
-    GlobalRaceMap::Touch& t = b.launch->global_race->at(at);
-    const bool against_write = t.writer != 0 && t.writer != me && !(atomic && t.writer_atomic);
-    const bool against_read = writes && !atomic && t.reader != 0 && (t.reader != me || t.two_readers);
-    if (against_write || against_read)
-      report(w, op, lane, FindingKind::kRace, against_write ? t.writer_op : t.reader_op, 7, [&](Finding& f) {
-        const Allocation* a = b.launch->env.memory.find(address);
-        f.address = address;
-        f.allocation = a ? a->name : "";
-        f.message = std::string("two blocks touch offset ") + std::to_string(address - (a ? a->base : 0)) +
-                    " of " + f.allocation + " in one launch: this one " + verb(direction) + ", block " +
-                    std::to_string((against_write ? t.writer : t.reader) - 1) +
-                    (against_write ? " writes" : " reads") + " (" +
-                    place_text(*b.launch, against_write ? t.writer_op : t.reader_op) + ")";
-        f.advice = "Blocks run in no given order: use an atomic, or give each block its own part.";
-      });
+    GlobalRaceMap::Touch& t = map.at(at);
+    const auto unknown = [&](const GlobalRaceMap::Party& other) {
+      return other.block != 0 && other.block != me.block && map.knows(b.linear, other) != Knows::kAll;
+    };
+    const bool against_write = unknown(t.writer) && !(atomic && t.writer_atomic);
+    const bool against_read = writes && !atomic && (unknown(t.reader) || unknown(t.reader_before));
+    if (against_write || against_read) {
+      const GlobalRaceMap::Party& reader = unknown(t.reader) ? t.reader : t.reader_before;
+      const GlobalRaceMap::Party& other = against_write ? t.writer : reader;
+      report_global_race(w, op, lane, address, direction, other, against_write,
+                         map.knows(b.linear, other) == Knows::kNoFence);
+    }
     if (writes) {
       t.writer = me;
-      t.writer_op = op.index;
       t.writer_atomic = atomic;
     } else {
-      t.two_readers |= t.reader != 0 && t.reader != me;
+      if (t.reader.block != me.block) t.reader_before = t.reader;
       t.reader = me;
-      t.reader_op = op.index;
     }
   }
 }

@@ -29,7 +29,8 @@ enum MemFlags : uint8_t {
   kAddress64 = 2,  // the address register is 64 bits wide
   kPolls = 4,      // volatile, relaxed, acquire: others may write it meanwhile
   kResultUnused = 8,
-  kReleases = 16,  // release or volatile store
+  kReleases = 16,   // release or volatile store
+  kPublishes = 32,  // release for the whole device: what came before is visible to whoever sees this
 };
 
 constexpr uint32_t kNoBlock = ~0u;

@@ -20,8 +20,9 @@ struct Modifiers {
   ptx::Type type;
   std::string_view type_name;
   int vec = 1;
-  bool polls = false;     // volatile, relaxed or acquire load
-  bool releases = false;  // volatile, relaxed or release store
+  bool polls = false;      // volatile, relaxed or acquire load
+  bool releases = false;   // volatile, relaxed or release store
+  bool publishes = false;  // release, for more than the block
   bool cache_hint = false;
   std::vector<std::string_view> rest;
 };
@@ -36,7 +37,7 @@ bool is_hint(std::string_view t) {
 
 Modifiers sort_modifiers(std::string_view opcode) {
   Modifiers m;
-  bool typed = false;
+  bool typed = false, for_block = false;
   for (std::string_view t : split_opcode(opcode)) {
     ptx::Type type;
     if (t == "global")
@@ -56,17 +57,18 @@ Modifiers sort_modifiers(std::string_view opcode) {
     else if (t == "volatile" || t == "relaxed" || t == "acquire")
       m.polls = m.releases = true;
     else if (t == "release" || t == "acq_rel")
-      m.polls = m.releases = true;
+      m.polls = m.releases = m.publishes = true;
     else if (t == "L2::cache_hint")
       m.cache_hint = true;
     else if (is_hint(t))
-      continue;
+      for_block |= t == "cta";
     else if (parse_type(t, &type) && t != "pred")
       m.type = type, m.type_name = t, typed = true;
     else
       m.rest.push_back(t);
   }
   if (!typed) m.type.bits = 0;
+  m.publishes &= !for_block;
   return m;
 }
 
@@ -163,7 +165,7 @@ void FunctionLowering::lower_store(const ptx::Instruction& in) {
   v.op.vec = static_cast<uint8_t>(m.vec);
   v.op.reg_bytes = static_cast<uint8_t>(width);
   v.op.space = static_cast<uint8_t>(m.space);
-  v.op.flags |= static_cast<uint8_t>(m.releases ? kReleases : 0);
+  v.op.flags |= static_cast<uint8_t>((m.releases ? kReleases : 0) | (m.publishes ? kPublishes : 0));
   if (m.vec == 1)
     v.op.src[1] = slots[0];
   else
@@ -250,6 +252,7 @@ void FunctionLowering::lower_atomic(const ptx::Instruction& in) {
                                                : SharedAtomic::kPlain;
   v.op.reg_bytes = static_cast<uint8_t>(static_cast<uint8_t>(kind) << 4);
   v.op.space = static_cast<uint8_t>(m.space);
+  v.op.flags |= static_cast<uint8_t>(m.publishes ? kPublishes : 0);
   v.op.src[1] = slots[0];
   v.op.src[2] = slots[1];
   v.uses.push_back(slots[0]);
@@ -415,9 +418,12 @@ void FunctionLowering::lower_isspacep(const ptx::Instruction& in) {
   v.uses.push_back(s);
 }
 
-void FunctionLowering::lower_fence(const ptx::Instruction&) {
+void FunctionLowering::lower_fence(const ptx::Instruction& in) {
   kernel_.traits.uses_fences = true;
-  emit(memory_fence, memory_fence, InstrClass::kFence);
+  const std::vector<std::string_view> parts = split_opcode(in.opcode);
+  const bool for_block = std::find(parts.begin(), parts.end(), "cta") != parts.end();
+  VirtualOp& v = emit(memory_fence, memory_fence, InstrClass::kFence);
+  v.op.flags |= static_cast<uint8_t>(for_block ? 0 : kPublishes);
 }
 
 // Hints that change no result: prefetches, priorities, profiling marks.

@@ -6,7 +6,11 @@ namespace vgpu {
 
 void nothing(Warp&, const Op&) {}
 
-void memory_fence(Warp&, const Op&) {}  // the race check orders through the atomics and flags around it
+// In shared memory the race check orders through the atomics and flags around it.
+void memory_fence(Warp& w, const Op& op) {
+  Block& b = *w.block;
+  if (b.launch->global_race && (op.flags & kPublishes)) b.launch->global_race->fence(b.linear);
+}
 
 void not_predicate(Warp& w, const Op& op) {
   write_predicate(w, op.dst, ~predicate(w, op.src[0]));
