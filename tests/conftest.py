@@ -8,11 +8,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, settings
 
 from common.cache import Cache
 from common.devices import find_gpus
 
 GPU_TESTS = Path(__file__).parent / "gpu"
+
+# How long an example takes says more of what else the machine does than of the code.
+settings.register_profile("unhurried", suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("unhurried")
 
 
 def pytest_configure() -> None:

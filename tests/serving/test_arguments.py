@@ -43,13 +43,12 @@ def touched(region: Region) -> set[int]:
 
 
 @given(REGIONS, REGIONS)
-@settings(max_examples=800, deadline=None)
+@settings(max_examples=800)
 def test_regions_meet_where_a_byte_belongs_to_both(one: Region, other: Region) -> None:
     assert one.meets(other) is other.meets(one) is bool(touched(one) & touched(other))
 
 
 @given(REGIONS)
-@settings(deadline=None)
 def test_a_region_ends_behind_its_last_byte(region: Region) -> None:
     assert region.end == max(touched(region), default=region.start - 1) + 1
 
@@ -59,7 +58,7 @@ def distinct(region: Region) -> bool:
 
 
 @given(st.lists(REGIONS, max_size=3), st.lists(REGIONS, max_size=3))
-@settings(max_examples=400, deadline=None)
+@settings(max_examples=400)
 def test_copies_are_refused_exactly_when_bytes_are_written_twice_or_read_and_written(
     read: list[Region], written: list[Region]
 ) -> None:

@@ -232,7 +232,7 @@ def test_both_builds_give_the_same_bits(form):
     np.testing.assert_array_equal(fast, portable)
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(form=st.sampled_from(MMA), seed=st.integers(0, 2**32 - 1), build_name=st.sampled_from(BUILDS))
 def test_random_products_hold_for_any_seed(form, seed, build_name):
     a, b, c = random_operands(form, np.random.default_rng(seed))

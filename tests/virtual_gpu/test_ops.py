@@ -220,7 +220,7 @@ def nearby_operands(draw_, kinds: tuple[str, ...]) -> Bits:
 
 
 @pytest.mark.parametrize("form", DELICATE_FORMS, ids=[name for name, _ in DELICATE_FORMS])
-@settings(max_examples=20, deadline=None, derandomize=True)
+@settings(max_examples=20, derandomize=True)
 @given(data=st.data())
 def test_delicate_operands(driver, form, data):
     model, slots = model_of(form), slots_of(form[1])

@@ -26,7 +26,7 @@ CASES = st.builds(
     spare=st.integers(1, 9),
     first_page=st.sampled_from((0, 7, 5_000_000)),
 )
-quickly = settings(max_examples=60, deadline=None)
+quickly = settings(max_examples=60)
 
 
 def made(case: Case, seed: str = "drawn") -> Call:

@@ -25,7 +25,7 @@ CASES = st.builds(
     spare=st.integers(0, 4),
     refused=st.just(0),
 )
-quickly = settings(max_examples=60, deadline=None)
+quickly = settings(max_examples=60)
 
 
 def made(case: Case, seed: str = "drawn") -> Call:

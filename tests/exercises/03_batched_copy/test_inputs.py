@@ -20,7 +20,7 @@ EXERCISE = registry.find("03")
 batches = importlib.import_module("exercise_03_batched_copy.batches")
 HERE_TOO = [case for case in (*EXERCISE.cases, *EXERCISE.bench) if not case.gpu_only]
 ANSWERED = [case for case in HERE_TOO if not batches.batch_of(case.size).refused]
-quickly = settings(max_examples=40, deadline=None)
+quickly = settings(max_examples=40)
 
 DRAWN = st.integers(0, 1 << 40).map(lambda draw: batches.drawn("drawn", draw))
 STEPS = st.builds(
@@ -133,7 +133,7 @@ def test_refused_batches_are_refused_for_six_reasons() -> None:
 
 
 @given(st.text(max_size=12))
-@settings(max_examples=15, deadline=None)
+@settings(max_examples=15)
 def test_hidden_cases_stay_small(seed: str) -> None:
     for hidden in EXERCISE.hidden(Random(seed)):
         assert not hidden.gpu_only

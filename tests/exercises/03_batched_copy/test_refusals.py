@@ -69,7 +69,7 @@ def answer(device: tuple[Library, DeviceTensor], rows: list[list[DevicePointer |
 
 
 @given(batch=st.lists(COPIES, min_size=1, max_size=3))
-@settings(max_examples=150, deadline=None)
+@settings(max_examples=150)
 def test_a_batch_is_refused_if_and_only_if_an_element_has_no_single_right_value(
     device: tuple[Library, DeviceTensor], batch: list[Copy]
 ) -> None:

@@ -80,7 +80,7 @@ MERGING = st.builds(
     none=st.integers(0, 1),
     apart=st.sampled_from((1, 100, 20_000)),
 )
-quickly = settings(max_examples=25, deadline=None)
+quickly = settings(max_examples=25)
 
 
 def made(task: Task, case: Case, seed: str = "drawn") -> Call:
@@ -233,7 +233,7 @@ def test_every_guess_can_be_made_for_every_case(task: Task, cases: st.SearchStra
     """A guess runs on whatever sizes a failing case has: it must not fail itself."""
 
     @given(cases)
-    @settings(max_examples=6, deadline=None, phases=[Phase.generate])
+    @settings(max_examples=6, phases=[Phase.generate])
     def guess(case: Case) -> None:
         for change in task.suspicions.values():
             change(case.size, {name: tensor.clone() for name, tensor in made(task, case).kept.items()})

@@ -15,7 +15,7 @@ from common.serving.arguments import ArgumentError
 from common.serving.bucketed.allocator import NORMAL_ERRORS, allocate, mean_squared_errors
 from common.serving.bucketed.memory import half_token_bytes, token_bytes
 
-quickly = settings(max_examples=80, deadline=None)
+quickly = settings(max_examples=80)
 importances = st.lists(
     st.one_of(st.floats(0, 1e6), st.floats(1e-300, 1e-290), st.sampled_from([0.0, 0.25, 1.0])),  # with ties
     min_size=1,

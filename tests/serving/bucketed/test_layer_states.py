@@ -105,4 +105,4 @@ class CacheAgainstModel(RuleBasedStateMachine):
 
 
 TestCacheAgainstModel = CacheAgainstModel.TestCase
-TestCacheAgainstModel.settings = settings(max_examples=15, stateful_step_count=20, deadline=None)
+TestCacheAgainstModel.settings = settings(max_examples=15, stateful_step_count=20)

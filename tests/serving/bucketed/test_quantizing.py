@@ -22,7 +22,7 @@ from common.serving.bucketed.quantizing import (
     unpack,
 )
 
-quickly = settings(max_examples=80, deadline=None)
+quickly = settings(max_examples=80)
 widths = st.sampled_from(WIDTHS)
 scale_dtypes = st.sampled_from([torch.float32, torch.float16])
 head_dims = st.integers(1, 32).map(lambda eighths: 8 * eighths)

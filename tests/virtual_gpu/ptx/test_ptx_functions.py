@@ -68,7 +68,7 @@ def test_inner_register_hides_the_outer_one_until_its_scope_ends(ptx):
 
 
 @given(shape=st.recursive(st.just("use"), lambda inner: st.lists(inner, max_size=4), max_leaves=25))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_nested_scopes_behave_like_a_stack_of_dictionaries(ptx, shape):
     """Every scope declares its own `t` with a type that tells its number; a use must find the innermost."""
     widths = ["b16", "b32", "b64", "f32", "f64", "u16", "u32", "u64"]

@@ -94,7 +94,7 @@ def test_random_damage_to_what_nvcc_emits(ptx, nvcc_ptx, mutate):
 
 
 @given(parts=st.lists(st.one_of(st.binary(max_size=30), st.text(max_size=30).map(str.encode)), max_size=10))
-@settings(max_examples=120, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@settings(max_examples=120, suppress_health_check=SLOW_IS_FINE)
 def test_arbitrary_bytes(ptx, parts):
     noise = b" ".join(parts)
     in_function = HEADER.encode() + b".entry k() {\n" + noise + b"\n}"
@@ -109,7 +109,7 @@ inlined_at $L""".split()
 
 
 @given(words=st.lists(st.sampled_from(VOCABULARY), max_size=40))
-@settings(max_examples=150, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@settings(max_examples=150, suppress_health_check=SLOW_IS_FINE)
 def test_arbitrary_sequences_of_words(ptx, words):
     text = " ".join(words)
     texts = [f"{HEADER}{text}", f"{HEADER}.func f();\n.entry k() {{ .reg .b32 %r<4>; .reg .pred p; {text} }}"]

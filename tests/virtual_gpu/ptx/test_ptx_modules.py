@@ -90,7 +90,7 @@ INTEGER_FORMATS = {"u8": "B", "s8": "b", "b16": "H", "s32": "i", "u32": "I", "u6
 
 
 @given(data=st.data())
-@settings(max_examples=40, deadline=None, suppress_health_check=SLOW_IS_FINE)
+@settings(max_examples=40, suppress_health_check=SLOW_IS_FINE)
 def test_any_array_of_integers_is_stored_as_written(ptx, data):
     name = data.draw(st.sampled_from(sorted(INTEGER_FORMATS)))
     code = INTEGER_FORMATS[name]

@@ -184,7 +184,7 @@ def parse_body(ptx, lines: list[str]) -> list[dict[str, Any]]:
 
 
 @given(generated=st.lists(instructions(), min_size=1, max_size=40))
-@settings(max_examples=60, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@settings(max_examples=60, suppress_health_check=[HealthCheck.too_slow])
 def test_generated_instructions_come_back_as_written(ptx, generated):
     assert parse_body(ptx, [text for text, _ in generated]) == [expected for _, expected in generated]
 
