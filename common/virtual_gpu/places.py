@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -37,6 +38,7 @@ def _shown(places: Iterable[Place], folder: Path) -> tuple[Place, ...]:
     return tuple(replace(place, file=shown_path(place.file, folder)) for place in places)
 
 
+@functools.lru_cache(maxsize=4096)  # a report names a few files on thousands of lines
 def shown_path(path: str, folder: Path) -> str:
     """Relative to `folder` when it lies below it, else as it is."""
     given = Path(path)
