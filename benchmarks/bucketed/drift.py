@@ -36,7 +36,7 @@ from common.gpu.clocks import exclusive
 from common.serving.bucketed.cache import BucketedKVCache
 from common.serving.bucketed.memory import token_bytes
 from common.serving.bucketed.placement import Integers
-from common.serving.bucketed.quantizing import WIDTHS
+from common.serving.bucketed.widths import WIDTHS
 
 if TYPE_CHECKING:
     import torch

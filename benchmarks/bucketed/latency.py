@@ -30,7 +30,7 @@ from common.gpu.clocks import exclusive, read_clocks
 from common.serving.bucketed.backends import Backend
 from common.serving.bucketed.memory import half_token_bytes
 from common.serving.bucketed.placement import Integers
-from common.serving.bucketed.quantizing import WIDTHS
+from common.serving.bucketed.widths import WIDTHS
 
 if TYPE_CHECKING:
     import torch
