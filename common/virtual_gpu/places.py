@@ -31,7 +31,7 @@ def _finding(finding: Finding, folder: Path) -> Finding:
 
 
 def _lines(lines: Iterable[LineCounters], folder: Path) -> tuple[LineCounters, ...]:
-    return tuple(replace(line, file=shown_path(line.file, folder)) for line in lines)
+    return tuple(LineCounters(shown_path(each.file, folder), each.line, each.counters) for each in lines)
 
 
 def _shown(places: Iterable[Place], folder: Path) -> tuple[Place, ...]:

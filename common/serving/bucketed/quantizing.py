@@ -60,9 +60,9 @@ def pack(codes: torch.Tensor, bits: int) -> torch.Tensor:
     if bits == 8:
         return codes
     grouped = codes.unflatten(-1, (-1, CODES_A_WORD))
-    words = torch.zeros(grouped.shape[:-1], dtype=torch.int64, device=codes.device)
+    words = torch.zeros(grouped.shape[:-1], dtype=torch.int32, device=codes.device)  # for 4 bits at most
     for place in range(CODES_A_WORD):
-        words |= grouped[..., place].to(torch.int64) << (bits * place)
+        words |= grouped[..., place].to(torch.int32) << (bits * place)
     return torch.stack([(words >> (8 * byte) & 0xFF).to(torch.uint8) for byte in range(bits)], -1).flatten(-2)
 
 
@@ -79,9 +79,9 @@ def unpack(packed: torch.Tensor, bits: int) -> torch.Tensor:
     if bits == 8:
         return packed
     grouped = packed.unflatten(-1, (-1, bits))
-    words = torch.zeros(grouped.shape[:-1], dtype=torch.int64, device=packed.device)
+    words = torch.zeros(grouped.shape[:-1], dtype=torch.int32, device=packed.device)
     for byte in range(bits):
-        words |= grouped[..., byte].to(torch.int64) << (8 * byte)
+        words |= grouped[..., byte].to(torch.int32) << (8 * byte)
     mask = (1 << bits) - 1
     codes = [(words >> (bits * place) & mask).to(torch.uint8) for place in range(CODES_A_WORD)]
     return torch.stack(codes, -1).flatten(-2)
