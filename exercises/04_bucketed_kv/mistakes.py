@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     import torch
 
 Change = Callable[[Size, Buffers], None]
-_MOST_ELEMENTS = 1 << 22  # of keys: guessing at larger ones takes longer than anybody waits
+_MOST_ELEMENTS = 1 << 20  # of keys: guessing at larger ones takes longer than anybody waits
 
 
 @dataclass(frozen=True)
@@ -28,12 +28,12 @@ class Bucket:
     """One bucket as somebody reads it: elements are (code - offset) * scale, keys and values apart."""
 
     bits: int
-    key_codes: torch.Tensor  # [batch, kv_heads, capacity, head_dim]
+    key_codes: torch.Tensor  # [batch, kv_heads, entries, head_dim], as far as any sequence has some
     value_codes: torch.Tensor
     key_scales: torch.Tensor  # [batch, kv_heads, capacity]
     value_scales: torch.Tensor
-    slots: torch.Tensor  # [batch, capacity], 0 past the end
-    used: torch.Tensor  # bool [batch, capacity]
+    slots: torch.Tensor  # [batch, entries], 0 past the end
+    used: torch.Tensor  # bool [batch, entries]
     key_offset: int
     value_offset: int
 
@@ -56,17 +56,18 @@ def read(size: Size, buffers: Buffers) -> Reading:
 
     found = []
     for number, bits in enumerate(widths(size)):
-        arrays = {name: buffers[name_of(name, bits)] for name in ("keys", "values", "slots")}
-        ends = torch.tensor([row[number] for row in lengths(size)], device=arrays["slots"].device)
-        used = torch.arange(arrays["slots"].shape[1], device=ends.device) < ends.unsqueeze(1)
+        entries = max(1, *(row[number] for row in lengths(size)))
+        slots = buffers[name_of("slots", bits)][:, :entries]
+        ends = torch.tensor([row[number] for row in lengths(size)], device=slots.device)
+        used = torch.arange(entries, device=ends.device) < ends.unsqueeze(1)
         found.append(
             Bucket(
                 bits,
-                unpack(arrays["keys"], bits),
-                unpack(arrays["values"], bits),
+                unpack(buffers[name_of("keys", bits)][:, :, :entries], bits),
+                unpack(buffers[name_of("values", bits)][:, :, :entries], bits),
                 buffers[name_of("key_scales", bits)],
                 buffers[name_of("value_scales", bits)],
-                arrays["slots"].masked_fill(~used, 0),
+                slots.masked_fill(~used, 0),
                 used,
                 1 << (bits - 1),
                 1 << (bits - 1),
@@ -84,8 +85,8 @@ def part_of(reading: Reading, bucket: Bucket) -> Part:
     kept = torch.promote_types(rows.dtype, torch.float32)
 
     def elements(codes: torch.Tensor, offset: int, scales: torch.Tensor) -> torch.Tensor:
-        scales = scales.masked_fill(~bucket.used.unsqueeze(1), 0).to(kept)
-        return ((codes.to(kept) - offset) * scales.unsqueeze(-1)).to(rows.dtype)
+        known = scales[:, :, : codes.shape[2]].masked_fill(~bucket.used.unsqueeze(1), 0).to(kept)
+        return ((codes.to(kept) - offset) * known.unsqueeze(-1)).to(rows.dtype)
 
     visible = bucket.used
     if reading.mask is not None:

@@ -41,7 +41,12 @@ def test_a_path_of_a_thousand_lines_is_looked_at_once(tmp_path: Path, monkeypatc
     kernels = (KernelTotals("copy", "copy", 1, 0, 0.0, 0.0, Counters(), lines),)
     resolved: list[Path] = []
     resolve = Path.resolve
-    monkeypatch.setattr(Path, "resolve", lambda path: resolved.append(path) or resolve(path))
+
+    def counted(path: Path) -> Path:
+        resolved.append(path)
+        return resolve(path)
+
+    monkeypatch.setattr(Path, "resolve", counted)
     shown_path.cache_clear()
     (kernel,) = shorten_places(Report(kernels=kernels), tmp_path).kernels
     assert {line.file for line in kernel.lines} == {"kernel.cu"}

@@ -190,7 +190,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "batch is True, but must be a whole number of 1 or more",
     ),
     "no device": (
-        lambda: BucketedCacheLayer(1, 1, 8, None),  # type: ignore[arg-type]
+        lambda: BucketedCacheLayer(1, 1, 8, None),
         "device is None, but must be a torch device",
     ),
     "no such device": (
@@ -210,7 +210,7 @@ REFUSED: dict[str, tuple[Callable[[], Any], str]] = {
         "scale is '1', but must be a number",
     ),
     "a mask in a list": (
-        lambda: cache().attend(0, halves(1, 2, 4, DIM), [[1]]),  # type: ignore[arg-type]
+        lambda: cache().attend(0, halves(1, 2, 4, DIM), [[1]]),
         "mask is of type list, but must be of type Tensor",
     ),
     "scales of another shape": (
