@@ -140,6 +140,16 @@ def _level_0(bits: int) -> int:
     return 1 << (bits - 1)
 
 
+def neighbours(count: int) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Groups of so many elements that lie together."""
+    return lambda place: place // count
+
+
+def every_other(count: int) -> Callable[[torch.Tensor], torch.Tensor]:
+    """Two groups: lanes of so many elements, the even and the odd ones."""
+    return lambda place: place // count % 2
+
+
 STORING: dict[str, Change] = {
     "halves are rounded away from zero, not to the even level": quantised_otherwise(
         levels_by(away_from_zero)
@@ -154,16 +164,12 @@ STORING: dict[str, Change] = {
     ),
     **{
         f"the largest element is looked for among {count} neighbours, not in the whole head: shuffle among "
-        "all lanes that share it": quantised_otherwise(
-            largest_among(lambda place, count=count: place // count)
-        )
+        "all lanes that share it": quantised_otherwise(largest_among(neighbours(count)))
         for count in (4, 8, 16, 32, 64, 128)
     },
     **{
         f"the largest element is looked for in every other lane, of {count} elements each: the shuffle with "
-        "the next lane is missing": quantised_otherwise(
-            largest_among(lambda place, count=count: place // count % 2)
-        )
+        "the next lane is missing": quantised_otherwise(largest_among(every_other(count)))
         for count in (4, 8, 16)
     },
     "a head of zeros has a scale of 0, not of 1": quantised_otherwise(zeros_as(_level_0, 0.0)),

@@ -274,15 +274,6 @@ MISTAKES: dict[str, Mistake] = {
         cases=("no keys", "a key"),
         words="max is a power of 2, log2(e) times too large: multiply it by ln 2",
     ),
-    "lengths written to": Mistake(
-        old="    results.unnormalised = out + heads * group * head_dim;\n",
-        new="    results.unnormalised = out + heads * group * head_dim;\n"
-        "    const_cast<int64_t*>(lengths)[0] = 0;\n",
-        part="attend",
-        cases=("a key",),
-        reason="input changed",
-        words="attend_bucket must leave its tables in host memory as they are",
-    ),
     "outputs not rescaled in the merge": Mistake(
         old="if (factor > 0) value += factor * outputs[place * head_dim + d];",
         new="if (factor > 0) value += outputs[place * head_dim + d];",
