@@ -16,7 +16,7 @@ from common.devices import find_gpus
 GPU_TESTS = Path(__file__).parent / "gpu"
 
 # How long an example takes says more of what else the machine does than of the code.
-settings.register_profile("unhurried", suppress_health_check=[HealthCheck.too_slow])
+settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("unhurried")
 
 
