@@ -39,6 +39,9 @@ class Counters:
     async_requests: int = 0
     async_sectors: int = 0
     async_bytes: int = 0
+    async_waits: int = 0
+    async_waited_bytes: int = 0
+    async_ahead_bytes: int = 0
     shared_load_requests: int = 0
     shared_load_wavefronts: int = 0
     shared_load_conflicts: int = 0
