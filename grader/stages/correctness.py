@@ -159,7 +159,7 @@ def _judge(
 ) -> tuple[str, str]:
     """A word and a sentence when the call failed or its answer is wrong, else two empty ones."""
     if not outcome.ok:
-        return _explain(outcome)
+        return explain(outcome)
     wanted = wanted or answer(task, case.size, call)
     found: Difference | None = difference(task, case.size, call, wanted, outcome.after)
     if found is not None:
@@ -177,7 +177,7 @@ def _reason_seen(report: Report) -> str:
 
 def _judge_repeat(first: Outcome, second: Outcome) -> tuple[str, str]:
     if not second.ok:
-        reason, message = _explain(second)
+        reason, message = explain(second)
         return reason, f"the first call was right, but a second one with the same inputs failed: {message}"
     if not same_buffers(first.after, second.after):
         return "not repeatable", (
@@ -233,7 +233,7 @@ def _changed_bytes(call: Call, wanted: Mapping[str, torch.Tensor]) -> int:
     )
 
 
-def _explain(outcome: Outcome) -> tuple[str, str]:
+def explain(outcome: Outcome) -> tuple[str, str]:
     """The word and the sentence for a call that failed; the device's own finding says it best, then what it
     said when it refused a launch."""
     finding = _cause(outcome.report.findings)
