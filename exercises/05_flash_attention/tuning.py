@@ -23,6 +23,12 @@ TUNABLES = {
     "BLOCKS_PER_SM": (1, 2, 3, 4, 5, 6, 8),
 }
 DEFAULTS = {"BLOCK_M": 64, "BLOCK_N": 32, "WARPS": 4, "STAGES": 2, "PERSISTENT": 1, "BLOCKS_PER_SM": 5}
+# What searches on an H200 found, few heads and many, within the gated limits and without them.
+WORTH = (
+    {**DEFAULTS, "STAGES": 3},
+    {**DEFAULTS, "BLOCK_N": 96, "STAGES": 3, "BLOCKS_PER_SM": 1},
+    {**DEFAULTS, "BLOCK_M": 128, "BLOCK_N": 64, "BLOCKS_PER_SM": 2},
+)
 
 
 def cuts(config: Config) -> dict[int, tuple[int, int]]:
@@ -67,6 +73,7 @@ tuning = Tuning(
     entry=exercise.entry,
     tunables=TUNABLES,
     defaults=DEFAULTS,
+    worth=WORTH,
     indivisible=indivisible,
     threads=threads,
     blocks_per_sm=lambda config: config["BLOCKS_PER_SM"],

@@ -19,7 +19,7 @@ from grader.tuning.find import Tunable
 from grader.tuning.report import summary
 from grader.tuning.search import Ground, Search
 from grader.tuning.space import Space
-from grader.tuning.spec import Limits
+from grader.tuning.spec import Config, Limits
 from grader.tuning.store import Store
 from grader.tuning.study import adviser
 from grader.tuning.trial import Bench
@@ -71,11 +71,12 @@ def run_cases(
         build_engine()  # minutes on a new machine, which are not the search's
     deadline = time.monotonic() + request.seconds
     sm = gates.multiprocessor(request.device)
+    best: list[Config] = []  # of the cases so far: what is good at one is worth a try at the next
     with Builder(modelled=request.modelled) as builder:
         for number, case in enumerate(request.cases):
             share = (deadline - time.monotonic()) / (len(request.cases) - number)
             ground = Ground(request.tunable, case, request.target, request.limits, sm)
-            _run_case(request, ground, builder, time.monotonic() + share, tell, found)
+            _run_case(request, ground, builder, time.monotonic() + share, best, tell, found)
 
 
 def _run_case(
@@ -83,6 +84,7 @@ def _run_case(
     ground: Ground,
     builder: Builder,
     deadline: float,
+    best: list[Config],
     tell: Callable[[str], None],
     found: Callable[[Case, dict[str, Any]], None],
 ) -> None:
@@ -91,10 +93,11 @@ def _run_case(
         advice = adviser(Space(tunable.tuning.tunables), store.trials)
         try:
             with _bench(request, case) as bench:
-                search = Search(ground, store, advice, builder, bench, tell)
+                search = Search(ground, store, advice, builder, bench, tell, best)
                 search.run(request.trials, deadline)
             tell(f"{case.name}: building the best")
             search.prebuild()
+            best += [store.best.config] if store.best else []
         finally:
             if store.trials:
                 found(case, summary(tunable, case, store, advice.name))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
@@ -56,10 +56,13 @@ class Search:
         builder: Builder,
         bench: Bench,
         tell: Callable[[str], None],
+        first: Sequence[Config] = (),
     ) -> None:
+        """`first` are configurations to try before any that the adviser has to propose."""
         self._ground, self._store, self._adviser = ground, store, adviser
         self._builder, self._bench, self._tell = builder, bench, tell
         self._building: deque[tuple[Config, Future[Built]]] = deque()
+        self._first = (ground.tunable.tuning.defaults, *ground.tunable.tuning.worth, *first)
         self._best: Contender | None = None
 
     def run(self, trials: int, deadline: float) -> None:
@@ -95,11 +98,12 @@ class Search:
 
     def _next(self) -> Config | None:
         """The kernel's own defaults first: they are what has to be beaten."""
-        defaults = self._ground.tunable.tuning.defaults
         begun = [key(config) for config, _ in self._building]
-        if key(defaults) not in [*begun, *(key(trial.config) for trial in self._store.trials)]:
-            self._adviser.begin(defaults)
-            return defaults
+        begun += [key(trial.config) for trial in self._store.trials]
+        for config in self._first:
+            if key(config) not in begun:
+                self._adviser.begin(config)
+                return config
         return self._adviser.propose()
 
     def _try(self, config: Config, built: Built) -> None:

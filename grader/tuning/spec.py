@@ -44,6 +44,7 @@ class Tuning:
     reference: OnBuffers
     compare: Comparison
     cases: tuple[Case, ...]
+    worth: tuple[Config, ...] = ()  # known to be good at some size: tried right after the defaults
     suspicions: Mapping[str, OnBuffers] = field(default_factory=dict)
 
     @property

@@ -47,12 +47,12 @@ def seconds(config) -> float:
 
 
 def searched(
-    store, bench=None, *, builder=None, trials=100, limits=None, advice=None, tell=lambda text: None
+    store, bench=None, *, builder=None, trials=100, limits=None, advice=None, tell=lambda text: None, first=()
 ):
     ground = ground_of(limits=limits)
     advice = advice or adviser(Space(ground.tunable.tuning.tunables), store.trials)
     builder, bench = builder or FakeBuilder(), bench or FakeBench(seconds)
-    search = Search(ground, store, advice, builder, bench, tell)
+    search = Search(ground, store, advice, builder, bench, tell, first)
     search.run(trials, time.monotonic() + 60)
     return search
 
@@ -83,6 +83,16 @@ def test_the_defaults_come_first_and_are_what_must_be_beaten(store):
     first = next(trial for trial in store.trials if trial.built)
     assert first.config == {"THREADS": 32, "EACH": 1}
     assert first.reason == "the first that passes"
+
+
+@pytest.mark.parametrize("kind", ADVISERS)
+def test_what_was_best_elsewhere_is_tried_next_and_once(store, kind):
+    elsewhere = [{"THREADS": 256, "EACH": 2}, {"THREADS": 64, "EACH": 4}, {"THREADS": 256, "EACH": 2}]
+    advice = kind(Space(ground_of().tunable.tuning.tunables), ()) if kind else None
+    searched(store, advice=advice, first=elsewhere)
+    built = [key(trial.config) for trial in store.trials if trial.built]
+    assert built[1:3] == [key(config) for config in elsewhere[:2]]
+    assert len(keys(store)) == len(set(keys(store))) == SPACE
 
 
 def test_what_a_gate_refuses_is_never_built_and_counted_by_gate(store):
