@@ -13,10 +13,10 @@ import math
 import weakref
 from abc import ABC, abstractmethod
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
-from typing import TYPE_CHECKING, ClassVar
+from types import MappingProxyType, TracebackType
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from common.build import Target, build_program
 from common.cache import REPOSITORY
@@ -36,6 +36,8 @@ HEADERS = REPOSITORY / "common" / "cuda"
 # Plain numbers in the order of the entry point's parameters; addresses and streams are numbers, too. What is
 # of the type "table" is made by the device.
 Function = Callable[..., None]
+Build = tuple[Any, ...]  # a CUDA file, and its macros with their values
+NO_DEFINES: Mapping[str, int] = MappingProxyType({})
 
 
 class KernelFailed(CourseError):
@@ -49,6 +51,8 @@ class KernelFailed(CourseError):
 class Device(ABC):
     """Memory for tensors, and functions of CUDA files compiled for it."""
 
+    name: str  # the model's, as its maker calls it
+
     @abstractmethod
     def empty(self, name: str, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
         """Device memory. `name` is how findings of a virtual GPU call it."""
@@ -61,8 +65,11 @@ class Device(ABC):
         """
 
     @abstractmethod
-    def function(self, source: Path, entry: str, types: Sequence[str]) -> Function:
-        """An entry point of a CUDA file, built on first use. It raises KernelFailed for what it returns."""
+    def function(
+        self, source: Path, entry: str, types: Sequence[str], defines: Mapping[str, int] = NO_DEFINES
+    ) -> Function:
+        """An entry point of a CUDA file, built on first use with such macros. It raises KernelFailed for
+        what it returns."""
 
     @abstractmethod
     def table(self, rows: Sequence[Sequence[int]]) -> object:
@@ -93,9 +100,11 @@ class Gpu(Device):
     """The first CUDA device, on torch's current stream."""
 
     def __init__(self) -> None:
-        self._target = Target.gpu(first_gpu().cc)
-        self._libraries: dict[Path, ctypes.CDLL] = {}
-        self._functions: dict[tuple[Path, str], Function] = {}
+        found = first_gpu()
+        self.name = found.name
+        self._target = Target.gpu(found.cc)
+        self._libraries: dict[Build, ctypes.CDLL] = {}
+        self._functions: dict[tuple[Build, str], Function] = {}
 
     def empty(self, name: str, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
         import torch
@@ -105,16 +114,19 @@ class Gpu(Device):
     def address(self, tensor: torch.Tensor, name: str) -> int:
         return tensor.data_ptr()
 
-    def function(self, source: Path, entry: str, types: Sequence[str]) -> Function:
-        key = (source, entry)
-        if key not in self._functions:
-            self._functions[key] = self._find(source, entry, types)
-        return self._functions[key]
+    def function(
+        self, source: Path, entry: str, types: Sequence[str], defines: Mapping[str, int] = NO_DEFINES
+    ) -> Function:
+        build = (source, *defines.items())
+        if (build, entry) not in self._functions:
+            self._functions[build, entry] = self._find(build, entry, types)
+        return self._functions[build, entry]
 
-    def _find(self, source: Path, entry: str, types: Sequence[str]) -> Function:
-        if source not in self._libraries:
-            self._libraries[source] = ctypes.CDLL(str(_built(source, self._target)))
-        found = getattr(self._libraries[source], entry)
+    def _find(self, build: Build, entry: str, types: Sequence[str]) -> Function:
+        if build not in self._libraries:
+            source, *defines = build
+            self._libraries[build] = ctypes.CDLL(str(_built(source, self._target, dict(defines))))
+        found = getattr(self._libraries[build], entry)
         found.argtypes = [C_TYPES[name] for name in types]
         found.restype = ctypes.c_int
 
@@ -145,6 +157,7 @@ class VirtualDevice(Device):
     Calls run to their end before they return, so that torch may read and write the memory in between.
     """
 
+    name = "virtual GPU"
     _open: ClassVar[weakref.WeakSet[VirtualDevice]] = weakref.WeakSet()
 
     def __init__(self, sources: Sequence[Path]) -> None:
@@ -198,7 +211,11 @@ class VirtualDevice(Device):
                 return owner.address + here - start
         return None
 
-    def function(self, source: Path, entry: str, types: Sequence[str]) -> Function:
+    def function(
+        self, source: Path, entry: str, types: Sequence[str], defines: Mapping[str, int] = NO_DEFINES
+    ) -> Function:
+        """Files are built as they stand when the device is made: nothing is tuned for a virtual GPU."""
+        assert not defines
         if source not in self._built:
             known = ", ".join(str(path) for path in self._built) or "none"
             raise CourseError(
@@ -271,7 +288,8 @@ def _elsewhere(name: str, tensor: torch.Tensor) -> ArgumentError:
     )
 
 
-def _built(source: Path, target: Target) -> Path:
+def _built(source: Path, target: Target, defines: Mapping[str, int] = NO_DEFINES) -> Path:
     if not source.is_file():
         raise CourseError(f"there is no CUDA file {source}: name the kernel.cu that should run")
-    return build_program([source], target, kind="shared", include_dirs=[HEADERS]).path
+    macros = {name: str(value) for name, value in defines.items()}
+    return build_program([source], target, kind="shared", defines=macros, include_dirs=[HEADERS]).path
