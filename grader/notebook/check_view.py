@@ -145,8 +145,8 @@ def _cases(record: Record) -> Markup | None:
     rows = [_case_row(case) for case in record.cases[:_MOST_CASES]]
     passed = sum(case.passed for case in record.cases)
     listed = table(("case", "result", "why", ">took"), rows)
-    left = f", {len(record.left_out)} need a GPU and were not run" if record.left_out else ""
-    summary = tag("summary", f"{passed} of {len(record.cases)} cases that were run passed{left}")
+    left = f"; {len(record.left_out)} more only for a GPU" if record.left_out else ""
+    summary = tag("summary", f"{passed} of {numbers.counted(len(record.cases), 'case')} passed{left}")
     return tag("details", summary, listed, **({} if is_correct(record) else {"open": ""}))
 
 

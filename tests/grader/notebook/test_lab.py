@@ -17,6 +17,7 @@ from grader.notebook.check_view import Check, Untouched
 from grader.notebook.lab import LabError, _plain_numbers
 from grader.notebook.progress import in_notebook
 from tests.grader.notebook.html_reading import read
+from tests.virtual_gpu.small_programs import children_of, is_running
 
 SOLUTION = registry.find("01").solution
 DOES_NOTHING = 'extern "C" int fused_store_kv_async() { return 0; }\n'
@@ -107,6 +108,21 @@ def test_a_grader_that_dies_is_a_sentence(lab: Lab, monkeypatch: pytest.MonkeyPa
     monkeypatch.setattr(errand, "_MODULE", "grader.notebook.no_such_module")
     write(DOES_NOTHING)
     assert "the grader stopped before it had an answer: " in read(lab.check()).text
+
+
+def test_an_interrupt_ends_the_errand_and_reaches_the_notebook(lab: Lab):
+    write(DOES_NOTHING)
+    started: list[str] = []
+
+    def interrupt(text: str) -> None:
+        started.extend(map(str, children_of(os.getpid())))
+        raise KeyboardInterrupt
+
+    order = {"exercise": "01", "file": "kernel.cu", "device": "virtual", "step": None}
+    with pytest.raises(KeyboardInterrupt):
+        errand.run_errand("check", order, Path.cwd(), interrupt)
+    assert started
+    assert not any(is_running(int(pid)) for pid in started)
 
 
 def test_an_errand_tells_how_far_it_is(lab: Lab):
