@@ -12,23 +12,23 @@ from __future__ import annotations
 import argparse
 import ctypes
 import functools
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import torch
 
+from benchmarks.entry_calls import Work, entry_call
 from benchmarks.graphs import RESULTS, graph_times, summary, write_result
 from common.build import Target, build_program
 from common.cache import REPOSITORY
 from common.devices import first_gpu
 from common.errors import CourseError
 from common.gpu.clocks import exclusive, read_clocks
-from common.virtual_gpu.worker import C_TYPES
 from grader import registry
 from grader.random_inputs import Random
-from grader.spec import At, Case, Scalar, Step, Task
 from grader.spec import Call as Inputs
+from grader.spec import Case, Step, Task
 
 HEADERS = REPOSITORY / "common" / "cuda"
 SETS = 16
@@ -38,38 +38,12 @@ BATCHES = (1, 32, 256)
 COPIES = ".copy_ calls"
 AS_CHOSEN = "as chosen"
 
-Work = Callable[[], None]
-
 
 def library(defines: Mapping[str, str]) -> ctypes.CDLL:
     source = registry.find("02").solution
     target = Target.gpu(first_gpu().cc)
     built = build_program([source], target, kind="shared", defines=defines, include_dirs=[HEADERS])
     return ctypes.CDLL(str(built.path))
-
-
-def entry_call(library: ctypes.CDLL, entry: str, inputs: Inputs) -> Work:
-    """A call of an entry point on torch's current stream."""
-    types, values, stream_at = [], [], -1
-    for number, argument in enumerate(inputs.arguments):
-        if isinstance(argument, At):
-            tensor = inputs.buffers[argument.buffer]
-            types.append(ctypes.c_void_p)
-            values.append(tensor.data_ptr() + argument.offset * tensor.element_size())
-        else:
-            assert isinstance(argument, Scalar)
-            types.append(C_TYPES[argument.type])
-            values.append(int(argument.value))
-            stream_at = number if argument.type == "stream" else stream_at
-    function = getattr(library, entry)
-
-    def call() -> None:
-        values[stream_at] = torch.cuda.current_stream().cuda_stream
-        function.argtypes, function.restype = types, ctypes.c_int
-        if code := function(*values):
-            raise CourseError(f"{entry} failed with cudaError {code}")
-
-    return call
 
 
 def sets_of(task: Task, case: Case) -> list[Inputs]:

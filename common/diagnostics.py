@@ -65,6 +65,8 @@ _FORMS = (
     re.compile(r"^\S*ld: (?P<message>cannot find .*)$"),
     re.compile(r"^(?:\S*/)?(?:g\+\+|cc1plus|c\+\+): (?P<severity>fatal error|error): (?P<message>.*)$"),
 )
+# Who made the compiler look at a template, innermost first; in the template's own file no file is named.
+_ASKED_FOR = re.compile(r"\binstantiation of .* at line (?P<line>\d+) of (?P<file>.+)$")
 _AT_THE_END = "At end of source: "
 _WHOSE_END = re.compile(r'^\d+ errors? detected in the compilation of "(?P<file>.+)"')
 # A last word that only repeats that something went wrong before.
@@ -86,6 +88,7 @@ def parse_diagnostics(log: str, names: Mapping[Path, str]) -> list[Diagnostic]:
             diagnostic = _at_the_end(diagnostic, lines[number + 1 :])
         elif _CUDAFE.match(line):
             diagnostic = _with_what_follows(diagnostic, lines[number + 1 :])
+            diagnostic = _where_the_user_asked(diagnostic, names)
         diagnostic = replace(diagnostic, hint=hint_for(diagnostic.message))
         if diagnostic.file is not None:
             diagnostic = replace(diagnostic, file=names.get(Path(diagnostic.file), diagnostic.file))
@@ -140,6 +143,23 @@ def _with_what_follows(diagnostic: Diagnostic, following: list[str]) -> Diagnost
         column = _true_column(diagnostic, block[caret - 1], block[caret].index("^"))
         block = block[: caret - 1] + block[caret + 1 :]
     return replace(diagnostic, column=column, context=tuple(line.strip() for line in block))
+
+
+def _where_the_user_asked(diagnostic: Diagnostic, names: Mapping[Path, str]) -> Diagnostic:
+    """A rule of a header's template is broken where the user's file asks for it, not where it is written."""
+    if diagnostic.file is None or Path(diagnostic.file) in names:
+        return diagnostic
+    for text in diagnostic.context:
+        if (asked := _ASKED_FOR.search(text)) and Path(asked["file"]) in names:
+            rule = f"the rule is in {Path(diagnostic.file).name}, line {diagnostic.line}"
+            return replace(
+                diagnostic,
+                file=asked["file"],
+                line=int(asked["line"]),
+                column=None,
+                context=(rule, *diagnostic.context),
+            )
+    return diagnostic
 
 
 def _at_the_end(diagnostic: Diagnostic, following: list[str]) -> Diagnostic:

@@ -3,9 +3,9 @@
     python -m docs.make_tables            rewrite what has changed
     python -m docs.make_tables --check    say what has changed, and end with status 1
 
-A page marks what is made here, in benchmarks/copy_tables.py or in benchmarks/bucketed/tables.py with
-`<!-- made: NAME [ARGUMENTS] -->` and `<!-- end -->`, and what benchmarks/model/document.py makes with
-`<!-- modelled: NAME -->`.
+A page marks what is made here, in benchmarks/copy_tables.py or in the tables.py of benchmarks/bucketed/ and
+benchmarks/flash/ with `<!-- made: NAME [ARGUMENTS] -->` and `<!-- end -->`, and what
+benchmarks/model/document.py makes with `<!-- modelled: NAME -->`.
 """
 
 from __future__ import annotations
@@ -22,6 +22,7 @@ from typing import Any
 
 from benchmarks import copy_tables
 from benchmarks.bucketed import tables as bucketed_tables
+from benchmarks.flash import tables as flash_tables
 from benchmarks.markdown import table
 from benchmarks.model import document as model_tables
 from common.build import Target, build_program
@@ -35,7 +36,7 @@ from tests.virtual_gpu.faults.corpus import Fault, all_faults
 
 PAGES = (  # relative to the repository
     *("docs/virtual-gpu.md", "docs/checks.md", "docs/counters.md", "docs/cost-model.md"),
-    "docs/bucketed-cache.md",
+    *("docs/bucketed-cache.md", "docs/flash-attention.md"),
     *("solutions/02_fused_copy/answers.md", "solutions/03_batched_copy/answers.md"),
 )
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
@@ -235,6 +236,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "sample_output": sample_output,
     **copy_tables.MAKERS,
     **bucketed_tables.MAKERS,
+    **flash_tables.MAKERS,
 }
 
 

@@ -146,6 +146,17 @@ def _wrong(name: str, rule: Comparison, wanted: Answer, got: torch.Tensor) -> st
     )
 
 
+def _looks_like(name: str, rule: Comparison, made: Answer, got: torch.Tensor) -> bool:
+    """Whether this is what a mistake makes. A mistake may make NaN, of any kind, where an answer never does:
+    it must be in the same places."""
+    if name in made.exact and bool((nan := made.exact[name].isnan()).any()):
+        if not bool((got.isnan() == nan).all()):
+            return False
+        exact, typed = made.exact[name].masked_fill(nan, 0), made.outputs[name].masked_fill(nan, 0)
+        made, got = Answer({name: typed}, {name: exact}), got.masked_fill(nan, 0)
+    return _wrong(name, rule, made, got) is None
+
+
 def _guess(
     task: Task,
     size: Size,
@@ -162,7 +173,7 @@ def _guess(
         return "Every element that had to be written is zero"
     for name, mistake in task.suspicions.items():
         made = _answer(mistake, task.compare, size, call)
-        if all(_wrong(output, task.compare, made, after[output]) is None for output in call.outputs):
+        if all(_looks_like(output, task.compare, made, after[output]) for output in call.outputs):
             return f"It looks like this: {name}"
     wrote_elsewhere = [
         name

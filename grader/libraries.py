@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
@@ -47,15 +48,15 @@ class Libraries:
         return VirtualSession(self.path("virtual"), options=options, resources=self.registers)
 
 
-def compile_submission(source: Path, device: str, scratch: Path) -> Libraries:
+def compile_submission(source: Path, device: str, scratch: Path, defines: Sequence[str] = ()) -> Libraries:
     """The file for every device it will run on, all at once, and its ptxas figures."""
     targets = {"virtual": Target.virtual(ARCHITECTURE)}
     if device == "gpu":
         targets["gpu"] = Target.gpu(first_gpu().cc)
     with ThreadPoolExecutor() as pool:
-        building = {name: pool.submit(build, source, target) for name, target in targets.items()}
+        building = {name: pool.submit(build, source, target, defines) for name, target in targets.items()}
         library = building["virtual"].result().library
-        kernels = () if library is None else kernel_resources(source, library)
+        kernels = () if library is None else kernel_resources(source, library, defines)
         built = {name: future.result() for name, future in building.items()}
     scratch.mkdir(exist_ok=True)
     return Libraries(built, kernels, write_for_engine(kernels, scratch))

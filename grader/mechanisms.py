@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from pathlib import Path
 
 from grader.evidence import Evidence
 from grader.render import numbers
@@ -65,6 +66,52 @@ class AsyncCopies:
             f"cp.async moved {moved:,} bytes of the {wanted:,} that this case ({evidence.case.name}) has to "
             "move: load the rows with __pipeline_memcpy_async, or cp.async in inline PTX"
         )
+
+
+@dataclass(frozen=True)
+class CopiesAhead:
+    """Most of what cp.async brings travels while its warp multiplies: it is begun before matrix instructions
+    and waited for after them.
+
+    A block's first copies have no products to travel beside, so only calls of a size that `shows` can tell.
+    """
+
+    shows: Callable[[Size], bool]
+    least_part: float = 0.5
+    name: str = "copies run ahead of the products"
+
+    def look(self, evidence: Evidence) -> str | None:
+        if not self.shows(evidence.case.size):
+            return None
+        waited = sum(launch.counters.async_waited_bytes for launch in evidence.launches)
+        ahead = sum(launch.counters.async_ahead_bytes for launch in evidence.launches)
+        if waited > 0 and ahead >= self.least_part * waited:
+            return None
+        if waited == 0:
+            return (
+                f"no wait for a cp.async was seen ({evidence.case.name}): bring the next tile with cp.async "
+                "while this one is multiplied"
+            )
+        return (
+            f"{ahead:,} of the {waited:,} bytes that cp.async brought ({evidence.case.name}) travelled while "
+            f"their warp multiplied, where at least {self.least_part:.0%} should: {_idle_wait(evidence)} "
+            "waits for copies with no product since they were begun. Begin to copy the next tile before the "
+            "products of this one, and wait for it after them: a wait may leave the newest groups under way"
+        )
+
+    def look_anywhere(self, evidence: Evidence) -> str | None:
+        return self.look(evidence)
+
+
+def _idle_wait(evidence: Evidence) -> str:
+    """The line that waits for most of what did not travel beside products."""
+    lines = [line for launch in evidence.launches for line in launch.lines]
+    idle = max(
+        lines,
+        key=lambda line: line.counters.async_waited_bytes - line.counters.async_ahead_bytes,
+        default=None,
+    )
+    return f"{Path(idle.file).name}:{idle.line}" if idle else "the kernel"
 
 
 @dataclass(frozen=True)

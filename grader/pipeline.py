@@ -139,7 +139,7 @@ def _grade(
             record.parts.append(points.mechanism_part(exercise, False, ()))
         if baseline is not None:
             if correct:
-                _speed(exercise, baseline.result(), built, record, tell)
+                _speed(exercise, baseline.result(), built, record, tell, quick=quick)
             record.parts.append(points.speed_part(exercise, correct, record.speed))
             _count_wrong_while_timed(exercise, record, runs)
 
@@ -239,7 +239,9 @@ def _mechanism(
     record.parts.append(points.mechanism_part(exercise, correct, record.mechanisms))
 
 
-def _speed(exercise: Exercise, baseline: Libraries, built: Libraries, record: Record, tell: Tell) -> None:
+def _speed(
+    exercise: Exercise, baseline: Libraries, built: Libraries, record: Record, tell: Tell, *, quick: bool
+) -> None:
     if record.device.kind == "gpu":
         from grader.device.gpu import GpuSession
         from grader.stages.speed_gpu import measure
@@ -256,6 +258,7 @@ def _speed(exercise: Exercise, baseline: Libraries, built: Libraries, record: Re
         built.resources,
         record.seed,
         tell,
+        quick=quick,
     )
 
 

@@ -6,6 +6,7 @@ how fast is fast and what each is worth stand there; how any of that is found ou
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -403,5 +404,9 @@ class Exercise:
         return self.elsewhere(case).get(BASELINE, case)
 
     def variants(self) -> Iterator[Path]:
-        """The solution's other ways, by file name."""
-        yield from sorted(path for path in self.solution.parent.glob("*.cu") if path != self.solution)
+        """The solution's other ways, by file name. A file beside it without the entry point does something
+        else, as decoding does beside attention."""
+        defined = re.compile(rf'extern "C"\s+int\s+{re.escape(self.entry)}\s*\(')
+        for path in sorted(self.solution.parent.glob("*.cu")):
+            if path != self.solution and defined.search(path.read_text()):
+                yield path

@@ -87,6 +87,17 @@ def _normwise(rule: Normwise, output: Output) -> str | None:
     return f"{output.name}[{place}] is {values if single else ''}{off}; {counted}"
 
 
+def largest_row_error(got: torch.Tensor, exact: torch.Tensor) -> float:
+    """Over all rows, the norm of the error over that of the exact row; infinite where there is no number."""
+    import torch
+
+    if got.numel() == 0:
+        return 0.0
+    wanted = _rows(exact.double())
+    errors = _errors(_rows(got.double()) - wanted, torch.linalg.vector_norm(wanted, dim=-1))
+    return float(errors.nan_to_num(nan=torch.inf, posinf=torch.inf).max())
+
+
 def _rows(tensor: torch.Tensor) -> torch.Tensor:
     return tensor.reshape(-1, tensor.shape[-1] if tensor.dim() > 1 else 1)
 

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+import importlib.util
 import signal
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, settings
 
 from common.cache import Cache
 from common.devices import find_gpus
@@ -16,8 +16,11 @@ from common.devices import find_gpus
 GPU_TESTS = Path(__file__).parent / "gpu"
 
 # How long an example takes says more of what else the machine does than of the code.
-settings.register_profile("unhurried", suppress_health_check=[HealthCheck.too_slow])
-settings.load_profile("unhurried")
+if importlib.util.find_spec("hypothesis"):  # a GPU machine may have none, and tests/gpu needs none
+    from hypothesis import HealthCheck, settings
+
+    settings.register_profile("unhurried", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+    settings.load_profile("unhurried")
 
 
 def pytest_configure() -> None:

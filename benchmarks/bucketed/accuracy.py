@@ -28,8 +28,9 @@ from benchmarks.bucketed.allocations import (
     shuffled,
 )
 from benchmarks.bucketed.exact import error_summary, exact_attention, held_by, row_errors
-from benchmarks.bucketed.results import FOLDER, described, write
+from benchmarks.bucketed.results import FOLDER
 from benchmarks.bucketed.worlds import NormalWorld, SkewedWorld
+from benchmarks.results import described, write
 from common.serving.bucketed.cache import BucketedKVCache
 from common.serving.bucketed.placement import Integers
 from common.serving.bucketed.quantizing import joined_query, split_query

@@ -30,13 +30,14 @@ from benchmarks.bucketed.exact import (
     row_errors,
 )
 from benchmarks.bucketed.history import History, largest_errors
-from benchmarks.bucketed.results import FOLDER, described, device_stem, write
+from benchmarks.bucketed.results import FOLDER
 from benchmarks.bucketed.worlds import SINKS, SkewedWorld
+from benchmarks.results import described, device_stem, write
 from common.gpu.clocks import exclusive
 from common.serving.bucketed.cache import BucketedKVCache
 from common.serving.bucketed.memory import token_bytes
 from common.serving.bucketed.placement import Integers
-from common.serving.bucketed.quantizing import WIDTHS
+from common.serving.bucketed.widths import WIDTHS
 
 if TYPE_CHECKING:
     import torch
@@ -256,7 +257,7 @@ def main() -> None:
     device: str | Device = arguments.device
     clock = None
     if arguments.device == "kernels":
-        from benchmarks.bucketed.cold import cold_seconds
+        from benchmarks.cold import cold_seconds
         from common.serving.device import gpu
 
         device, clock = gpu(), cold_seconds

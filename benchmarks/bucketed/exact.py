@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from common.serving.bucketed.quantizing import WIDTHS, dequantize, quantize_and_pack
+from common.serving.bucketed.quantizing import dequantize, quantize_and_pack
+from common.serving.bucketed.widths import WIDTHS
 
 if TYPE_CHECKING:
     import torch

@@ -22,7 +22,7 @@ from collections.abc import Sequence
 import numpy as np
 
 from common.serving.bucketed.placement import Integers
-from common.serving.bucketed.quantizing import WIDTHS
+from common.serving.bucketed.widths import WIDTHS
 
 
 def half_step(bits: int) -> float:

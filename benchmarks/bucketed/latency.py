@@ -22,15 +22,16 @@ import numpy as np
 from benchmarks.bucketed.allocations import BUDGETS, bench_widths, by_importance, counts, planned
 from benchmarks.bucketed.context import Context
 from benchmarks.bucketed.exact import error_summary, row_errors
-from benchmarks.bucketed.results import FOLDER, described, device_stem, write
+from benchmarks.bucketed.results import FOLDER
 from benchmarks.bucketed.stored import Buckets, cache_bytes, stored
 from benchmarks.bucketed.torch_ways import usable_attentions
 from benchmarks.graphs import in_turns, summary
+from benchmarks.results import described, device_stem, write
 from common.gpu.clocks import exclusive, read_clocks
 from common.serving.bucketed.backends import Backend
 from common.serving.bucketed.memory import half_token_bytes
 from common.serving.bucketed.placement import Integers
-from common.serving.bucketed.quantizing import WIDTHS
+from common.serving.bucketed.widths import WIDTHS
 
 if TYPE_CHECKING:
     import torch
@@ -160,7 +161,7 @@ def on_this_gpu(quick: bool) -> dict[str, Any]:
     """The whole measurement."""
     import torch
 
-    from benchmarks.bucketed.cold import cold_seconds
+    from benchmarks.cold import cold_seconds
     from common.serving.bucketed.kernel_backend import KernelBackend
     from common.serving.device import gpu
     from grader import registry

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from benchmarks.bucketed import looks
+from benchmarks import looks
 from benchmarks.bucketed.accuracy import (
     BENCH_IMPORTANCE,
     BENCH_SHUFFLED,

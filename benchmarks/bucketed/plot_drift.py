@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
-from benchmarks.bucketed import looks
+from benchmarks import looks
+from benchmarks.bucketed.budget_looks import BUDGET_LOOKS
 
 Checkpoints = Sequence[Mapping[str, Any]]
 ERRORS = (
@@ -86,7 +87,7 @@ def _draw_lines(
     panel: Any, runs: Sequence[Mapping[str, Any]], value: Callable[[Mapping[str, Any]], float], skip: int = 0
 ) -> None:
     for run in runs:
-        colour, _ = looks.BUDGET_LOOKS[run["budget"]]
+        colour, _ = BUDGET_LOOKS[run["budget"]]
         points = run["checkpoints"][skip:]
         panel.plot(
             [point["step"] for point in points],
@@ -121,7 +122,7 @@ def _draw_capacity(panel: Any, runs: Sequence[Mapping[str, Any]]) -> None:
 def _draw_latency(panel: Any, runs: Sequence[Mapping[str, Any]]) -> None:
     """Against memory: every checkpoint is a mark."""
     for run in runs:
-        colour, mark = looks.BUDGET_LOOKS[run["budget"]]
+        colour, mark = BUDGET_LOOKS[run["budget"]]
         for key, filled in (("microseconds", colour), ("microseconds_with_weights", "none")):
             panel.plot(
                 [point["bytes"] / 1e6 for point in run["checkpoints"]],

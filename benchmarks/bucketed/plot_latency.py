@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from benchmarks.bucketed import looks
+from benchmarks import looks
+from benchmarks.bucketed.budget_looks import BUDGET_LOOKS
 
 Way = Mapping[str, Any]
 Shape = Mapping[str, Any]
@@ -59,7 +60,7 @@ def error_figure(result: Mapping[str, Any]) -> Any:
     rows[0][0].legend(fontsize=8, title="context")
     made.suptitle(
         f"Widths by importance, skewed data: marks are budgets "
-        f"{', '.join(f'{budget:.2f}' for budget in looks.BUDGET_LOOKS)} (○□△◇ in this order), × INT8, "
+        f"{', '.join(f'{budget:.2f}' for budget in BUDGET_LOOKS)} (○□△◇ in this order), × INT8, "
         f"★ torch's best over FP16 ({looks.where(result)})",
         fontsize=11,
     )
@@ -74,7 +75,7 @@ def _draw_trade(panel: Any, shape: Shape, key: str, unit: float, colour: str) ->
         color=colour,
         label=f"{shape['context']:,}",
     )
-    marked = [(way, looks.BUDGET_LOOKS[way["budget_asked"]][1]) for way in mixes]
+    marked = [(way, BUDGET_LOOKS[way["budget_asked"]][1]) for way in mixes]
     marked += [(way, "x") for way in of_kind(shape, "int8")]
     if (fastest := best_torch(shape)) is not None:
         marked.append((fastest, "*"))

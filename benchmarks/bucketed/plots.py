@@ -7,17 +7,11 @@ accuracy.json gives accuracy.png, drift_DEVICE.json drift_DEVICE.png, latency_GP
 
 from __future__ import annotations
 
-import argparse
-import json
-from collections.abc import Callable, Iterator, Mapping
-from pathlib import Path
-from typing import Any
-
+from benchmarks import charts
 from benchmarks.bucketed import plot_accuracy, plot_drift, plot_latency
-from benchmarks.bucketed.results import FOLDER, PLOTS
+from benchmarks.bucketed.results import FOLDER
 
-Draw = Callable[[Mapping[str, Any]], Any]  # a figure of a result
-CHARTS: dict[str, dict[str, Draw]] = {
+CHARTS: charts.Charts = {
     "accuracy": {"": plot_accuracy.figure},
     "drift": {"": plot_drift.figure},
     "latency": {
@@ -28,33 +22,5 @@ CHARTS: dict[str, dict[str, Draw]] = {
 }
 
 
-def draw_all(source: Path, target: Path) -> Iterator[Path]:
-    """The charts of all files in a folder."""
-    import matplotlib
-
-    matplotlib.use("Agg")
-    from matplotlib import pyplot
-
-    target.mkdir(exist_ok=True)
-    for path in sorted(source.glob("*.json")):
-        for suffix, draw in CHARTS.get(path.stem.partition("_")[0], {}).items():
-            figure = draw(json.loads(path.read_text()))
-            made = target / f"{path.stem}{suffix}.png"
-            figure.savefig(made, dpi=110)
-            pyplot.close(figure)
-            yield made
-
-
-def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
-    parser.add_argument("--from", dest="source", metavar="FOLDER", type=Path, default=FOLDER)
-    parser.add_argument("--out", metavar="FOLDER", type=Path, default=PLOTS)
-    arguments = parser.parse_args()
-    for path in draw_all(arguments.source, arguments.out):
-        print(f"written: {path}")
-
-
 if __name__ == "__main__":
-    main()
+    charts.command(__doc__, CHARTS, FOLDER)

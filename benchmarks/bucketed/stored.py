@@ -10,8 +10,9 @@ from common.serving.bucketed.backends import Backend
 from common.serving.bucketed.layer import CAPACITY_STEP
 from common.serving.bucketed.memory import token_bytes
 from common.serving.bucketed.placement import Integers
-from common.serving.bucketed.quantizing import WIDTHS, row_bytes
+from common.serving.bucketed.quantizing import row_bytes
 from common.serving.bucketed.views import BucketView
+from common.serving.bucketed.widths import WIDTHS
 
 if TYPE_CHECKING:
     import torch

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
@@ -30,13 +31,14 @@ def _finding(finding: Finding, folder: Path) -> Finding:
 
 
 def _lines(lines: Iterable[LineCounters], folder: Path) -> tuple[LineCounters, ...]:
-    return tuple(replace(line, file=shown_path(line.file, folder)) for line in lines)
+    return tuple(LineCounters(shown_path(each.file, folder), each.line, each.counters) for each in lines)
 
 
 def _shown(places: Iterable[Place], folder: Path) -> tuple[Place, ...]:
     return tuple(replace(place, file=shown_path(place.file, folder)) for place in places)
 
 
+@functools.lru_cache(maxsize=4096)  # a report names a few files on thousands of lines
 def shown_path(path: str, folder: Path) -> str:
     """Relative to `folder` when it lies below it, else as it is."""
     given = Path(path)

@@ -90,7 +90,7 @@ enum class Request : uint32_t {
   kCaptureBegin = 80,  // CaptureBegin
   kCaptureEnd,         // Id (stream) -> Id (graph)
   kCaptureInfo,        // Id (stream) -> CaptureInfo
-  kGraphInstantiate,   // Id (graph) -> Id (executable)
+  kGraphInstantiate,   // GraphInstantiate -> Id (executable)
   kGraphLaunch,        // GraphLaunch
   kGraphDestroy,       // Id (graph)
   kGraphExecDestroy,   // Id (executable)
@@ -279,6 +279,9 @@ struct CaptureBegin {
 struct CaptureInfo {
   uint32_t status, pad;
   uint64_t id;
+};
+struct GraphInstantiate {
+  uint64_t graph, flags;  // cudaGraphInstantiateFlags
 };
 struct GraphLaunch {
   uint64_t executable, stream;

@@ -39,6 +39,9 @@ class Counters:
     async_requests: int = 0
     async_sectors: int = 0
     async_bytes: int = 0
+    async_waits: int = 0
+    async_waited_bytes: int = 0
+    async_ahead_bytes: int = 0
     shared_load_requests: int = 0
     shared_load_wavefronts: int = 0
     shared_load_conflicts: int = 0
@@ -291,9 +294,16 @@ _COMPOSED = frozenset(
 )
 
 
+# Found once: a report has thousands of lines, each with its counters.
+_PLAIN_NAMES = {
+    kind: tuple(f.name for f in fields(kind) if f.name not in _COMPOSED)
+    for kind in (Report, Launch, KernelTotals, Occupancy, Counters, Cost, Finding, Leak, Place)
+}
+
+
 def _plain(kind: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
     """The members of `kind` that JSON holds as they are. What a newer engine adds is passed over."""
-    return {f.name: data[f.name] for f in fields(kind) if f.name in data and f.name not in _COMPOSED}
+    return {name: data[name] for name in _PLAIN_NAMES[kind] if name in data}
 
 
 def _ratio(above: int, below: int) -> float:

@@ -1,7 +1,8 @@
-"""Usual mistakes in attention and merge: each leaves what a kernel with that mistake would leave."""
+"""Usual mistakes in attention: each leaves what a kernel with that mistake would leave."""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
@@ -11,28 +12,30 @@ from common.serving.bucketed.reference_attention import Part
 from grader.spec import Size
 
 from .layout import Buffers, name_of, softmax_scale, visible_slots
-from .parts import given_parts, leave
+from .merge_mistakes import MERGES, rescaled
+from .parts import leave
 from .shapes import lengths, widths
 
 if TYPE_CHECKING:
     import torch
 
 Change = Callable[[Size, Buffers], None]
-_MOST_ELEMENTS = 1 << 22  # of keys: guessing at larger ones takes longer than anybody waits
+_MOST_ELEMENTS = 1 << 20  # of keys: guessing at larger ones takes longer than anybody waits
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """One bucket as somebody reads it: elements are (code - offset) * scale."""
+    """One bucket as somebody reads it: elements are (code - offset) * scale, keys and values apart."""
 
     bits: int
-    key_codes: torch.Tensor  # [batch, kv_heads, capacity, head_dim]
+    key_codes: torch.Tensor  # [batch, kv_heads, entries, head_dim], as far as any sequence has some
     value_codes: torch.Tensor
     key_scales: torch.Tensor  # [batch, kv_heads, capacity]
     value_scales: torch.Tensor
-    slots: torch.Tensor  # [batch, capacity], 0 past the end
-    used: torch.Tensor  # bool [batch, capacity]
-    offset: int
+    slots: torch.Tensor  # [batch, entries], 0 past the end
+    used: torch.Tensor  # bool [batch, entries]
+    key_offset: int
+    value_offset: int
 
 
 @dataclass(frozen=True)
@@ -53,18 +56,20 @@ def read(size: Size, buffers: Buffers) -> Reading:
 
     found = []
     for number, bits in enumerate(widths(size)):
-        arrays = {name: buffers[name_of(name, bits)] for name in ("keys", "values", "slots")}
-        ends = torch.tensor([row[number] for row in lengths(size)], device=arrays["slots"].device)
-        used = torch.arange(arrays["slots"].shape[1], device=ends.device) < ends.unsqueeze(1)
+        entries = max(1, *(row[number] for row in lengths(size)))
+        slots = buffers[name_of("slots", bits)][:, :entries]
+        ends = torch.tensor([row[number] for row in lengths(size)], device=slots.device)
+        used = torch.arange(entries, device=ends.device) < ends.unsqueeze(1)
         found.append(
             Bucket(
                 bits,
-                unpack(arrays["keys"], bits),
-                unpack(arrays["values"], bits),
+                unpack(buffers[name_of("keys", bits)][:, :, :entries], bits),
+                unpack(buffers[name_of("values", bits)][:, :, :entries], bits),
                 buffers[name_of("key_scales", bits)],
                 buffers[name_of("value_scales", bits)],
-                arrays["slots"].masked_fill(~used, 0),
+                slots.masked_fill(~used, 0),
                 used,
+                1 << (bits - 1),
                 1 << (bits - 1),
             )
         )
@@ -79,77 +84,28 @@ def part_of(reading: Reading, bucket: Bucket) -> Part:
     rows = reading.queries
     kept = torch.promote_types(rows.dtype, torch.float32)
 
-    def elements(codes: torch.Tensor, scales: torch.Tensor) -> torch.Tensor:
-        scales = scales.masked_fill(~bucket.used.unsqueeze(1), 0).to(kept)
-        return ((codes.to(kept) - bucket.offset) * scales.unsqueeze(-1)).to(rows.dtype)
+    def elements(codes: torch.Tensor, offset: int, scales: torch.Tensor) -> torch.Tensor:
+        known = scales[:, :, : codes.shape[2]].masked_fill(~bucket.used.unsqueeze(1), 0).to(kept)
+        return ((codes.to(kept) - offset) * known.unsqueeze(-1)).to(rows.dtype)
 
     visible = bucket.used
     if reading.mask is not None:
         last = reading.mask.shape[1] - 1
         visible = visible & (reading.mask.gather(1, bucket.slots.clamp_max(last).long()) != 0)
-    keys = elements(bucket.key_codes, bucket.key_scales)
+    keys = elements(bucket.key_codes, bucket.key_offset, bucket.key_scales)
     scores = (rows @ keys.transpose(-1, -2)).to(kept) * reading.scale
     scores = scores.masked_fill(~visible[:, None, None], -torch.inf)
     highest = scores.amax(-1)
     weights = torch.exp(scores - highest.masked_fill(highest.isneginf(), 0).unsqueeze(-1))
-    out = (weights.to(rows.dtype) @ elements(bucket.value_codes, bucket.value_scales)).to(kept)
+    values = elements(bucket.value_codes, bucket.value_offset, bucket.value_scales)
+    out = (weights.to(rows.dtype) @ values).to(kept)
     return Part(out.flatten(1, 2), highest.flatten(1), weights.sum(-1).flatten(1))
-
-
-def rescaled(parts: list[Part]) -> torch.Tensor:
-    """As it should be."""
-    import torch
-
-    highest = torch.stack([part.max for part in parts]).amax(0)
-    highest = highest.masked_fill(highest.isneginf(), 0)
-    factors = [torch.exp(part.max - highest) for part in parts]
-    return _quotient(
-        sum(part.out * factor.unsqueeze(-1) for part, factor in zip(parts, factors, strict=True)),
-        sum(part.sum * factor for part, factor in zip(parts, factors, strict=True)),
-    )
-
-
-def _quotient(out: torch.Tensor, total: torch.Tensor) -> torch.Tensor:
-    return out / total.masked_fill(total == 0, 1).unsqueeze(-1)
-
-
-def added_up(parts: list[Part]) -> torch.Tensor:
-    return _quotient(sum(part.out for part in parts), sum(part.sum for part in parts))
-
-
-def results_added_up(parts: list[Part]) -> torch.Tensor:
-    return sum(_quotient(part.out, part.sum) for part in parts)
-
-
-def results_averaged(parts: list[Part]) -> torch.Tensor:
-    return results_added_up(parts) / len(parts)
-
-
-def last_missing(parts: list[Part]) -> torch.Tensor:
-    return rescaled(parts[:-1] or parts)
-
-
-def first_alone(parts: list[Part]) -> torch.Tensor:
-    return rescaled(parts[:1])
-
-
-def not_normalised(parts: list[Part]) -> torch.Tensor:
-    highest = rescaled([Part(part.sum.unsqueeze(-1), part.max, part.max * 0 + 1) for part in parts])
-    return rescaled(parts) * highest
-
-
-MERGES: dict[str, Callable[[list[Part]], torch.Tensor]] = {
-    "parts are added up as if they had the same maximum: none is rescaled": added_up,
-    "each part is normalised by itself, and the results are added up": results_added_up,
-    "each part is normalised by itself, and the results are averaged": results_averaged,
-    "the last part is missing": last_missing,
-    "the first part alone is there": first_alone,
-}
 
 
 def of_attention(
     change: Callable[[Reading], Reading] = lambda reading: reading,
     merge: Callable[[list[Part]], torch.Tensor] = rescaled,
+    told: Callable[[Part], Part] = lambda part: part,
 ) -> Change:
     """Attention that reads something else, or merges otherwise; the step's buffers take a part as it is."""
 
@@ -160,7 +116,7 @@ def of_attention(
         reading = change(read(size, buffers))
         parts = [part_of(reading, bucket) for bucket in reading.buckets]
         if "max" in buffers:
-            leave(parts[0], buffers)
+            leave(told(parts[0]), buffers)
         else:
             buffers["out"].copy_(merge(parts))
 
@@ -194,6 +150,18 @@ def swapped(bucket: Bucket) -> Bucket:
         key_scales=bucket.value_scales,
         value_scales=bucket.key_scales,
     )
+
+
+def scales_of(name: str, other: str) -> Callable[[Bucket], Bucket]:
+    return lambda bucket: replace(bucket, **{name: getattr(bucket, other)})
+
+
+def swapped_scales(bucket: Bucket) -> Bucket:
+    return replace(bucket, key_scales=bucket.value_scales, value_scales=bucket.key_scales)
+
+
+def without_offset(*names: str) -> Callable[[Bucket], Bucket]:
+    return lambda bucket: replace(bucket, **dict.fromkeys(names, 0))
 
 
 def scale_of_one(name: str) -> Callable[[Bucket], Bucket]:
@@ -238,6 +206,10 @@ def heads_in_turns(reading: Reading) -> Reading:
     return replace(reading, queries=other)
 
 
+def max_as_power_of_2(part: Part) -> Part:
+    return part._replace(max=part.max * math.log2(math.e))
+
+
 READINGS: dict[str, Callable[[Reading], Reading]] = {
     name: (lambda reading, change=change: reading.of_each(change))
     for name, change in {
@@ -246,7 +218,12 @@ READINGS: dict[str, Callable[[Reading], Reading]] = {
         "the mask is looked up by an entry's place in its bucket, not by its slot": slots_by_entry,
         "the values' scales are forgotten": scale_of_one("value_scales"),
         "the keys' scales are forgotten": scale_of_one("key_scales"),
-        "the offset of the stored elements is not subtracted": lambda bucket: replace(bucket, offset=0),
+        "the values are multiplied by the keys' scales": scales_of("value_scales", "key_scales"),
+        "the keys are multiplied by the values' scales": scales_of("key_scales", "value_scales"),
+        "the keys' and the values' scales are swapped": swapped_scales,
+        "the offset of the stored elements is not subtracted": without_offset("key_offset", "value_offset"),
+        "the offset of the keys' stored elements is not subtracted": without_offset("key_offset"),
+        "the offset of the values' stored elements is not subtracted": without_offset("value_offset"),
         "keys and values are swapped": swapped,
         "lengths of the longest sequence are used for all": past_the_end,
         **{
@@ -265,18 +242,10 @@ READINGS: dict[str, Callable[[Reading], Reading]] = {
     "the scores are not scaled": lambda reading: replace(reading, scale=1.0),
 }
 
-ATTENDING: dict[str, Change] = {name: of_attention(change) for name, change in READINGS.items()}
-ATTENTION: dict[str, Change] = ATTENDING | {name: of_attention(merge=merge) for name, merge in MERGES.items()}
-
-
-def of_merge(merge: Callable[[list[Part]], torch.Tensor]) -> Change:
-    def mistake(size: Size, buffers: Buffers) -> None:
-        buffers["out"].copy_(merge([*given_parts(buffers)]))
-
-    return mistake
-
-
-MERGING: dict[str, Change] = {
-    **{name: of_merge(merge) for name, merge in MERGES.items()},
-    "the sum of the weights is never divided by": of_merge(not_normalised),
+OF_READING: dict[str, Change] = {name: of_attention(change) for name, change in READINGS.items()}
+ATTENDING: dict[str, Change] = OF_READING | {
+    "max is a power of 2, log2(e) times too large: multiply it by ln 2": of_attention(told=max_as_power_of_2),
+}
+ATTENTION: dict[str, Change] = OF_READING | {
+    name: of_attention(merge=merge) for name, merge in MERGES.items()
 }

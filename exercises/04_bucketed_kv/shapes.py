@@ -17,7 +17,7 @@ from __future__ import annotations
 import functools
 
 from common.serving.bucketed.memory import half_token_bytes, token_bytes
-from common.serving.bucketed.quantizing import WIDTHS
+from common.serving.bucketed.widths import WIDTHS
 from grader.random_inputs import Random
 from grader.spec import Case, Size, case
 

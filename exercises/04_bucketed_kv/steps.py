@@ -9,7 +9,8 @@ from grader.random_inputs import Random
 from grader.spec import Case, Exact, Normwise, Step
 
 from .mechanisms import LaunchesAtMost
-from .mistakes import ATTENDING, MERGING
+from .merge_mistakes import MERGING
+from .mistakes import ATTENDING
 from .parts import attend, attending_inputs, merge, merging, merging_inputs
 from .shapes import attention, only
 from .token_mistakes import MOVING, STORING

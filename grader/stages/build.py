@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -32,12 +33,14 @@ class Built:
         return [dataclasses.asdict(item) for item in self.diagnostics]
 
 
-def build(source: Path, target: Target) -> Built:
-    """Compile and link one file as a shared library."""
+def build(source: Path, target: Target, defines: Sequence[str] = ()) -> Built:
+    """Compile and link one file as a shared library, with macros "NAME=VALUE" where there are any."""
     if (line := line_directive(source.read_text(errors="replace"))) is not None:
         return _refused(source, line)
     try:
-        result = build_program([source], target, kind="shared", include_dirs=[HEADERS], walls=_WALLS)
+        result = build_program(
+            [source], target, kind="shared", defines=defines, include_dirs=[HEADERS], walls=_WALLS
+        )
     except BuildError as problem:
         return Built(message=str(problem), diagnostics=tuple(problem.diagnostics))
     except CourseError as problem:
@@ -58,16 +61,20 @@ def _refused(source: Path, line: int) -> Built:
     return Built(message=f"{source}:{line}: {refused.message}", diagnostics=(refused,))
 
 
-def kernel_resources(source: Path, library: Path) -> tuple[KernelResources, ...]:
+def kernel_resources(
+    source: Path, library: Path | None, defines: Sequence[str] = (), architecture: str = ARCHITECTURE
+) -> tuple[KernelResources, ...]:
     """ptxas figures of every kernel in the file; none where ptxas had nothing to say.
 
-    `library` is the file built for the virtual GPU: its PTX is there already, which is most of the work.
+    `library` is the file built for the virtual GPU, for the same architecture: its PTX is there already, and
+    that is most of the work.
     """
-    arch = f"sm_{ARCHITECTURE}"
+    arch = f"sm_{architecture}"
     try:
-        found = resources_in(library, arch, walls=_WALLS)
+        found = None if library is None else resources_in(library, arch, walls=_WALLS)
         if found is None:
-            found = resources(source, arches=[arch], include_dirs=[HEADERS], walls=_WALLS)[arch]
+            compiled = resources(source, arches=[arch], defines=defines, include_dirs=[HEADERS], walls=_WALLS)
+            found = compiled[arch]
     except CourseError:
         return ()
     return tuple(found)

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 from common.virtual_gpu.report import Finding, Report
 from grader import seeds
-from grader.compare import Difference, answer, bits, difference, expected, same_buffers
+from grader.compare import Answer, Difference, answer, bits, difference, same_buffers
 from grader.device import Outcome, Session
 from grader.device.given_stream import OFF_STREAM
 from grader.random_inputs import Random
@@ -127,12 +127,13 @@ def _run_case(
         if not outcomes[-1].ok:
             break
     # Only now is an expectation computed: while the submission runs there is none to look for.
-    reason, message = _judge(task, case, calls[0], outcomes[0])
+    wanted = answer(task, case.size, calls[0])
+    reason, message = _judge(task, case, calls[0], outcomes[0], wanted)
     if not reason and len(outcomes) > 1:
         reason, message = _judge_repeat(outcomes[0], outcomes[1])
     if not reason and len(outcomes) > 2:
         reason, message = _judge_anew(task, case, calls[2], outcomes[2], outcomes[0])
-    changed = _changed_bytes(calls[0], expected(task, case.size, calls[0]))
+    changed = _changed_bytes(calls[0], wanted.outputs)
     result = CaseResult(case.name, public, dict(case.sizes), not reason, reason, message)
     report = outcomes[0].report
     return CaseRun(result, report, changed > 0, tuple(outcomes), 0 < changed <= _by_runtime(report))
@@ -153,11 +154,13 @@ def without_copied(runs: Sequence[CaseRun]) -> list[CaseRun]:
     return list(runs)
 
 
-def _judge(task: Task, case: Case, call: Call, outcome: Outcome) -> tuple[str, str]:
+def _judge(
+    task: Task, case: Case, call: Call, outcome: Outcome, wanted: Answer | None = None
+) -> tuple[str, str]:
     """A word and a sentence when the call failed or its answer is wrong, else two empty ones."""
     if not outcome.ok:
-        return _explain(outcome)
-    wanted = answer(task, case.size, call)
+        return explain(outcome)
+    wanted = wanted or answer(task, case.size, call)
     found: Difference | None = difference(task, case.size, call, wanted, outcome.after)
     if found is not None:
         return found.reason, found.message + _reason_seen(outcome.report)
@@ -174,7 +177,7 @@ def _reason_seen(report: Report) -> str:
 
 def _judge_repeat(first: Outcome, second: Outcome) -> tuple[str, str]:
     if not second.ok:
-        reason, message = _explain(second)
+        reason, message = explain(second)
         return reason, f"the first call was right, but a second one with the same inputs failed: {message}"
     if not same_buffers(first.after, second.after):
         return "not repeatable", (
@@ -230,7 +233,7 @@ def _changed_bytes(call: Call, wanted: Mapping[str, torch.Tensor]) -> int:
     )
 
 
-def _explain(outcome: Outcome) -> tuple[str, str]:
+def explain(outcome: Outcome) -> tuple[str, str]:
     """The word and the sentence for a call that failed; the device's own finding says it best, then what it
     said when it refused a launch."""
     finding = _cause(outcome.report.findings)

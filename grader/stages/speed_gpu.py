@@ -28,7 +28,7 @@ from grader.stages.stream_order import out_of_order
 from grader.stages.targets import decide_bandwidth, decide_host, decide_measured, describe, missed_bandwidth
 from grader.stages.turns import take_host_turns, take_turns
 
-PAIRS = 64  # timed turns, at least
+PAIRS = 64  # timed turns, where there is time for them
 _LIMIT_SECONDS = 60.0
 _MOST_ROUNDS = 4  # of PAIRS, while a target is too close to call
 _COPY_BYTES = 1 << 30
@@ -88,7 +88,8 @@ class _Measurement:
     def run(self) -> Speed:
         speed, points = self.speed, self._points
         self._tell(
-            f"measuring {len(points)} cases, about {len(points) * 2} s, at most {_LIMIT_SECONDS:.0f} s"
+            f"measuring {len(points)} cases, about {len(points) * 2} s; "
+            f"none is begun after {_LIMIT_SECONDS:.0f} s"
         )
         speed.copy_bandwidth = copy_bandwidth()
         if problem := self._cannot_be_timed():

@@ -49,7 +49,7 @@ def take_turns(
             for side in samples.values():
                 side.tails.clear()
             for turn in range(turns + _WARM_UP):
-                contest.refresh(seeds.derive(seed, turn if look == 0 else f"{look} {turn}"))
+                contest.refresh(seeds.derive(seed, look, turn))
                 for name in order.sample(list(sides), len(sides)):
                     timing = contest.run(name, lambda side: side.time())
                     if name not in unchecked:

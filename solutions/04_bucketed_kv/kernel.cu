@@ -605,15 +605,15 @@ struct OtherAttention {
 // ---- Step 3, the other half: parts become one ------------------------------------------------------------
 
 // A row of the answer: its element d, and once its statistics.
-__device__ void store_result(const Attention& job, const Results& results, int64_t row, int d, float value,
+__device__ void store_result(const Results& results, int64_t row, int head_dim, int d, float value,
                              const RowStats& stats) {
   if (d == 0 && results.final != nullptr) results.final[row] = stats;
   if (results.out != nullptr) {
-    results.out[row * job.head_dim + d] = __float2half_rn(stats.sum > 0 ? value / stats.sum : 0.0f);
+    results.out[row * head_dim + d] = __float2half_rn(stats.sum > 0 ? value / stats.sum : 0.0f);
     return;
   }
   const float factor = power_of_2(finite(stats.reference) - finite(stats.most));
-  results.unnormalised[row * job.head_dim + d] = value * factor;
+  results.unnormalised[row * head_dim + d] = value * factor;
   if (d == 0) {
     results.max[row] = stats.most * static_cast<float>(M_LN2);
     results.sum[row] = stats.sum * factor;
@@ -641,11 +641,11 @@ __device__ void attend_split(const Attention& job, const Split& split, Shared& s
 }
 
 // What the warps have becomes one part of their rows, or the answer where a row has but one part.
-__device__ void merge_warps(const Attention& job, const Results& results, const Split& split,
+__device__ void merge_warps(const Attention& job, const Results& results, const Split& split, int head_dim,
                             Shared& shared) {
-  const int elements = job.group * job.head_dim;
+  const int elements = job.group * head_dim;
   for (int i = threadIdx.x; i < elements; i += kThreads) {
-    const int row = i / job.head_dim, d = i % job.head_dim;
+    const int row = i / head_dim, d = i % head_dim;
     float value = 0;
     RowStats stats{-INFINITY, 0, -INFINITY};
     // BEGIN SOLUTION  TODO 3: add up what the warps have of this element, and their sums.
@@ -663,9 +663,9 @@ __device__ void merge_warps(const Attention& job, const Results& results, const 
     // END SOLUTION
     const int64_t place = row_of(job, split, row);
     if (job.parts == 1) {
-      store_result(job, results, place, d, value, stats);
+      store_result(results, place, head_dim, d, value, stats);
     } else {
-      results.parts[(split.part * job.rows + place) * job.head_dim + d] = value;
+      results.parts[(split.part * job.rows + place) * head_dim + d] = value;
       if (d == 0) results.stats[split.part * job.rows + place] = stats;
     }
   }
@@ -679,10 +679,10 @@ __device__ RowStats read_stats(const RowStats* stats) {
 
 // All parts of a head's rows become the answer. Every warp adds up every fourth part, so that many reads are
 // on their way at once.
-__device__ void merge_splits(const Attention& job, const Results& results, const Split& split,
+__device__ void merge_splits(const Attention& job, const Results& results, const Split& split, int head_dim,
                              Shared& shared) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
-  const int elements = job.group * job.head_dim;
+  const int elements = job.group * head_dim;
   auto* sums = reinterpret_cast<float4*>(shared.stages);  // [warp][elements / 4], and behind it
   const auto factor_of = [&](int row, int part) -> float& {
     return reinterpret_cast<float*>(shared.stages)[kWarps * elements + row * job.parts + part];
@@ -722,11 +722,12 @@ __device__ void merge_splits(const Attention& job, const Results& results, const
   for (int i = 4 * lane; i < elements; i += 4 * 32) {
     float4 sum{};
     // BEGIN SOLUTION  TODO 3: add up every fourth part of these four elements, times its factor.
-    const int row = i / job.head_dim, d = i % job.head_dim;
-    const float* from = results.parts + row_of(job, split, row) * job.head_dim + d;
-#pragma unroll 8
+    const int row = i / head_dim, d = i % head_dim;
+    const float* from = results.parts + row_of(job, split, row) * head_dim + d;
+    // Not further unrolled: the last block meets this code for the first time, and fetching it costs more.
+#pragma unroll 2
     for (int part = warp; part < job.parts; part += kWarps) {
-      const float4 more = __ldcg(reinterpret_cast<const float4*>(from + part * job.rows * job.head_dim));
+      const float4 more = __ldcg(reinterpret_cast<const float4*>(from + part * job.rows * head_dim));
       const float factor = factor_of(row, part);
       sum.x += factor * more.x;
       sum.y += factor * more.y;
@@ -738,17 +739,17 @@ __device__ void merge_splits(const Attention& job, const Results& results, const
   }
   __syncthreads();
   for (int i = threadIdx.x; i < elements; i += kThreads) {
-    const int row = i / job.head_dim;
+    const int row = i / head_dim;
     float value = 0;
     for (int other = 0; other < kWarps; ++other) {
       value += reinterpret_cast<const float*>(sums)[other * elements + i];
     }
-    store_result(job, results, row_of(job, split, row), i % job.head_dim, value, shared.stats[0][row]);
+    store_result(results, row_of(job, split, row), head_dim, i % head_dim, value, shared.stats[0][row]);
   }
 }
 
 // Counts a split that is done, and merges the parts of its head where it was the last of them.
-__device__ void finish_split(const Attention& job, const Results& results, const Split& split,
+__device__ void finish_split(const Attention& job, const Results& results, const Split& split, int head_dim,
                              Shared& shared) {
   // BEGIN SOLUTION  TODO 3: the block that comes last merges the parts of its head. Which is it?
   // TODO: What a block has written must be visible before it counts itself, and the counter is 0 again for
@@ -763,7 +764,7 @@ __device__ void finish_split(const Attention& job, const Results& results, const
   }
   __syncthreads();
   if (!shared.last) return;
-  merge_splits(job, results, split, shared);
+  merge_splits(job, results, split, head_dim, shared);
   // END SOLUTION
 }
 
@@ -794,8 +795,9 @@ __global__ void __launch_bounds__(kThreads, blocks_per_sm(kHeads))
   } else {
     attend_split<FastAttention<8, kMany>>(job, split, shared);
   }
-  merge_warps(job, results, shared.split, shared);
-  if (job.parts > 1) finish_split(job, results, shared.split, shared);
+  const int head_dim = kHeads == Heads::kOther ? job.head_dim : 128;  // a division by 128 is a shift
+  merge_warps(job, results, shared.split, head_dim, shared);
+  if (job.parts > 1) finish_split(job, results, shared.split, head_dim, shared);
 }
 
 template <Heads kHeads>

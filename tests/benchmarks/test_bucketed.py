@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 import torch
 
+from benchmarks import charts
 from benchmarks.bucketed import accuracy, drift, latency, plots, profile
 from benchmarks.bucketed.allocations import BUDGETS, bench_widths, by_importance, shuffled
 from benchmarks.bucketed.context import Context
@@ -126,13 +127,13 @@ def test_the_chart_of_a_long_run_can_be_drawn(timed: bool, tmp_path: Path):
 
 
 def test_what_was_measured_can_be_drawn(tmp_path: Path):
-    made = list(plots.draw_all(plots.FOLDER, tmp_path))
+    made = list(charts.draw_all(plots.CHARTS, plots.FOLDER, tmp_path))
     assert "accuracy.png" in {path.name for path in made}
 
 
 def drawn(folder: Path, stem: str, result: dict[str, Any]) -> set[str]:
     (folder / f"{stem}.json").write_text(json.dumps(result))
-    return {path.name for path in plots.draw_all(folder, folder / "plots")}
+    return {path.name for path in charts.draw_all(plots.CHARTS, folder, folder / "plots")}
 
 
 def test_ncus_table_is_read_launch_by_launch():

@@ -8,8 +8,8 @@ import torch
 
 from common.serving.bucketed.allocator import allocate
 from common.serving.bucketed.layer import BucketedCacheLayer
-from common.serving.bucketed.quantizing import WIDTHS
 from common.serving.bucketed.reference_attention import attention
+from common.serving.bucketed.widths import WIDTHS
 from common.serving.device import gpu
 
 LONG = 65_536

@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from grader.compare import Difference, answer, difference
 from grader.random_inputs import Random
 from grader.spec import Call, Comparison, Normwise, Size
+from grader.tolerance import largest_row_error
 from tests.grader.pooled_exercise import EXERCISE
 
 SIZE = Size(rows=4, groups=6)
@@ -139,3 +140,12 @@ def test_one_row_far_off_is_always_found(by: float, row: int):
     found = judged(scaled(row, 1 + by))
     assert found is not None
     assert f"out[{row},:]" in found.message
+
+
+def test_the_largest_error_of_a_row_is_a_number_or_has_no_bound():
+    exact = torch.tensor([[3.0, 4.0], [0.0, 0.0], [0.0, 10.0]])
+    assert largest_row_error(exact.half(), exact) == 0
+    assert largest_row_error(exact + torch.tensor([[0.0, 0.5], [0.0, 0.0], [0.5, 0.0]]), exact) == 0.1
+    for strange in (torch.nan, torch.inf, 1e-3):
+        assert largest_row_error(exact + torch.tensor([[0.0], [strange], [0.0]]), exact) == torch.inf
+    assert largest_row_error(torch.empty(0, 2), torch.empty(0, 2)) == 0

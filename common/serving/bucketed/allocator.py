@@ -12,10 +12,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from common.serving.arguments import ArgumentError
+from common.serving.arguments import ArgumentError, require_type
+from common.serving.bucketed.checks import array, real, require_floats, whole
 from common.serving.bucketed.memory import half_token_bytes, token_bytes
 from common.serving.bucketed.placement import Integers
-from common.serving.bucketed.quantizing import WIDTHS, dequantize, quantize_and_pack
+from common.serving.bucketed.quantizing import dequantize, quantize_and_pack
+from common.serving.bucketed.widths import WIDTHS, require_widths
 
 if TYPE_CHECKING:
     import torch
@@ -27,9 +29,10 @@ NORMAL_ERRORS = {2: 0.588, 3: 0.0751, 4: 0.0138, 8: 4.19e-5}
 
 def mean_squared_errors(heads: torch.Tensor, widths: Sequence[int] = WIDTHS) -> dict[int, float]:
     """What each width loses of heads [..., head_dim]: the mean squared difference."""
+    require_floats("heads", heads)
     exact = heads.float()
     found = {}
-    for bits in widths:
+    for bits in require_widths("widths", widths):
         difference = dequantize(*quantize_and_pack(exact, bits), bits) - exact
         found[bits] = float(difference.double().square().mean())
     return found
@@ -50,16 +53,20 @@ def allocate(
     Payload and scales together take at most `budget` times what FP16 would. Equal importance goes by place:
     the first in memory comes first.
     """
-    importance, present = np.asarray(importance, dtype=np.float64), np.asarray(present, dtype=bool)
+    importance, present = array("importance", importance, np.float64), array("present", present, bool)
     if importance.shape != present.shape:
         raise ArgumentError(
             f"importance has shape {list(importance.shape)}, but present {list(present.shape)}: "
             "they must be the same"
         )
+    fraction = "a fraction of FP16's bytes, above 0"
+    budget = real("budget", budget, fraction)
     if not np.isfinite(budget) or budget <= 0:
-        raise ArgumentError(f"budget is {budget:g}, but must be a fraction of FP16's bytes, above 0")
-    if not widths or len(set(widths)) != len(widths) or not set(widths) <= set(WIDTHS):
-        raise ArgumentError(f"widths is {tuple(widths)}, but must be some of {WIDTHS}, each once")
+        raise ArgumentError(f"budget is {budget:g}, but must be {fraction}")
+    widths = require_widths("widths", widths)
+    head_dim, scale_bytes = whole("head_dim", head_dim, 1), whole("scale_bytes", scale_bytes, 1)
+    require_type("errors", errors, Mapping, "the mean squared error of each width")
+    errors = {bits: real(f"the error of {bits} bits", error) for bits, error in errors.items()}
     weights = importance[present]
     if not (np.isfinite(weights) & (weights >= 0)).all():
         raise ArgumentError("importance of a token that is present is negative or not finite")

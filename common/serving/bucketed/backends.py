@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
+from common.serving.arguments import ArgumentError
 from common.serving.bucketed import quantizing, reference_attention
+from common.serving.bucketed.checks import require_torch_device, told
 from common.serving.bucketed.placement import Integers
 from common.serving.bucketed.views import BucketView
 
@@ -55,9 +57,14 @@ def backend_for(device: str | torch.device | Device) -> Backend:
     import torch
 
     if isinstance(device, str | torch.device):
-        return TorchBackend(torch.device(device))
+        return TorchBackend(require_torch_device("device", device))
     from common.serving.bucketed.kernel_backend import KernelBackend  # can build and run CUDA: not for all
+    from common.serving.device import Device
 
+    if not isinstance(device, Device):
+        raise ArgumentError(
+            f'device is {told(device)}, but must be a torch device, such as "cpu", or a Device for kernels'
+        )
     return KernelBackend(device)
 
 

@@ -8,14 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from common.serving.arguments import ArgumentError
+from common.serving.arguments import ArgumentError, require_type
 from common.serving.bucketed.allocator import NORMAL_ERRORS, allocate
+from common.serving.bucketed.checks import array, whole
 from common.serving.bucketed.importance import ImportanceAverage
 from common.serving.bucketed.layer import CAPACITY_STEP, BucketedCacheLayer
 from common.serving.bucketed.memory import MemoryStats
-from common.serving.bucketed.placement import Integers
-from common.serving.bucketed.quantizing import WIDTHS, require_width
+from common.serving.bucketed.placement import Integers, integers
 from common.serving.bucketed.views import BucketView, QuantizedView
+from common.serving.bucketed.widths import WIDTHS, require_width, require_widths
 
 if TYPE_CHECKING:
     import torch
@@ -48,12 +49,10 @@ class BucketedKVCache:
         importance_decay: float | None = None,
         most_entries: int | None = None,
     ) -> None:
-        if layers < 1:
-            raise ArgumentError(f"layers is {layers}, but must be 1 or more")
-        for bits in widths:
-            require_width("a width", bits)
+        layers = whole("layers", layers, 1)
+        require_type("use_bucketed_layout", use_bucketed_layout, bool)
         self.use_bucketed_layout = use_bucketed_layout
-        self.widths = tuple(widths)
+        self.widths = require_widths("widths", widths)
         stored = self.widths if use_bucketed_layout else (UNIFORM_WIDTH,)
         self.layers = [
             BucketedCacheLayer(
@@ -100,7 +99,7 @@ class BucketedKVCache:
     def reallocate(self, layer: int, precision_map: Any) -> int:
         """Move tokens to the widths of a map [batch, slots]; where it says 0, or ends, they stay as they are.
         Returns how many moved."""
-        wanted = np.asarray(precision_map)
+        wanted = array("precision_map", precision_map)
         batch = self._layer(layer).batch
         if wanted.ndim != 2 or wanted.shape[0] != batch:
             raise ArgumentError(
@@ -172,6 +171,7 @@ class BucketedKVCache:
         )
 
     def _layer(self, number: int) -> BucketedCacheLayer:
+        number = whole("layer", number, None)
         if not 0 <= number < len(self.layers):
             raise ArgumentError(f"layer is {number}, but this cache has layers 0 to {len(self.layers) - 1}")
         return self.layers[number]
@@ -180,6 +180,6 @@ class BucketedKVCache:
         """The widths themselves; all eight in a uniform cache, where they must still be ones it knows."""
         if self.use_bucketed_layout:
             return widths
-        for bits in np.unique(widths):
+        for bits in np.unique(integers("widths", widths)):
             require_width("a width", bits, self.widths)
-        return np.full_like(widths, UNIFORM_WIDTH)
+        return np.full_like(array("widths", widths), UNIFORM_WIDTH)

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from common.serving.arguments import ArgumentError, require_device
+from common.serving.arguments import ArgumentError, require_device, require_tensor
+from common.serving.bucketed.checks import real, require_torch_device, whole
 from common.serving.bucketed.placement import integers
 
 if TYPE_CHECKING:
@@ -21,10 +22,12 @@ class ImportanceAverage:
     def __init__(self, batch: int, device: str | torch.device, decay: float = 0.9) -> None:
         import torch
 
+        decay = real("decay", decay, "0 or more and less than 1")
         if not 0 <= decay < 1:
-            raise ArgumentError(f"decay is {decay}, but must be 0 or more and less than 1")
-        self.batch = batch
+            raise ArgumentError(f"decay is {decay:g}, but must be 0 or more and less than 1")
+        self.batch = batch = whole("batch", batch, 1)
         self.decay = decay
+        device = require_torch_device("device", device)
         self._columns = 0  # that have ever held a token; the tensors double, and have more
         self._average = torch.zeros(batch, 0, dtype=torch.float32, device=device)
         self._present = torch.zeros(batch, 0, dtype=torch.bool, device=device)
@@ -43,6 +46,7 @@ class ImportanceAverage:
     def add(self, sequences: Any, slots: Any, initial: float = 0.0) -> None:
         """New tokens, or tokens that begin anew."""
         where = integers("slots", slots)
+        initial = real("initial", initial)
         if not where.size:
             return
         self._widen(int(where.max()) + 1)
@@ -57,6 +61,7 @@ class ImportanceAverage:
         passed over."""
         import torch
 
+        require_tensor("weights", weights)
         require_device("weights", weights, self._average.device)
         if weights.ndim != 2 or weights.shape[0] != self.batch:
             raise ArgumentError(

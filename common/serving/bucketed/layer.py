@@ -8,18 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from common.serving.arguments import ArgumentError, require_device, require_dtype
+from common.serving.arguments import ArgumentError, require_device, require_dtype, require_tensor
 from common.serving.bucketed.backends import backend_for, on_device
+from common.serving.bucketed.checks import real, require_finite, whole
 from common.serving.bucketed.memory import MemoryStats, measure
 from common.serving.bucketed.placement import Integers, Placement, integers
-from common.serving.bucketed.quantizing import (
-    WIDTHS,
-    dequantize,
-    require_scale_dtype,
-    require_width,
-    row_bytes,
-)
+from common.serving.bucketed.quantizing import dequantize, require_scale_dtype, row_bytes
 from common.serving.bucketed.views import BucketView
+from common.serving.bucketed.widths import WIDTHS, require_widths
 
 if TYPE_CHECKING:
     import torch
@@ -55,14 +51,16 @@ class BucketedCacheLayer:
         *,
         most_entries: int | None = None,
     ) -> None:
-        _check_sizes(batch, kv_heads, head_dim, widths, capacity)
-        self.batch = batch
-        self.kv_heads = kv_heads
-        self.head_dim = head_dim
-        self.widths = tuple(widths)
+        self.batch = whole("batch", batch, 1)
+        self.kv_heads = whole("kv_heads", kv_heads, 1)
+        self.head_dim = _require_head_dim(head_dim)
+        self.widths = require_widths("widths", widths)
+        capacity = _require_capacity(capacity)
+        if most_entries is not None:
+            most_entries = whole("most_entries", most_entries, 1)
         self.scale_dtype = require_scale_dtype(scale_dtype)
         self.backend = backend_for(device)
-        self.placement = Placement(batch, widths, most_entries)
+        self.placement = Placement(self.batch, self.widths, most_entries)
         self._tensors = [self._allocate(bits, capacity) for bits in self.widths]
 
     # What is there
@@ -114,7 +112,8 @@ class BucketedCacheLayer:
         widths: Any,
         token_ids: Any = None,
     ) -> None:
-        """Quantise new tokens, fp16 [tokens, kv_heads, head_dim], into the buckets of their widths.
+        """Quantise new tokens, fp16 [tokens, kv_heads, head_dim], into the buckets of their widths. All must
+        be finite.
 
         `token_ids` is what the layer remembers of each token besides; its slot unless told.
         """
@@ -128,6 +127,8 @@ class BucketedCacheLayer:
         ids = where if token_ids is None else integers("token_ids", token_ids, tokens)
         buckets = self.placement.buckets_of(integers("widths", widths, tokens))
         self.placement.check_new(owners, where)
+        require_finite("keys", keys, owners, where)
+        require_finite("values", values, owners, where)
         if not tokens:
             return
         self._grow(self.placement.lengths_with(owners, buckets))
@@ -183,6 +184,7 @@ class BucketedCacheLayer:
     def _scale(self, scale: float | None) -> float:
         if scale is None:
             return self.head_dim**-0.5
+        scale = real("scale", scale)
         if not math.isfinite(scale):
             raise ArgumentError(f"scale is {scale}, but must be finite: it multiplies every score")
         return scale
@@ -253,6 +255,7 @@ class BucketedCacheLayer:
     def _check_heads(self, name: str, heads: torch.Tensor) -> None:
         import torch
 
+        require_tensor(name, heads)
         require_dtype(name, heads, torch.float16)
         self._require_here(name, heads)
         if heads.ndim != 3 or tuple(heads.shape[1:]) != (self.kv_heads, self.head_dim):
@@ -264,6 +267,7 @@ class BucketedCacheLayer:
     def _check_attention(self, queries: torch.Tensor, mask: torch.Tensor | None) -> None:
         import torch
 
+        require_tensor("queries", queries)
         require_dtype("queries", queries, torch.float16)
         self._require_here("queries", queries)
         groups = [self.kv_heads * group for group in GROUPS]
@@ -278,6 +282,7 @@ class BucketedCacheLayer:
             )
         if mask is None:
             return
+        require_tensor("mask", mask)
         require_dtype("mask", mask, torch.uint8)
         self._require_here("mask", mask)
         slots = self.placement.slot_count()
@@ -292,17 +297,18 @@ class BucketedCacheLayer:
         require_device(name, tensor, self._tensors[0]["slots"].device)
 
 
-def _check_sizes(batch: int, kv_heads: int, head_dim: int, widths: Sequence[int], capacity: int) -> None:
-    if batch < 1 or kv_heads < 1:
-        raise ArgumentError(f"batch is {batch} and kv_heads {kv_heads}, but both must be 1 or more")
+def _require_head_dim(given: object) -> int:
+    head_dim = whole("head_dim", given, None)
     if head_dim not in HEAD_DIMS:
         raise ArgumentError(
             f"head_dim is {head_dim}, but must be a multiple of {HEAD_DIMS.step} from {HEAD_DIMS[0]} "
             f"to {HEAD_DIMS[-1]}"
         )
-    for bits in widths:
-        require_width("a width", bits)
-    if not widths or len(set(widths)) != len(widths):
-        raise ArgumentError(f"widths is {tuple(widths)}, but must name at least one width, and each once")
+    return head_dim
+
+
+def _require_capacity(given: object) -> int:
+    capacity = whole("capacity", given, None)
     if capacity < CAPACITY_STEP or capacity % CAPACITY_STEP:
         raise ArgumentError(f"capacity is {capacity}, but must be a positive multiple of {CAPACITY_STEP}")
+    return capacity

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from common.serving.arguments import ArgumentError
+from common.serving.bucketed.checks import array, whole
 
 Integers = np.ndarray[Any, np.dtype[np.int64]]
 _NOWHERE = -1
@@ -23,9 +24,7 @@ MOST_SLOTS = 1 << 24  # of a sequence: tables on the host are as long
 def integers(name: str, given: Any, count: int | None = None) -> Integers:
     """One number for each of `count` tokens; a single number stands for all of them. Without a count, as many
     as there are."""
-    if getattr(given, "is_cuda", False):
-        raise ArgumentError(f"{name} is on {given.device}, but must be on the host: pass .cpu()")
-    values = np.asarray(given)
+    values = array(name, given)
     if values.size and not np.issubdtype(values.dtype, np.integer):
         raise ArgumentError(f"{name} holds {values.dtype}, but must hold whole numbers")
     if count is None:
@@ -58,13 +57,15 @@ class Placement:
 
     def find(self, sequence: int, slot: int) -> tuple[int, int]:
         """The width and the entry of a slot."""
-        bucket, entry = self.entries(np.array([sequence]), np.array([slot]))
+        one = integers("sequence", whole("sequence", sequence, None), 1)
+        bucket, entry = self.entries(one, integers("slot", whole("slot", slot, None), 1))
         return self.widths[int(bucket[0])], int(entry[0])
 
     def slot(self, sequence: int, width: int, entry: int) -> int:
         """The slot that an entry holds."""
+        sequence, entry = whole("sequence", sequence, None), whole("entry", entry, None)
         self._check_sequences(np.array([sequence]))
-        bucket = int(self.buckets_of(np.array([width]))[0])
+        bucket = int(self.buckets_of(integers("width", whole("width", width, None), 1))[0])
         length = int(self.lengths[sequence, bucket])
         if not 0 <= entry < length:
             raise ArgumentError(

@@ -6,23 +6,18 @@ added, so that they are never negative.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from common.serving.arguments import ArgumentError
+from common.serving.arguments import ArgumentError, require_tensor
+from common.serving.bucketed.checks import require_float_type, require_floats, told, whole
+from common.serving.bucketed.widths import require_width
 
 if TYPE_CHECKING:
     import torch
 
-WIDTHS = (2, 3, 4, 8)
 # Eight codes fill as many bytes as a code has bits, at every width: the unit of packing.
 CODES_A_WORD = 8
 SMALLEST_HALF, LARGEST_HALF = 2.0**-24, 65504.0
-
-
-def require_width(name: str, bits: int, widths: Sequence[int] = WIDTHS) -> None:
-    if bits not in widths:
-        raise ArgumentError(f"{name} is {bits}, but must be one of {', '.join(map(str, widths))} bits")
 
 
 def row_bytes(bits: int, head_dim: int) -> int:
@@ -41,6 +36,7 @@ def quantize(
     """
     import torch
 
+    require_floats("x", x)
     require_width("bits", bits)
     scale_dtype = require_scale_dtype(scale_dtype)
     half_range = 1 << (bits - 1)
@@ -64,9 +60,9 @@ def pack(codes: torch.Tensor, bits: int) -> torch.Tensor:
     if bits == 8:
         return codes
     grouped = codes.unflatten(-1, (-1, CODES_A_WORD))
-    words = torch.zeros(grouped.shape[:-1], dtype=torch.int64, device=codes.device)
+    words = torch.zeros(grouped.shape[:-1], dtype=torch.int32, device=codes.device)  # for 4 bits at most
     for place in range(CODES_A_WORD):
-        words |= grouped[..., place].to(torch.int64) << (bits * place)
+        words |= grouped[..., place].to(torch.int32) << (bits * place)
     return torch.stack([(words >> (8 * byte) & 0xFF).to(torch.uint8) for byte in range(bits)], -1).flatten(-2)
 
 
@@ -83,9 +79,9 @@ def unpack(packed: torch.Tensor, bits: int) -> torch.Tensor:
     if bits == 8:
         return packed
     grouped = packed.unflatten(-1, (-1, bits))
-    words = torch.zeros(grouped.shape[:-1], dtype=torch.int64, device=packed.device)
+    words = torch.zeros(grouped.shape[:-1], dtype=torch.int32, device=packed.device)
     for byte in range(bits):
-        words |= grouped[..., byte].to(torch.int64) << (8 * byte)
+        words |= grouped[..., byte].to(torch.int32) << (8 * byte)
     mask = (1 << bits) - 1
     codes = [(words >> (bits * place) & mask).to(torch.uint8) for place in range(CODES_A_WORD)]
     return torch.stack(codes, -1).flatten(-2)
@@ -105,9 +101,15 @@ def dequantize(
     """Heads [..., head_dim] of packed rows: the product in float32 (in float64, exact), rounded to dtype."""
     import torch
 
-    dtype = dtype or torch.float32
+    dtype = require_float_type("dtype", dtype)
+    codes = unpack(packed, bits)
+    require_tensor("scales", scales)
+    if scales.shape != packed.shape[:-1]:
+        raise ArgumentError(
+            f"scales has shape {list(scales.shape)}, but packed {list(packed.shape)}: each row has one scale"
+        )
     exact = torch.float64 if dtype == torch.float64 else torch.float32
-    quantized = unpack(packed, bits).to(exact).sub_(1 << (bits - 1))
+    quantized = codes.to(exact).sub_(1 << (bits - 1))
     return quantized.mul_(scales.to(exact).unsqueeze(-1)).to(dtype)
 
 
@@ -122,9 +124,10 @@ def require_scale_dtype(dtype: torch.dtype | None) -> torch.dtype:
     """The type scales are kept in; None is the usual one, float32."""
     import torch
 
-    dtype = dtype or torch.float32
-    if dtype not in (torch.float32, torch.float16):
-        raise ArgumentError(f"scale_dtype is {dtype}, but must be torch.float32 or torch.float16")
+    if dtype is None:
+        return torch.float32
+    if not isinstance(dtype, torch.dtype) or dtype not in (torch.float32, torch.float16):
+        raise ArgumentError(f"scale_dtype is {told(dtype)}, but must be torch.float32 or torch.float16")
     return dtype
 
 
@@ -132,11 +135,12 @@ def split_query(queries: torch.Tensor) -> tuple[torch.Tensor, torch.Tensor, torc
     """Planes high and low (int8) and scales (float32) with q ≈ (256 · high + low) · scale, for each head."""
     import torch
 
+    require_floats("queries", queries)
     exact = queries.to(torch.float32)
     scales = _fractions_of_largest(exact, 127 * 256)
-    whole = torch.round(exact / scales.unsqueeze(-1)).to(torch.int32)
-    high = (whole + 128) >> 8  # a shift rounds down, as is wanted
-    low = whole - (high << 8)
+    levels = torch.round(exact / scales.unsqueeze(-1)).to(torch.int32)
+    high = (levels + 128) >> 8  # a shift rounds down, as is wanted
+    low = levels - (high << 8)
     return high.to(torch.int8), low.to(torch.int8), scales
 
 
@@ -146,12 +150,12 @@ def joined_query(
     """The query that planes stand for. Without the low plane: what one plane alone keeps of it."""
     import torch
 
-    dtype = dtype or torch.float32
+    dtype = require_float_type("dtype", dtype)
     exact = torch.float64 if dtype == torch.float64 else torch.float32
-    whole = high.to(exact) * 256
+    joined = high.to(exact) * 256
     if low is not None:
-        whole += low.to(exact)
-    return (whole * scales.to(exact).unsqueeze(-1)).to(dtype)
+        joined += low.to(exact)
+    return (joined * scales.to(exact).unsqueeze(-1)).to(dtype)
 
 
 def _fractions_of_largest(x: torch.Tensor, parts: int) -> torch.Tensor:
@@ -166,6 +170,7 @@ def _fractions_of_largest(x: torch.Tensor, parts: int) -> torch.Tensor:
 
 
 def _require_whole_words(name: str, length: int) -> None:
+    length = whole(name, length, None)
     if length <= 0 or length % CODES_A_WORD:
         raise ArgumentError(f"{name} is {length}, but must be a positive multiple of {CODES_A_WORD}")
 
@@ -173,5 +178,8 @@ def _require_whole_words(name: str, length: int) -> None:
 def _require_bytes(name: str, tensor: torch.Tensor) -> None:
     import torch
 
+    require_tensor(name, tensor)
     if tensor.dtype != torch.uint8:
         raise ArgumentError(f"{name} is {tensor.dtype}, but must be torch.uint8")
+    if tensor.ndim == 0:
+        raise ArgumentError(f"{name} has shape [], but must be [..., elements of a head]")

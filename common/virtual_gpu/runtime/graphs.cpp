@@ -19,10 +19,11 @@ wire::Id id_of(Handle handle) {
   return {reinterpret_cast<uint64_t>(handle)};
 }
 
-cudaError_t instantiate(cudaGraphExec_t* executable, cudaGraph_t graph) {
+cudaError_t instantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
   if (executable == nullptr || graph == nullptr) return cudaErrorInvalidValue;
   wire::Id id{};
-  const cudaError_t error = Connection::get().ask(Request::kGraphInstantiate, id_of(graph), &id);
+  const cudaError_t error =
+      Connection::get().ask(Request::kGraphInstantiate, wire::GraphInstantiate{id_of(graph).id, flags}, &id);
   if (error == cudaSuccess) *executable = reinterpret_cast<cudaGraphExec_t>(id.id);
   return error;
 }
@@ -100,21 +101,22 @@ VGPU_ENTRY(cudaThreadExchangeStreamCaptureMode, (cudaStreamCaptureMode * mode), 
   return cudaSuccess;
 }
 
-VGPU_ENTRY(cudaGraphInstantiate, (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long),
-           (executable, graph, 0)) {
-  return instantiate(executable, graph);
+VGPU_ENTRY(cudaGraphInstantiate, (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long flags),
+           (executable, graph, flags)) {
+  return instantiate(executable, graph, flags);
 }
 
 VGPU_ENTRY(cudaGraphInstantiateWithFlags,
-           (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long), (executable, graph, 0)) {
-  return instantiate(executable, graph);
+           (cudaGraphExec_t * executable, cudaGraph_t graph, unsigned long long flags),
+           (executable, graph, flags)) {
+  return instantiate(executable, graph, flags);
 }
 
 VGPU_TWINS(cudaGraphInstantiateWithParams, _ptsz,
            (cudaGraphExec_t * executable, cudaGraph_t graph, cudaGraphInstantiateParams* parameters),
            (executable, graph, parameters)) {
   if (parameters == nullptr) return cudaErrorInvalidValue;
-  const cudaError_t error = instantiate(executable, graph);
+  const cudaError_t error = instantiate(executable, graph, parameters->flags);
   parameters->errNode_out = nullptr;
   parameters->result_out = error == cudaSuccess ? cudaGraphInstantiateSuccess : cudaGraphInstantiateError;
   return error;

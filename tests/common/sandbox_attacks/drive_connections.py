@@ -6,6 +6,7 @@ Python will do.
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import select
@@ -32,6 +33,7 @@ from tests.common.sandbox_attacks.drive import name_of
 
 PACKETS, STREAM = socket.SOCK_SEQPACKET, socket.SOCK_STREAM
 NAME = f"\0cuda-uvmfd-1234-{os.getpid()}"
+_PATIENCE = 20.0  # seconds for a name to become free
 DRIVERS = NAME + "\0"  # as NVIDIA's driver spells it
 LISTEN_ELSEWHERE = (
     "import socket, sys\n"
@@ -79,10 +81,22 @@ def caller(library: Path) -> Iterator[Caller]:
         made.worker.close()
 
 
+def _bind(made: socket.socket, name: str) -> None:
+    """A process that is being started holds copies of sockets that are closed here, for a moment."""
+    deadline = time.monotonic() + _PATIENCE
+    while True:
+        try:
+            return made.bind(name)
+        except OSError as error:
+            if error.errno != errno.EADDRINUSE or time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
 @contextmanager
 def listening(name: str, kind: int = STREAM, queue: int = 128) -> Iterator[socket.socket]:
     with socket.socket(socket.AF_UNIX, kind) as made:
-        made.bind(name)
+        _bind(made, name)
         made.listen(queue)
         made.setblocking(False)
         yield made

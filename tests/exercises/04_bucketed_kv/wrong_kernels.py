@@ -21,17 +21,24 @@ class Mistake(Wrong):
 _LOOK = "if (is_visible(job, split, split.begin + chunk * kKeys + key)) {"
 _ENTRY = "split.begin + chunk * kKeys + key"
 _SHUFFLE = "if (step < lanes) most = fmaxf(most, __shfl_xor_sync(~0u, most, step));"
+_KEY_SCALE = "info.score_scale = scale_at(staged_scales, key, scale_bytes) * score_scale;"
+_KEY_SCALE_OF_VALUE = "info.score_scale = scale_at(staged_scales, kKeys + key, scale_bytes) * score_scale;"
+_VALUE_SCALE = "info.value_scale = scale_at(staged_scales, kKeys + key, scale_bytes);"
+_VALUE_SCALE_OF_KEY = "info.value_scale = scale_at(staged_scales, key, scale_bytes);"
+_PUT = "words[bits * i / 32] += (__float_as_uint(sum) - kWholeBits) << bits * i % 32;"
+_SCALE = "float scale = most == 0 ? 1.0f : most / levels;"
+_NORMALISED = "__float2half_rn(total > 0 ? value / total : 0.0f)"
 
 MISTAKES: dict[str, Mistake] = {
     "scale stride transposed": Mistake(
-        old="info.score_scale = scale_at(staged_scales, key, scale_bytes) * score_scale;",
+        old=_KEY_SCALE,
         new="const Bucket& read = job.buckets[split.bucket];\n"
         f"        const int64_t entry = split.sequence * read.capacity + {_ENTRY};\n"
         "        const int64_t at = entry * job.kv_heads + split.head;\n"
         "        info.score_scale = scale_at(read.key_scales, at, scale_bytes) * score_scale;",
         more=(
             (
-                "info.value_scale = scale_at(staged_scales, kKeys + key, scale_bytes);",
+                _VALUE_SCALE,
                 "info.value_scale = scale_at(read.value_scales, at, scale_bytes);",
             ),
         ),
@@ -130,18 +137,18 @@ MISTAKES: dict[str, Mistake] = {
         words="the values' scales are forgotten",
     ),
     "NaN where there is no key": Mistake(
-        old="__float2half_rn(total > 0 ? value / total : 0.0f)",
+        old=_NORMALISED,
         new="__float2half_rn(value / total)",
         part="merge",
         cases=("two parts", "parts without keys"),
-        words="is nan, which no answer here can be",
+        words="which no answer here can be. It looks like this: a row that no part saw a key of is NaN",
     ),
     "chunks that have not landed": Mistake(
         old="wait_for_copies<kStages - 1>();",
         new="wait_for_copies<kStages>();",
         part="attend",
         cases=("3 bits",),
-        line="info.score_scale = scale_at(staged_scales, key, scale_bytes) * score_scale;",
+        line=_KEY_SCALE,
         kind="async",
     ),
     "counters left as they are": Mistake(
@@ -158,6 +165,143 @@ MISTAKES: dict[str, Mistake] = {
         part="change widths",
         cases=("all widths",),
         words="slots are not written",
+    ),
+    "offset not added": Mistake(
+        old=_PUT,
+        new="words[bits * i / 32] += ((__float_as_uint(sum) - kWholeBits - stored_offset(bits)) &\n"
+        "                            ((1u << bits) - 1)) << bits * i % 32;",
+        part="quantise",
+        cases=("a token of 8 bits",),
+        words="It looks like this: the offset 2^(bits - 1) is not added to the levels",
+    ),
+    "three bits stored as four": Mistake(
+        old=_PUT,
+        new="const int at = (bits == 3 ? 4 : bits) * i;\n"
+        "    words[at / 32] += (__float_as_uint(sum) - kWholeBits) << at % 32;",
+        more=(
+            (
+                "packed = uint64_t{words[1]} << 32 | words[0];",
+                "packed = (uint64_t{words[1]} << 32 | words[0]) & (bits == 3 ? 0xffffff : ~uint64_t{0});",
+            ),
+        ),
+        part="quantise",
+        cases=("8 bits", "4 bits", "2 bits", "3 bits"),
+        words="elements of 3 bits are packed 4 bits apart: eight of them are 3 bytes",
+    ),
+    "no shuffle": Mistake(
+        old=_SHUFFLE,
+        new="",
+        part="quantise",
+        cases=("heads of 8", "heads of 128"),
+        words="the largest element is looked for among 16 neighbours, not in the whole head",
+    ),
+    "half of the lanes": Mistake(
+        old=_SHUFFLE,
+        new=_SHUFFLE.replace("step < lanes", "step < lanes / 2"),
+        part="quantise",
+        cases=("heads of 8", "heads of 128"),
+        words="the largest element is looked for among 64 neighbours, not in the whole head",
+    ),
+    "no shuffle with the next lane": Mistake(
+        old=_SHUFFLE,
+        new=_SHUFFLE.replace("step < lanes", "step > 1 && step < lanes"),
+        part="quantise",
+        cases=("heads of 8", "heads of 80"),
+        words="the largest element is looked for in every other lane, of 16 elements each",
+    ),
+    "zeros divided by zero": Mistake(
+        old=_SCALE,
+        new="float scale = most / levels;",
+        part="quantise",
+        cases=("heads of 128",),
+        words="a head of zeros has a scale of 0, not of 1, and 0 / 0 is no level",
+    ),
+    "a scale of zero": Mistake(
+        old=_SCALE,
+        new="float scale = most / levels;",
+        more=(("const float inverse = 1 / scale,", "const float inverse = scale == 0 ? 0 : 1 / scale,"),),
+        part="quantise",
+        cases=("heads of 128",),
+        words="It looks like this: a head of zeros has a scale of 0, not of 1",
+    ),
+    "zeros in half precision": Mistake(
+        old=_SCALE,
+        new="float scale = most == 0 && !half_scale ? 1.0f : most / levels;",
+        part="quantise",
+        cases=("heads of 128", "fp16 scales"),
+        words="a head of zeros has the smallest scale there is, not 1",
+    ),
+    "offset of the keys": Mistake(
+        old="offset[i] = shared.planes.sum[kMine * t + i] * stored_offset(kBits) * Rows::kUnit;",
+        new="offset[i] = 0;",
+        part="attend",
+        cases=("8 keys of 8 bits",),
+        words="the offset of the keys' stored elements is not subtracted",
+    ),
+    "offset of the values": Mistake(
+        old="factor * (units - stored_offset(kBits) * weight[i]);",
+        new="factor * units;",
+        part="attend",
+        cases=("8 keys of 8 bits",),
+        words="the offset of the values' stored elements is not subtracted",
+    ),
+    "keys' scales for the values": Mistake(
+        old=_VALUE_SCALE,
+        new=_VALUE_SCALE_OF_KEY,
+        part="attend",
+        cases=("8 keys of 8 bits",),
+        words="the values are multiplied by the keys' scales",
+    ),
+    "values' scales for the keys": Mistake(
+        old=_KEY_SCALE,
+        new=_KEY_SCALE_OF_VALUE,
+        part="attend",
+        cases=("8 keys of 8 bits",),
+        words="the keys are multiplied by the values' scales",
+    ),
+    "scales swapped": Mistake(
+        old=_KEY_SCALE,
+        new=_KEY_SCALE_OF_VALUE,
+        more=((_VALUE_SCALE, _VALUE_SCALE_OF_KEY),),
+        part="attend",
+        cases=("4 bits",),
+        words="the keys' and the values' scales are swapped",
+    ),
+    "a maximum in powers of two": Mistake(
+        old="results.max[row] = stats.most * static_cast<float>(M_LN2);",
+        new="results.max[row] = stats.most;",
+        part="attend",
+        cases=("no keys", "a key"),
+        words="max is a power of 2, log2(e) times too large: multiply it by ln 2",
+    ),
+    "outputs not rescaled in the merge": Mistake(
+        old="if (factor > 0) value += factor * outputs[place * head_dim + d];",
+        new="if (factor > 0) value += outputs[place * head_dim + d];",
+        part="merge",
+        cases=("one part", "two parts"),
+        words="the parts' sums are rescaled to the highest maximum, but not their outputs",
+    ),
+    "sums not rescaled in the merge": Mistake(
+        old="* expf(max[int64_t{part} * rows + row] - origin);",
+        new=";",
+        part="merge",
+        cases=("one part", "two parts"),
+        words="the parts' outputs are rescaled to the highest maximum, but not their sums",
+    ),
+    "-inf less -inf in the merge": Mistake(
+        old="const float origin = finite(highest);",
+        new="const float origin = highest;",
+        more=((_NORMALISED, "__float2half_rn(value / total)"),),
+        part="merge",
+        cases=("two parts", "parts without keys"),
+        words="a row that no part saw a key of is NaN: its highest maximum is -inf",
+    ),
+    "what lies in a part without keys": Mistake(
+        old="if (factor > 0) value += factor * outputs[place * head_dim + d];",
+        new="value += factor * outputs[place * head_dim + d];",
+        part="merge",
+        cases=("two parts", "parts without keys"),
+        words="parts without keys are added times 0, but their outputs may hold NaN",
     ),
 }
 

@@ -13,7 +13,8 @@ import torch
 from benchmarks.bucketed.drift import OFTEN, Drift, Sizes, run
 from benchmarks.bucketed.history import half_step, largest_errors
 from common.serving.bucketed.memory import token_bytes
-from common.serving.bucketed.quantizing import WIDTHS, dequantize, quantize_and_pack, requantize
+from common.serving.bucketed.quantizing import dequantize, quantize_and_pack, requantize
+from common.serving.bucketed.widths import WIDTHS
 
 SIZES = Sizes(
     kv_heads=4, group=2, head_dim=32, window=128, steps=2000, plan_every=20, check_every=100, topic_steps=30

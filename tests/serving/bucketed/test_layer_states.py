@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
 
 from common.serving.bucketed.cache import BucketedKVCache
-from common.serving.bucketed.quantizing import WIDTHS
+from common.serving.bucketed.widths import WIDTHS
 from tests.serving.bucketed.model import Model, halves
 
 KV_HEADS, HEAD_DIM = 2, 16

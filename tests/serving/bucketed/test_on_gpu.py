@@ -9,8 +9,9 @@ from common.cache import REPOSITORY
 from common.devices import find_gpus
 from common.serving.bucketed.kernel_backend import EXERCISE
 from common.serving.bucketed.layer import BucketedCacheLayer
-from common.serving.bucketed.quantizing import WIDTHS, quantize_and_pack, requantize, split_query
+from common.serving.bucketed.quantizing import quantize_and_pack, requantize, split_query
 from common.serving.bucketed.reference_attention import attention
+from common.serving.bucketed.widths import WIDTHS
 from common.serving.device import gpu
 from tests.serving.bucketed.model import halves
 from tests.serving.bucketed.pair import Pair

@@ -10,7 +10,6 @@ from hypothesis import strategies as st
 
 from common.serving.arguments import ArgumentError
 from common.serving.bucketed.quantizing import (
-    WIDTHS,
     dequantize,
     joined_query,
     pack,
@@ -21,6 +20,7 @@ from common.serving.bucketed.quantizing import (
     split_query,
     unpack,
 )
+from common.serving.bucketed.widths import WIDTHS
 
 quickly = settings(max_examples=80)
 widths = st.sampled_from(WIDTHS)

@@ -67,7 +67,10 @@ Allocation* DeviceMemory::allocate(uint64_t bytes, AllocKind kind, const std::st
   if (made->base == 0) return nullptr;
   if (!made->all_written) made->written = WrittenBits(bytes);
   used_ += bytes;
+  return enlist(std::move(made));
+}
 
+Allocation* DeviceMemory::enlist(std::unique_ptr<Allocation> made) {
   Allocation* a = made.get();
   const auto at = std::lower_bound(live_bases_.begin(), live_bases_.end(), a->base) - live_bases_.begin();
   live_bases_.insert(live_bases_.begin() + at, a->base);
@@ -92,13 +95,57 @@ void DeviceMemory::retire(Allocation& a, const std::string& where) {
   const auto at = std::lower_bound(live_bases_.begin(), live_bases_.end(), a.base) - live_bases_.begin();
   live_bases_.erase(live_bases_.begin() + at);
   live_.erase(live_.begin() + at);
-  arena_of(a.kind).give_back(a.base, a.bytes);
-  used_ -= a.bytes;
+  if (a.reservation != nullptr) {
+    device_.empty(a.base, a.bytes);
+    a.reservation.reset();
+  } else {
+    arena_of(a.kind).give_back(a.base, a.bytes);
+    used_ -= a.bytes;
+  }
   a.freed = true;
   a.where = where;
   a.written = WrittenBits();
   freed_.push_back(&a);
   if (freed_.size() > 2 * kFreedRemembered) forget_oldest_freed();
+}
+
+Reservation::~Reservation() {
+  memory.end(*this);
+}
+
+std::shared_ptr<Reservation> DeviceMemory::reserve(uint64_t bytes, const std::string& name) {
+  constexpr uint64_t kAlign = 256;
+  if (bytes > limit_ - used_) return nullptr;
+  const uint64_t base = device_.take(bytes, kAlign);
+  if (base == 0) return nullptr;
+  used_ += bytes;
+  auto made = std::make_shared<Reservation>(*this, base, bytes, name);
+  reserved_[base] = made;
+  return made;
+}
+
+void DeviceMemory::end(const Reservation& reservation) {
+  reserved_.erase(reservation.base);
+  device_.give_back(reservation.base, reservation.bytes);
+  used_ -= reservation.bytes;
+}
+
+void DeviceMemory::allocate_reserved(const std::shared_ptr<Reservation>& reservation) {
+  auto made = std::make_unique<Allocation>();
+  made->base = reservation->base;
+  made->bytes = reservation->bytes;
+  made->name = reservation->name;
+  made->allocated_by = reservation->reserved_by;
+  made->reservation = reservation;
+  made->written = WrittenBits(made->bytes);
+  enlist(std::move(made));
+}
+
+std::shared_ptr<Reservation> DeviceMemory::find_reserved(uint64_t address) const {
+  const auto after = reserved_.upper_bound(address);
+  if (after == reserved_.begin()) return nullptr;
+  std::shared_ptr<Reservation> found = std::prev(after)->second.lock();
+  return found != nullptr && found->contains(address) ? found : nullptr;
 }
 
 void DeviceMemory::forget_oldest_freed() {

@@ -3,11 +3,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "device/arena.h"
+#include "device/reservation.h"
 #include "device/written_bits.h"
 #include "protocol.h"
 
@@ -25,6 +27,7 @@ struct Allocation {
   WrittenBits written;       // one bit a byte, empty when the memory began as all_written
   std::string where;         // of a free: what freed it, for use-after-free texts
   wire::CodePlace allocated_by{};
+  std::shared_ptr<Reservation> reservation;  // of a graph, whose address this is
   uint64_t end() const { return base + bytes; }
 };
 
@@ -53,6 +56,13 @@ class DeviceMemory {
   enum class FreeResult { kOk, kUnknown, kAlreadyFreed, kNotTheStart };
   FreeResult release(uint64_t address, AllocKind kind, const std::string& where);
 
+  // Addresses for device memory that is allocated later, again and again. It counts as used from now on, so
+  // that there is room for it whenever it is. nullptr when the limit is reached.
+  std::shared_ptr<Reservation> reserve(uint64_t bytes, const std::string& name);
+  void allocate_reserved(const std::shared_ptr<Reservation>& reservation);
+  // The reservation that contains the address, or nullptr.
+  std::shared_ptr<Reservation> find_reserved(uint64_t address) const;
+
   // The live allocation that contains the address, or nullptr.
   Allocation* find(uint64_t address) const;
   // The live allocations that share bytes with [address, address + bytes).
@@ -78,12 +88,17 @@ class DeviceMemory {
   void release_program_memory();
 
  private:
+  friend struct Reservation;
   Arena& arena_of(AllocKind kind);
+  Allocation* enlist(std::unique_ptr<Allocation> made);
+  void end(const Reservation& reservation);
   void retire(Allocation& a, const std::string& where);
   void forget_oldest_freed();
 
   uint64_t limit_ = 0, used_ = 0;
   Arena device_, pinned_;
+  std::map<uint64_t, std::weak_ptr<Reservation>>
+      reserved_;                                  // by base; outlives allocations, which share them
   std::vector<std::unique_ptr<Allocation>> all_;  // live and recently freed
   std::vector<Allocation*> live_;                 // sorted by base
   std::vector<uint64_t> live_bases_;              // the same bases, close together for the search

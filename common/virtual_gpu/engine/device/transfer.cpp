@@ -28,15 +28,24 @@ bool extent(uint64_t pitch, uint64_t width, uint64_t height, uint64_t* bytes) {
   return !__builtin_mul_overflow(pitch, height - 1, &rows) && !__builtin_add_overflow(rows, width, bytes);
 }
 
+// A call is checked when it is made and when its turn comes. Memory of a graph may not be there before.
+enum class When { kQueued, kRun };
+
 struct Access {
   const char* verb;  // "cudaMemcpy reads", "cudaMemset writes"
   uint64_t address, bytes;
 };
 
+bool fits_reservation(const Access& access, const DeviceMemory& memory) {
+  const auto reserved = memory.find_reserved(access.address);
+  return reserved != nullptr && access.bytes <= reserved->base + reserved->bytes - access.address;
+}
+
 // True when the range lies in one live allocation; otherwise says in `finding` what it hit.
-bool check_range(const Access& access, const DeviceMemory& memory, Finding* finding) {
+bool check_range(const Access& access, When when, const DeviceMemory& memory, Finding* finding) {
   const Allocation* a = memory.find(access.address);
   if (a != nullptr && access.bytes <= a->end() - access.address) return true;
+  if (a == nullptr && when == When::kQueued && fits_reservation(access, memory)) return true;
   finding->kind = FindingKind::kMemory;
   finding->address = access.address;
   finding->message = std::string(access.verb) + " " + count_of(access.bytes, "byte") + " ";
@@ -155,12 +164,12 @@ void tell_unwritten(const CopyPlan& plan, const DeviceMemory& memory, Finding* f
       "Check that the kernel that fills this memory was launched, without an error, on this pointer.";
 }
 
-int check_rows(const char* verb, uint64_t address, uint64_t pitch, uint64_t width, uint64_t height,
+int check_rows(const char* verb, uint64_t address, uint64_t pitch, uint64_t width, uint64_t height, When when,
                const DeviceMemory& memory, Finding* finding) {
   if (height > 1 && pitch < width) return cuda::kInvalidPitchValue;
   uint64_t bytes = 0;
   if (!extent(pitch, width, height, &bytes)) return cuda::kInvalidValue;
-  return check_range({verb, address, bytes}, memory, finding) ? cuda::kSuccess : cuda::kInvalidValue;
+  return check_range({verb, address, bytes}, when, memory, finding) ? cuda::kSuccess : cuda::kInvalidValue;
 }
 
 }  // namespace
@@ -170,6 +179,8 @@ std::string describe_address(const DeviceMemory& memory, uint64_t address) {
     return a->name + ", " + count_of(address - a->base, "byte") + " from its start";
   if (const Allocation* freed = memory.find_freed(address))
     return freed->name + ", which was freed by " + freed->where;
+  if (const auto reserved = memory.find_reserved(address))
+    return reserved->name + ", which its graph has not allocated yet";
   int64_t distance = 0;
   const Allocation* near = memory.nearest(address, &distance);
   if (near == nullptr || std::abs(distance) > kNearBytes)
@@ -180,7 +191,9 @@ std::string describe_address(const DeviceMemory& memory, uint64_t address) {
          (distance < 0 ? " before the start of " : " past the end of ") + near->name;
 }
 
-int check_copy(const CopyPlan& plan, uint32_t kind, const DeviceMemory& memory, Finding* finding) {
+namespace {
+
+int check(const CopyPlan& plan, uint32_t kind, When when, const DeviceMemory& memory, Finding* finding) {
   if (kind >= std::size(kDirections) || (plan.dst.packed && plan.src.packed)) return cuda::kInvalidValue;
   if (plan.is_empty()) return cuda::kSuccess;
   const Direction& direction = kDirections[kind];
@@ -191,28 +204,38 @@ int check_copy(const CopyPlan& plan, uint32_t kind, const DeviceMemory& memory, 
   }
   int error = cuda::kSuccess;
   if (!plan.src.packed)
-    error = check_rows("cudaMemcpy reads", plan.src.address, plan.src.pitch, plan.width, plan.height, memory,
-                       finding);
+    error = check_rows("cudaMemcpy reads", plan.src.address, plan.src.pitch, plan.width, plan.height, when,
+                       memory, finding);
   if (error == cuda::kSuccess && !plan.dst.packed)
-    error = check_rows("cudaMemcpy writes", plan.dst.address, plan.dst.pitch, plan.width, plan.height, memory,
-                       finding);
+    error = check_rows("cudaMemcpy writes", plan.dst.address, plan.dst.pitch, plan.width, plan.height, when,
+                       memory, finding);
   return error;
 }
 
-int check_fill(const FillPlan& plan, const DeviceMemory& memory, Finding* finding) {
+int check(const FillPlan& plan, When when, const DeviceMemory& memory, Finding* finding) {
   const uint32_t element = plan.element_bytes;
   uint64_t width = 0;
   if ((element != 1 && element != 2 && element != 4) || plan.address % element != 0 ||
       __builtin_mul_overflow(plan.width, element, &width))
     return cuda::kInvalidValue;
   if (plan.is_empty()) return cuda::kSuccess;
-  return check_rows("cudaMemset writes", plan.address, plan.pitch, width, plan.height, memory, finding);
+  return check_rows("cudaMemset writes", plan.address, plan.pitch, width, plan.height, when, memory, finding);
+}
+
+}  // namespace
+
+int check_copy(const CopyPlan& plan, uint32_t kind, const DeviceMemory& memory, Finding* finding) {
+  return check(plan, kind, When::kQueued, memory, finding);
+}
+
+int check_fill(const FillPlan& plan, const DeviceMemory& memory, Finding* finding) {
+  return check(plan, When::kQueued, memory, finding);
 }
 
 int run_copy(const CopyPlan& plan, uint8_t* packed_dst, const uint8_t* packed_src, DeviceMemory& memory,
              Finding* finding) {
   constexpr uint32_t kAnyDirection = 4;
-  if (check_copy(plan, kAnyDirection, memory, finding) != cuda::kSuccess) return cuda::kIllegalAddress;
+  if (check(plan, kAnyDirection, When::kRun, memory, finding) != cuda::kSuccess) return cuda::kIllegalAddress;
   if (plan.is_empty()) return cuda::kSuccess;
   tell_unwritten(plan, memory, finding);
   const bool dense =
@@ -225,7 +248,7 @@ int run_copy(const CopyPlan& plan, uint8_t* packed_dst, const uint8_t* packed_sr
 }
 
 int run_fill(const FillPlan& plan, DeviceMemory& memory, Finding* finding) {
-  if (check_fill(plan, memory, finding) != cuda::kSuccess) return cuda::kIllegalAddress;
+  if (check(plan, When::kRun, memory, finding) != cuda::kSuccess) return cuda::kIllegalAddress;
   if (plan.is_empty()) return cuda::kSuccess;
   Allocation& a = *memory.find(plan.address);
   const uint64_t width = plan.width * plan.element_bytes;

@@ -35,7 +35,8 @@ struct FillPlan {
 int check_copy(const CopyPlan& plan, uint32_t kind, const DeviceMemory& memory, Finding* finding);
 int check_fill(const FillPlan& plan, const DeviceMemory& memory, Finding* finding);
 
-// The plan was checked when it was queued; memory may have been freed since, so it is checked again:
+// The plan was checked when it was queued; memory may have been freed since, or that of a graph may not have
+// been allocated, so it is checked again:
 // 0 or cudaErrorIllegalAddress with a finding. A packed side's rows are in `packed_dst` or `packed_src`. A
 // copy to the host of memory that nothing ever wrote leaves an init finding and succeeds.
 int run_copy(const CopyPlan& plan, uint8_t* packed_dst, const uint8_t* packed_src, DeviceMemory& memory,

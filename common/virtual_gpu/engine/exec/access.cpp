@@ -44,9 +44,11 @@ void report_bad_address(Warp& w, const Op& op, int lane, uint64_t address, uint3
   int64_t distance = 0;
   const Allocation* freed = memory.find_freed(address);
   const Allocation* near = memory.nearest(address, &distance);
-  const bool wild = !freed && (!near || static_cast<uint64_t>(std::abs(distance)) > kMappedPage);
+  const auto reserved = freed ? nullptr : memory.find_reserved(address);
+  const bool far = !near || static_cast<uint64_t>(std::abs(distance)) > kMappedPage;
+  const bool wild = !freed && (reserved || far);
   if (wild) set_launch_error(b, kErrorIllegalAddress);
-  const uint32_t variant = freed ? 1 : address < 4096 ? 2 : wild ? 3 : 4;
+  const uint32_t variant = freed ? 1 : reserved ? 6 : address < 4096 ? 2 : wild ? 3 : 4;
   report(w, op, lane, FindingKind::kMemory, kNoOther, variant, [&](Finding& f) {
     f.address = address;
     const std::string who = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) +
@@ -56,6 +58,12 @@ void report_bad_address(Warp& w, const Op& op, int lane, uint64_t address, uint3
       f.message = who + "offset " + std::to_string(address - freed->base) + " of " + freed->name +
                   ", which has been freed" + (freed->where.empty() ? "" : " (" + freed->where + ")");
       f.advice = "Free memory only after the last kernel that uses it has finished.";
+    } else if (reserved) {
+      f.allocation = reserved->name;
+      f.message = who + "offset " + std::to_string(address - reserved->base) + " of " + reserved->name +
+                  ", which its graph has not allocated yet";
+      f.advice =
+          "A captured cudaMallocAsync allocates when its graph runs: use the memory there, or after it.";
     } else if (address < 4096) {
       f.message = who + hex(address) + ": a null pointer";
       f.advice = "Check what the host passed: an allocation that failed, or an argument in the wrong place.";

@@ -11,9 +11,10 @@
 namespace vgpu {
 
 struct PendingCopy {
-  Mask lanes = 0;     // still in flight
-  uint32_t op = 0;    // index of the cp.async
-  uint32_t tick = 0;  // when it was issued
+  Mask lanes = 0;                    // still in flight
+  uint32_t op = 0;                   // index of the cp.async
+  uint32_t tick = 0;                 // when it was issued
+  uint64_t matrix_instructions = 0;  // of its warp, up to then
   uint8_t bytes = 0;
   std::array<uint32_t, kLanes> group;  // of each lane: how many groups it had committed before
   std::array<uint32_t, kLanes> dst;    // shared address

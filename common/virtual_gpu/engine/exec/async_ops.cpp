@@ -11,12 +11,15 @@ namespace vgpu {
 
 namespace {
 
-void complete(Warp& w, PendingCopy& p, Mask done) {
+// The bytes that these lanes' copies read.
+uint64_t complete(Warp& w, PendingCopy& p, Mask done) {
   Block& b = *w.block;
+  uint64_t read = 0;
   for (Mask m = done & p.lanes; m != 0; m &= m - 1) {
     const size_t lane = static_cast<size_t>(first_lane(m));
     uint8_t* to = b.shared.data() + p.dst[lane];
     const uint8_t take = p.take[lane];
+    read += take;
     if (take == 16) {
       std::memcpy(to, DeviceMemory::host(p.src[lane]), 16);
     } else {
@@ -31,20 +34,29 @@ void complete(Warp& w, PendingCopy& p, Mask done) {
     if (b.watch_shared) stamp_async_write(w, p.op, static_cast<int>(lane), p.dst[lane], p.bytes);
   }
   p.lanes &= ~done;
+  return read;
 }
 
 // Completes, for each active lane, its copies of all but the newest `keep` groups; with `all` also those
 // that were never committed.
-void wait_for(Warp& w, uint32_t keep, bool all) {
+void wait_for(Warp& w, const Op& op, uint32_t keep, bool all) {
   AsyncCopies& a = *w.async;
+  OpCounts& count = w.block->worker->ops[op.index];
+  bool waits = false;
   for (PendingCopy& p : a.pending) {
     Mask done = 0;
     for (Mask m = w.exec & p.lanes; m != 0; m &= m - 1) {
       const size_t lane = static_cast<size_t>(first_lane(m));
       if (all || p.group[lane] + keep < a.committed[lane]) done |= 1u << lane;
     }
-    if (done) complete(w, p, done);
+    if (done == 0) continue;
+    const uint64_t bytes = complete(w, p, done);
+    waits = true;
+    count.waited_bytes += bytes;
+    // A copy travels from its cp.async on, whenever it is committed.
+    if (p.matrix_instructions != w.matrix_instructions) count.ahead_bytes += bytes;
   }
+  count.waits += waits;
   std::erase_if(a.pending, [](const PendingCopy& p) { return p.lanes == 0; });
 }
 
@@ -115,6 +127,7 @@ void async_copy(Warp& w, const Op& op) {
   p.lanes = good;
   p.op = op.index;
   p.tick = b.tick;
+  p.matrix_instructions = w.matrix_instructions;
   p.bytes = static_cast<uint8_t>(bytes);
   p.group = a.committed;
   std::copy(dst, dst + kLanes, p.dst.begin());
@@ -136,10 +149,10 @@ void async_commit(Warp& w, const Op&) {
 }
 
 void async_wait_group(Warp& w, const Op& op) {
-  wait_for(w, static_cast<uint32_t>(op.imm), false);
+  wait_for(w, op, static_cast<uint32_t>(op.imm), false);
 }
-void async_wait_all(Warp& w, const Op&) {
-  wait_for(w, 0, true);
+void async_wait_all(Warp& w, const Op& op) {
+  wait_for(w, op, 0, true);
 }
 
 }  // namespace vgpu

@@ -29,6 +29,9 @@ const std::vector<CounterField>& counter_fields() {
       FIELD(async_requests),
       FIELD(async_sectors),
       FIELD(async_bytes),
+      FIELD(async_waits),
+      FIELD(async_waited_bytes),
+      FIELD(async_ahead_bytes),
       FIELD(shared_load_requests),
       FIELD(shared_load_wavefronts),
       FIELD(shared_load_conflicts),
@@ -85,6 +88,9 @@ void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64
     c.async_requests += n.global_requests;
     c.async_sectors += n.global_sectors;
     c.async_bytes += n.global_bytes;
+    c.async_waits += n.waits;
+    c.async_waited_bytes += n.waited_bytes;
+    c.async_ahead_bytes += n.ahead_bytes;
   } else if (store) {
     c.global_store_requests += n.global_requests;
     c.global_store_sectors += n.global_sectors;
@@ -174,6 +180,9 @@ void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
       a.shared_conflicts += b.shared_conflicts;
       a.local_requests += b.local_requests;
       a.local_sectors += b.local_sectors;
+      a.waits += b.waits;
+      a.waited_bytes += b.waited_bytes;
+      a.ahead_bytes += b.ahead_bytes;
       a.divergent += b.divergent;
     }
     for (size_t k = 0; k < blocks.size(); ++k) {

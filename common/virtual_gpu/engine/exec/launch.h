@@ -39,6 +39,9 @@ struct Counters {
   uint64_t global_store_requests = 0, global_store_sectors = 0, global_store_bytes = 0;
   uint64_t global_atomic_requests = 0, global_atomic_sectors = 0, global_atomic_bytes = 0;
   uint64_t async_requests = 0, async_sectors = 0, async_bytes = 0;  // cp.async
+  // Waits that copies were on their way for; the bytes of these copies; and the bytes of those among them
+  // whose warp ran a matrix instruction between the copy and the wait.
+  uint64_t async_waits = 0, async_waited_bytes = 0, async_ahead_bytes = 0;
   uint64_t shared_load_requests = 0, shared_load_wavefronts = 0, shared_load_conflicts = 0;
   uint64_t shared_store_requests = 0, shared_store_wavefronts = 0, shared_store_conflicts = 0;
   uint64_t shared_atomic_requests = 0, shared_atomic_wavefronts = 0;

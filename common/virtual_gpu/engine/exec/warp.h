@@ -58,7 +58,8 @@ struct Warp {
   uint32_t met[kLanes] = {};     // per lane: when it last met others …
   Mask met_with[kLanes] = {};    // … and whom
   uint64_t instructions = 0;
-  uint32_t polls = 0;  // since it last made way for others
+  uint64_t matrix_instructions = 0;  // ever: what lies between two moments is what they differ by
+  uint32_t polls = 0;                // since it last made way for others
   uint64_t clock_reads = 0;
   int impatience = 0;  // how often it made way while lanes of it waited at joins
   std::vector<Split> splits;

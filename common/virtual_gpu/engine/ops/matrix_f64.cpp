@@ -19,6 +19,7 @@ void mma_f64(Warp& w, const Op& op) {
   constexpr int kRowHalves = M / 8;
   constexpr int kBlocks = K / 4;
   constexpr int kSums = 2 * kRowHalves;
+  ++w.matrix_instructions;
   const uint32_t* d = op.list;
   const uint32_t* a = d + kSums;
   const uint32_t* b = a + kRowHalves * kBlocks;

@@ -14,6 +14,7 @@ namespace vgpu::matrix {
 template <class T, class D, class C, int kTiles, int kAStep, int kBStep>
 inline void run_tiles(Warp& w, const uint32_t* d, const uint32_t* a, const uint32_t* b, const uint32_t* c) {
   using Joined = accumulator::Joined<D, C>;
+  ++w.matrix_instructions;
   constexpr int kPairs = kTiles * T::kRowHalves;
   constexpr int kResults = kPairs * Joined::kDRegistersPerPair;
   alignas(64) float sums[kTiles * T::kSums][kLanes];

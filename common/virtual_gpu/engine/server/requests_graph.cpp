@@ -20,9 +20,9 @@ void capture_info(Session& session, const wire::Id& in, Reply& reply) {
   if (reply.error == 0) reply.put(wire::CaptureInfo{state.status, 0, state.id});
 }
 
-void instantiate(Session& session, const wire::Id& in, Reply& reply) {
+void instantiate(Session& session, const wire::GraphInstantiate& in, Reply& reply) {
   wire::Id executable{};
-  reply.error = session.streams.instantiate(in.id, &executable.id);
+  reply.error = session.streams.instantiate(in.graph, in.flags, &executable.id);
   if (reply.error == 0) reply.put(executable);
 }
 

@@ -29,33 +29,48 @@ std::string in_megabytes(uint64_t bytes) {
   return std::to_string((bytes + (1 << 19)) >> 20) + " MiB";
 }
 
+void tell_no_room(Session& session, uint64_t bytes, Reply& reply) {
+  const DeviceMemory& memory = session.memory;
+  session.refuse(reply, cuda::kMemoryAllocation,
+                 "out of device memory: " + in_megabytes(bytes) + " asked for, " +
+                     in_megabytes(memory.limit() - memory.used()) + " free of " +
+                     in_megabytes(memory.limit()) +
+                     ", which is what this machine can spare for the virtual GPU (start the engine "
+                     "with --memory-limit BYTES to change it)");
+}
+
+// The program gets an address now; memory is there from when a launch of the graph reaches this node.
+void allocate_in_graph(Session& session, const wire::Malloc& in, const std::string& name, Reply& reply) {
+  const std::shared_ptr<Reservation> reserved = session.memory.reserve(in.bytes, name);
+  if (reserved == nullptr) return tell_no_room(session, in.bytes, reply);
+  reserved->reserved_by = session.caller;
+  reply.error = session.streams.submit(in.stream, AllocateTask{reserved});
+  if (reply.error != 0) return;
+  session.allocations_made[kind_of(in.kind)] += 1;
+  reply.put(wire::Address{reserved->base});
+}
+
 void allocate(Session& session, const wire::Malloc& in, Reply& reply) {
   if (!is_known(in.kind) || (in.stream_ordered && !session.streams.has_stream(in.stream))) {
     reply.error = cuda::kInvalidValue;
     return;
   }
-  if (in.stream_ordered && session.streams.is_capturing(in.stream))
-    return session.refuse(
-        reply, cuda::kNotSupported,
-        "cudaMallocAsync inside a stream capture is not supported: allocate before the capture");
   if (!in.stream_ordered && (reply.error = session.streams.refuse_during_capture()) != 0) return;
   if (in.bytes == 0) return reply.put(wire::Address{0});
   const AllocKind kind = kind_of(in.kind);
   const std::string name = std::string(call_of(kind)) + (in.stream_ordered ? "Async" : "") + " #" +
                            std::to_string(session.allocations_made[kind] + 1);
+  if (in.stream_ordered && session.streams.is_capturing(in.stream))
+    return allocate_in_graph(session, in, name, reply);
   Allocation* a = session.memory.allocate(in.bytes, kind, name);
-  if (a == nullptr) {
-    const DeviceMemory& memory = session.memory;
-    return session.refuse(reply, cuda::kMemoryAllocation,
-                          "out of device memory: " + in_megabytes(in.bytes) + " asked for, " +
-                              in_megabytes(memory.limit() - memory.used()) + " free of " +
-                              in_megabytes(memory.limit()) +
-                              ", which is what this machine can spare for the virtual GPU (start the engine "
-                              "with --memory-limit BYTES to change it)");
-  }
+  if (a == nullptr) return tell_no_room(session, in.bytes, reply);
   session.allocations_made[kind] += 1;
   a->allocated_by = session.caller;
   reply.put(wire::Address{a->base});
+}
+
+bool is_being_freed(const Session& session, const Allocation& a) {
+  return a.reservation != nullptr ? !a.reservation->allocated : session.frees_queued.count(a.base) != 0;
 }
 
 void tell_bad_free(Session& session, const wire::Free& in, const char* call, Reply& reply) {
@@ -68,7 +83,7 @@ void tell_bad_free(Session& session, const wire::Free& in, const char* call, Rep
   if (live != nullptr && live->base != in.address) {
     finding.message = what + "a pointer into the middle of " + live->name + ".";
     finding.advice = "Free the pointer that the allocation returned.";
-  } else if (live != nullptr && session.frees_queued.count(in.address) != 0) {
+  } else if (live != nullptr && is_being_freed(session, *live)) {
     finding.message = what + live->name + " a second time: a cudaFreeAsync of it is queued already.";
     finding.advice = "Free each allocation once.";
   } else if (live != nullptr) {
@@ -87,15 +102,42 @@ void tell_bad_free(Session& session, const wire::Free& in, const char* call, Rep
   reply.error = cuda::kInvalidValue;
 }
 
+void tell_bad_free_in_graph(Session& session, const wire::Free& in, const Reservation* reserved,
+                            Reply& reply) {
+  Finding finding;
+  finding.address = in.address;
+  finding.message = "cudaFreeAsync inside a capture was given ";
+  if (reserved == nullptr) {
+    finding.message += describe_address(session.memory, in.address) + ", which no graph allocates.";
+    finding.advice = "Memory from outside a capture is freed outside: allocate it inside, or free it later.";
+  } else if (reserved->base != in.address) {
+    finding.message += "a pointer into the middle of " + reserved->name + ".";
+    finding.advice = "Free the pointer that the allocation returned.";
+  } else {
+    finding.message += reserved->name + " a second time: this graph frees it already.";
+    finding.advice = "Free each allocation once in a graph.";
+  }
+  if (session.config.options.check_memory) session.add_finding(std::move(finding), session.caller);
+  reply.error = cuda::kInvalidValue;
+}
+
 // The allocation that a free may release: the program's, whole, of the right kind, not on its way out.
 const Allocation* releasable(Session& session, const wire::Free& in) {
   const Allocation* a = session.memory.find(in.address);
-  if (a == nullptr || a->base != in.address || !a->from_program ||
-      session.frees_queued.count(in.address) != 0)
+  if (a == nullptr || a->base != in.address || !a->from_program || is_being_freed(session, *a))
     return nullptr;
   const bool host_call = in.kind == wire::MemoryKind::kPinned;
   const bool device_kind = a->kind == AllocKind::kDevice || a->kind == AllocKind::kManaged;
   return (host_call ? a->kind == AllocKind::kPinned : device_kind) ? a : nullptr;
+}
+
+// A free in a graph is for memory of a graph, this one or another, once in each.
+void release_in_graph(Session& session, const wire::Free& in, Reply& reply) {
+  const std::shared_ptr<Reservation> reserved = session.memory.find_reserved(in.address);
+  if (reserved == nullptr || reserved->base != in.address ||
+      session.streams.frees_in_capture(in.stream, in.address))
+    return tell_bad_free_in_graph(session, in, reserved.get(), reply);
+  reply.error = session.streams.submit(in.stream, FreeTask{in.address, session.caller, reserved});
 }
 
 void release_in_order(Session& session, const wire::Free& in, Reply& reply) {
@@ -103,14 +145,19 @@ void release_in_order(Session& session, const wire::Free& in, Reply& reply) {
     reply.error = cuda::kInvalidResourceHandle;
     return;
   }
-  if (session.streams.is_capturing(in.stream))
-    return session.refuse(reply, cuda::kNotSupported,
-                          "cudaFreeAsync inside a stream capture is not supported: free after the capture");
+  if (session.streams.is_capturing(in.stream)) return release_in_graph(session, in, reply);
   if (!session.make_room(reply)) return;
+  if (const auto reserved = session.memory.find_reserved(in.address)) {
+    if (reserved->base != in.address || !reserved->allocated)
+      return tell_bad_free(session, in, "cudaFreeAsync", reply);
+    reply.error = session.streams.submit(in.stream, FreeTask{in.address, session.caller, reserved});
+    if (reply.error == 0) reserved->allocated = false;
+    return;
+  }
   const Allocation* a = releasable(session, in);
   if (a == nullptr || a->kind != AllocKind::kDevice)
     return tell_bad_free(session, in, "cudaFreeAsync", reply);
-  reply.error = session.streams.submit(in.stream, FreeTask{in.address, session.caller});
+  reply.error = session.streams.submit(in.stream, FreeTask{in.address, session.caller, nullptr});
   if (reply.error == 0) session.frees_queued.insert(in.address);
 }
 
@@ -128,6 +175,7 @@ void release(Session& session, const wire::Free& in, Reply& reply) {
   const char* call = in.kind == wire::MemoryKind::kPinned ? "cudaFreeHost" : "cudaFree";
   const Allocation* a = releasable(session, in);
   if (a == nullptr) return tell_bad_free(session, in, call, reply);
+  if (a->reservation != nullptr) a->reservation->allocated = false;
   session.memory.release(in.address, a->kind, call + session.host_code.mention(session.caller));
 }
 
@@ -202,6 +250,8 @@ void pointer(Session& session, const wire::Address& in, Reply& reply) {
     out.kind = a->kind == AllocKind::kPinned    ? wire::MemoryKind::kPinned
                : a->kind == AllocKind::kManaged ? wire::MemoryKind::kManaged
                                                 : wire::MemoryKind::kDevice;
+  } else if (const auto reserved = session.memory.find_reserved(in.address)) {
+    out = {reserved->base, reserved->bytes, wire::MemoryKind::kDevice, 1};
   }
   reply.put(out);
 }

@@ -107,6 +107,7 @@ class Session {
   int run(const LaunchTask& task, const Work& work, double* seconds);
   int run(const CopyTask& task, const Work& work, double* seconds);
   int run(const FillTask& task, const Work& work, double* seconds);
+  int run(const AllocateTask& task, const Work& work, double* seconds);
   int run(const FreeTask& task, const Work& work, double* seconds);
   int run(const HostTask& task, const Work& work, double* seconds);
   ReportContext context();

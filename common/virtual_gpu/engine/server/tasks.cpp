@@ -98,8 +98,25 @@ int Session::run(const FillTask& task, const Work&, double* seconds) {
   return error;
 }
 
+int Session::run(const AllocateTask& task, const Work&, double*) {
+  memory.allocate_reserved(task.reservation);
+  return cuda::kSuccess;
+}
+
 int Session::run(const FreeTask& task, const Work&, double*) {
-  memory.release(task.address, AllocKind::kDevice, "cudaFreeAsync" + host_code.mention(task.caller));
+  const DeviceMemory::FreeResult freed =
+      memory.release(task.address, AllocKind::kDevice, task.by + host_code.mention(task.caller));
+  if (task.reservation != nullptr && freed != DeviceMemory::FreeResult::kOk) {
+    // When it was queued there was a launch to allocate it, but nothing says that the launch comes first.
+    Finding finding;
+    finding.address = task.address;
+    finding.allocation = task.reservation->name;
+    finding.message = std::string(task.by) + " frees " + task.reservation->name +
+                      ", which no launch of its graph has allocated at that point.";
+    finding.advice = "Free it on the stream of the launch, or let that stream wait for an event behind it.";
+    if (config.options.check_memory) add_finding(std::move(finding), task.caller);
+    return cuda::kIllegalAddress;
+  }
   frees_queued.erase(task.address);
   return cuda::kSuccess;
 }

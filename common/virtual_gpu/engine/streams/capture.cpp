@@ -64,6 +64,13 @@ int Streams::capture_state(uint64_t id, CaptureState* state) const {
   return cuda::kSuccess;
 }
 
+bool Streams::frees_in_capture(uint64_t id, uint64_t address) const {
+  const auto found = streams_.find(id);
+  if (found == streams_.end() || found->second.capture == nullptr) return false;
+  const auto freed = found->second.capture->graph.freed();
+  return std::any_of(freed.begin(), freed.end(), [&](const auto& r) { return r->base == address; });
+}
+
 // Waiting for an event of a capture draws the waiting stream into that capture.
 int Streams::wait_in_capture(Stream& waiting, const Event& event) {
   if (event.capture->ended) return cuda::kInvalidValue;
@@ -87,11 +94,18 @@ int Streams::wait_in_capture(Stream& waiting, const Event& event) {
   return cuda::kSuccess;
 }
 
-int Streams::instantiate(uint64_t graph, uint64_t* executable) {
+int Streams::instantiate(uint64_t graph, uint64_t flags, uint64_t* executable) {
+  constexpr uint64_t kAutoFreeOnLaunch = 1;
   const auto found = graphs_.find(graph);
   if (found == graphs_.end()) return cuda::kInvalidValue;
+  const auto of_same = [&](const auto& other) { return other.second.made_from == graph; };
+  if (found->second.has_memory() && std::any_of(executables_.begin(), executables_.end(), of_same))
+    return cuda::kInvalidValue;  // CUDA promises an error, and does not say which
   *executable = next_id_++;
-  executables_[*executable].graph = found->second;
+  GraphExec& made = executables_[*executable];
+  made.graph = found->second;
+  made.made_from = graph;
+  made.frees_first = (flags & kAutoFreeOnLaunch) != 0;
   return cuda::kSuccess;
 }
 
@@ -99,13 +113,18 @@ int Streams::update(uint64_t executable, uint64_t graph) {
   const auto exec = executables_.find(executable);
   const auto found = graphs_.find(graph);
   if (exec == executables_.end() || found == graphs_.end()) return cuda::kInvalidValue;
-  if (!exec->second.graph.same_shape(found->second)) return cuda::kGraphExecUpdateFailure;
+  if (exec->second.graph.has_memory() || !exec->second.graph.same_shape(found->second))
+    return cuda::kGraphExecUpdateFailure;
   exec->second.graph = found->second;
   return cuda::kSuccess;
 }
 
 // A graph launched inside a capture becomes part of the graph being captured.
-void Streams::launch_into_capture(const Graph& graph, Stream& into) {
+int Streams::launch_into_capture(const Graph& graph, Stream& into) {
+  if (graph.has_memory()) {
+    into.capture->invalid = true;
+    return cuda::kStreamCaptureUnsupported;
+  }
   Graph& target = into.capture->graph;
   const int offset = static_cast<int>(target.nodes.size());
   for (const Graph::Node& node : graph.nodes) {
@@ -114,10 +133,26 @@ void Streams::launch_into_capture(const Graph& graph, Stream& into) {
       for (int& before : after) before += offset;
     target.add(node.task, std::move(after));
   }
-  if (graph.nodes.empty()) return;
+  if (graph.nodes.empty()) return cuda::kSuccess;
   into.captured = graph.leaves();
   for (int& leaf : into.captured) leaf += offset;
+  return cuda::kSuccess;
 }
+
+namespace {
+
+// Memory that a launch allocates must not be there already, unless it is to be freed first; memory that it
+// frees must be there, or be its own.
+bool may_launch(const GraphExec& exec) {
+  const auto allocated = exec.graph.allocated(), freed = exec.graph.freed();
+  const auto is_there = [](const auto& r) { return r->allocated; };
+  if (!exec.frees_first && std::any_of(allocated.begin(), allocated.end(), is_there)) return false;
+  return std::all_of(freed.begin(), freed.end(), [&](const auto& r) {
+    return r->allocated || std::find(allocated.begin(), allocated.end(), r) != allocated.end();
+  });
+}
+
+}  // namespace
 
 int Streams::launch(uint64_t executable, uint64_t id) {
   const auto found = executables_.find(executable);
@@ -127,13 +162,22 @@ int Streams::launch(uint64_t executable, uint64_t id) {
   GraphExec& exec = found->second;
   if (stream->capture != nullptr) {
     if (stream->capture->invalid) return cuda::kStreamCaptureInvalidated;
-    launch_into_capture(exec.graph, *stream);
-    return cuda::kSuccess;
+    return launch_into_capture(exec.graph, *stream);
   }
   if (const int error = refuse_legacy_use(id)) return error;
+  if (!may_launch(exec)) return cuda::kInvalidValue;
 
   std::vector<WorkPtr> before = predecessors(id);
   if (exec.last_launch != nullptr) before.push_back(exec.last_launch);
+  for (const auto& left : exec.graph.allocated()) {
+    if (!left->allocated) continue;
+    const FreeTask free{left->base, left->reserved_by, left, "the next launch of its graph"};
+    const WorkPtr work = scheduler_.make(id, std::make_shared<const Task>(free), std::move(before));
+    scheduler_.queue(work);
+    before = {work};
+  }
+  for (const auto& reservation : exec.graph.allocated()) reservation->allocated = true;
+  for (const auto& reservation : exec.graph.freed()) reservation->allocated = false;
   std::vector<WorkPtr> made;
   for (const Graph::Node& node : exec.graph.nodes) {
     std::vector<WorkPtr> after = node.after.empty() ? before : std::vector<WorkPtr>{};

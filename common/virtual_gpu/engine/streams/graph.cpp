@@ -25,4 +25,29 @@ bool Graph::same_shape(const Graph& other) const {
       [](const Node& a, const Node& b) { return a.task->index() == b.task->index() && a.after == b.after; });
 }
 
+namespace {
+
+// What this kind of node is about, where it is memory of a graph.
+template <class OfMemory>
+std::vector<std::shared_ptr<Reservation>> reservations(const std::vector<Graph::Node>& nodes) {
+  std::vector<std::shared_ptr<Reservation>> found;
+  for (const Graph::Node& node : nodes)
+    if (const auto* task = std::get_if<OfMemory>(node.task.get())) found.push_back(task->reservation);
+  return found;
+}
+
+}  // namespace
+
+std::vector<std::shared_ptr<Reservation>> Graph::allocated() const {
+  return reservations<AllocateTask>(nodes);
+}
+
+std::vector<std::shared_ptr<Reservation>> Graph::freed() const {
+  return reservations<FreeTask>(nodes);
+}
+
+bool Graph::has_memory() const {
+  return !allocated().empty() || !freed().empty();
+}
+
 }  // namespace vgpu

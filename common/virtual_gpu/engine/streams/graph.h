@@ -20,11 +20,18 @@ struct Graph {
   std::vector<int> leaves() const;  // nodes that nothing waits for
   // Same tasks by kind, same edges: what cudaGraphExecUpdate accepts.
   bool same_shape(const Graph& other) const;
+  // What its allocation nodes allocate, and what its free nodes free.
+  std::vector<std::shared_ptr<Reservation>> allocated() const;
+  std::vector<std::shared_ptr<Reservation>> freed() const;
+  // CUDA holds such graphs to further rules: one executable at a time, no update, no use inside others.
+  bool has_memory() const;
 };
 
 struct GraphExec {
   Graph graph;
-  WorkPtr last_launch;  // an executable graph never overlaps itself
+  uint64_t made_from = 0;    // id of a graph
+  bool frees_first = false;  // what its last launch left allocated: cudaGraphInstantiateFlagAutoFreeOnLaunch
+  WorkPtr last_launch;       // an executable graph never overlaps itself
 };
 
 // A capture in progress. Streams that joined it through an event share it.

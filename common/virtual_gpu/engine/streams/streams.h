@@ -56,8 +56,11 @@ class Streams {
     uint64_t id = 0;
   };
   int capture_state(uint64_t stream, CaptureState* state) const;
+  // True when the graph that the stream is captured into frees this address already.
+  bool frees_in_capture(uint64_t stream, uint64_t address) const;
 
-  int instantiate(uint64_t graph, uint64_t* executable);
+  // `flags` are cudaGraphInstantiateFlags.
+  int instantiate(uint64_t graph, uint64_t flags, uint64_t* executable);
   int update(uint64_t executable, uint64_t graph);
   int launch(uint64_t executable, uint64_t stream);
   int destroy_graph(uint64_t id);
@@ -90,7 +93,7 @@ class Streams {
   int refuse_legacy_use(uint64_t stream);
   int run_or_report(int* polls, const std::vector<WorkPtr>& wanted, Progress* progress);
   int wait_in_capture(Stream& waiting, const Event& event);
-  void launch_into_capture(const Graph& graph, Stream& into);
+  int launch_into_capture(const Graph& graph, Stream& into);
 
   Scheduler& scheduler_;
   std::map<uint64_t, Stream> streams_;

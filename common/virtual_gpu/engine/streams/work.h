@@ -26,16 +26,21 @@ struct FillTask {
   FillPlan plan;
   wire::CodePlace caller{};
 };
+struct AllocateTask {  // cudaMallocAsync in a graph
+  std::shared_ptr<Reservation> reservation;
+};
 struct FreeTask {  // cudaFreeAsync
   uint64_t address;
   wire::CodePlace caller{};
+  std::shared_ptr<Reservation> reservation;  // where it is a graph's
+  const char* by = "cudaFreeAsync";
 };
 struct HostTask {  // runs in the program
   uint64_t function, user_data;
 };
 struct MarkerTask {};  // nothing to do, only a place in the order: event records, waits, ends of graphs
 
-using Task = std::variant<MarkerTask, LaunchTask, CopyTask, FillTask, FreeTask, HostTask>;
+using Task = std::variant<MarkerTask, LaunchTask, CopyTask, FillTask, AllocateTask, FreeTask, HostTask>;
 
 inline bool uses_device(const Task& task) {
   return std::holds_alternative<LaunchTask>(task) || std::holds_alternative<CopyTask>(task) ||

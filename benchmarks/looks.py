@@ -8,7 +8,6 @@ from typing import Any
 BLUE, ORANGE, GREEN, RED, PURPLE, SKY, GREY = (
     *("#0072B2", "#E69F00", "#009E73", "#C04F00", "#8E5C9E", "#56B4E9", "#777777"),
 )
-BUDGET_LOOKS = {0.20: (RED, "o"), 0.25: (ORANGE, "s"), 0.35: (GREEN, "^"), 0.50: (BLUE, "D")}
 
 
 def per_cent_ticks(axis: Any) -> None:

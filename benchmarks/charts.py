@@ -1,0 +1,43 @@
+"""Draws charts from the files of a folder: which, the folder's own table says."""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+Draw = Callable[[Mapping[str, Any]], Any]  # a figure of a result
+Charts = Mapping[
+    str, Mapping[str, Draw]
+]  # by the first word of a file's name, then by the end of the chart's
+
+
+def draw_all(charts: Charts, source: Path, target: Path) -> Iterator[Path]:
+    """The charts of all files in a folder."""
+    import matplotlib
+
+    matplotlib.use("Agg")
+    from matplotlib import pyplot
+
+    target.mkdir(exist_ok=True)
+    for path in sorted(source.glob("*.json")):
+        for suffix, draw in charts.get(path.stem.partition("_")[0], {}).items():
+            figure = draw(json.loads(path.read_text()))
+            made = target / f"{path.stem}{suffix}.png"
+            figure.savefig(made, dpi=110)
+            pyplot.close(figure)
+            yield made
+
+
+def command(description: str | None, charts: Charts, folder: Path) -> None:
+    """The command that draws what lies in `folder`, or elsewhere, into its plots/, or elsewhere."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--from", dest="source", metavar="FOLDER", type=Path, default=folder)
+    parser.add_argument("--out", metavar="FOLDER", type=Path, default=folder / "plots")
+    arguments = parser.parse_args()
+    for path in draw_all(charts, arguments.source, arguments.out):
+        print(f"written: {path}")

@@ -1,0 +1,36 @@
+"""The command line of a measurement on a GPU that keeps what it has after every shape."""
+
+from __future__ import annotations
+
+import argparse
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from benchmarks.flash.results import FOLDER
+from benchmarks.results import described, device_stem, save
+from common.gpu.clocks import exclusive
+
+Keep = Callable[[Mapping[str, Any]], None]
+
+
+def command(description: str | None, stem: str, measure: Callable[[bool, Keep], None]) -> None:
+    """Runs `measure`, which is told whether to be quick and hands over all it has, again and again. The file
+    is STEM_GPU.json."""
+    parser = argparse.ArgumentParser(
+        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--quick", action="store_true", help="small shapes, few samples, and no file")
+    parser.add_argument("--out", type=Path, default=FOLDER, help="the folder of the file")
+    arguments = parser.parse_args()
+    about = described(on_gpu=True)
+    path = arguments.out / f"{stem}_{device_stem(on_gpu=True)}.json"
+
+    def keep(result: Mapping[str, Any]) -> None:
+        if not arguments.quick:
+            save(path, {**about, **result})
+
+    with exclusive():
+        measure(arguments.quick, keep)
+    if not arguments.quick:
+        print(f"written: {path}")

@@ -1,0 +1,112 @@
+"""Several ways to the same answer: checked against fp32, then timed in turns."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Protocol
+
+from benchmarks.flash.exact import largest_error
+from benchmarks.flash.ways import Kind
+from benchmarks.graphs import captured, in_turns, summary
+from common.errors import CourseError
+
+if TYPE_CHECKING:
+    import torch
+
+Attend = Callable[[], "torch.Tensor"]
+MOST_ERROR = 1e-2  # of a right answer
+MOST_SECONDS = 20e-3  # of a call that is worth waiting for
+_LEAST_TURNS = 12
+
+
+@dataclass(frozen=True)
+class Side:
+    """A way, with a call for each set of inputs."""
+
+    name: str
+    kind: Kind
+    calls: Sequence[Attend]
+    outs: Sequence[torch.Tensor] = ()  # where answers are left, by those who do not make new tensors
+
+
+@dataclass(frozen=True)
+class Turns:
+    """How often each side has its turn: `most` times, fewer where rounds take long."""
+
+    most: int
+    seconds: float
+
+    def of(self, round_seconds: float) -> int:
+        least = min(_LEAST_TURNS, self.most)
+        return max(least, min(self.most, int(self.seconds / max(round_seconds, 1e-9))))
+
+
+class Clock(Protocol):
+    def prepared(self, calls: Sequence[Attend]) -> Callable[[], float]:
+        """Gives seconds a call, whenever it is asked."""
+
+
+class GraphClock:
+    """All calls in one CUDA graph. The stream is held until the replay is queued."""
+
+    def prepared(self, calls: Sequence[Attend]) -> Callable[[], float]:
+        from common.gpu.support import begin_replay, end_timing
+
+        graph = captured(calls)
+
+        def seconds() -> float:
+            begin_replay()
+            graph.replay()
+            return end_timing() / len(calls)
+
+        return seconds
+
+
+class ColdClock:
+    """One call, from an L2 that holds nothing of it."""
+
+    def prepared(self, calls: Sequence[Attend]) -> Callable[[], float]:
+        from benchmarks.cold import cold_seconds
+
+        return lambda: cold_seconds(calls[0])
+
+
+def contest(
+    sides: Sequence[Side], wanted: Sequence[torch.Tensor], clock: Clock, turns: Turns, against: str
+) -> dict[str, Any]:
+    """Times and errors of all sides that are right and quick enough, and why others are left out. `wanted`
+    are the answers, one for each set of inputs."""
+    errors: dict[str, float] = {}
+    left_out: dict[str, str] = {}
+    for side in sides:
+        found = _looked_at(side, wanted, clock)
+        if isinstance(found, str):
+            left_out[side.name] = found
+        else:
+            errors[side.name] = found
+    if against not in errors:
+        raise CourseError(f"{against}, which all others are compared with, is left out: {left_out[against]}")
+    kept = [side for side in sides if side.name in errors]
+    measures = {side.name: clock.prepared(side.calls) for side in kept}
+    count = turns.of(sum(measures[side.name]() * len(side.calls) for side in kept))
+    times = summary(in_turns(measures, count), against)
+    ways = [
+        {"name": side.name, "kind": side.kind, **times[side.name], "error": float(f"{errors[side.name]:.4g}")}
+        for side in kept
+    ]
+    return {"ways": ways, "left_out": left_out}
+
+
+def _looked_at(side: Side, wanted: Sequence[torch.Tensor], clock: Clock) -> float | str:
+    """The largest error of any call, or why this side is not timed."""
+    for out in side.outs:  # what another side has left there is no answer
+        out.fill_(float("nan"))
+    try:
+        error = max(largest_error(call(), answer) for call, answer in zip(side.calls, wanted, strict=True))
+        if not error <= MOST_ERROR:  # a NaN is not
+            return f"wrong: a row is off by {error:.2g} of its norm"
+        seconds = clock.prepared(side.calls[:1])()
+    except (RuntimeError, CourseError) as problem:
+        return f"does not run here: {str(problem).splitlines()[0]}"
+    return error if seconds <= MOST_SECONDS else f"a call takes {seconds * 1e3:.0f} ms"

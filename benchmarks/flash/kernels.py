@@ -1,0 +1,83 @@
+"""The kernels of exercise 05 as sides of a contest: built for this GPU, called on given inputs."""
+
+from __future__ import annotations
+
+import ctypes
+import dataclasses
+from collections.abc import Iterable, Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from benchmarks.entry_calls import entry_call
+from benchmarks.flash.contest import Attend, Side
+from benchmarks.flash.shapes import Shape
+from benchmarks.flash.ways import EXERCISE, KernelWay
+from common.build import Target, build_program
+from common.cache import REPOSITORY
+from common.devices import first_gpu
+from grader import registry
+from grader.random_inputs import Random
+from grader.spec import Call, Case
+
+if TYPE_CHECKING:
+    import torch
+
+HEADERS = REPOSITORY / "common" / "cuda"
+Build = tuple[Path, tuple[str, ...]]  # a file, and its macros
+
+
+def libraries(builds: Iterable[Build]) -> dict[Build, ctypes.CDLL]:
+    """All at once: each takes a compiler several seconds."""
+    target = Target.gpu(first_gpu().cc)
+
+    def built(build: Build) -> ctypes.CDLL:
+        source, defines = build
+        made = build_program([source], target, kind="shared", defines=defines, include_dirs=[HEADERS])
+        return ctypes.CDLL(str(made.path))
+
+    wanted = list(dict.fromkeys(builds))
+    with ThreadPoolExecutor() as pool:
+        return dict(zip(wanted, pool.map(built, wanted), strict=True))
+
+
+def case_of(shape: Shape) -> Case:
+    """The shape in the exercise's own words."""
+    usual = registry.find(EXERCISE).bench[0].sizes
+    sizes = {name: getattr(shape, name) for name in ("batch", "heads", "length", "head_dim")}
+    return Case(shape.name, {**usual, **sizes, "causal": int(shape.causal)})
+
+
+def inputs_of(shape: Shape, device: str = "cuda") -> list[Call]:
+    """As many sets as the shape asks for."""
+    exercise, size = registry.find(EXERCISE), case_of(shape).size
+    return [exercise.inputs(size, Random(f"{shape.name} {number}", device)) for number in range(shape.sets)]
+
+
+def kernel_sides(
+    ways: Sequence[KernelWay], shape: Shape, sets: Sequence[Call], built: Mapping[Build, ctypes.CDLL]
+) -> list[Side]:
+    """Those ways that take heads of this size, all on the same tensors."""
+    size, outs = case_of(shape).size, [call.buffers["out"] for call in sets]
+    device = outs[0].device.type
+    sides = []
+    for way in ways:
+        if shape.head_dim not in way.head_dims:
+            continue
+        # Steps take fewer arguments, about tensors of the same names.
+        arguments = way.task.inputs(size, Random("arguments", device)).arguments
+        calls = [dataclasses.replace(call, arguments=arguments) for call in sets]
+        library = built[way.source, way.defines]
+        attends = [_attend(library, way.task.entry, call) for call in calls]
+        sides.append(Side(way.name, way.kind, attends, outs))
+    return sides
+
+
+def _attend(library: ctypes.CDLL, entry: str, call: Call) -> Attend:
+    queue = entry_call(library, entry, call)
+
+    def attend() -> torch.Tensor:
+        queue()
+        return call.buffers["out"]
+
+    return attend

@@ -1,0 +1,39 @@
+"""Files of figures: where they were taken, what they are called, and how they are written."""
+
+from __future__ import annotations
+
+import json
+import platform
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from common.devices import first_gpu
+
+
+def described(on_gpu: bool) -> dict[str, Any]:
+    """The device and the software that computed: its driver where it is a GPU."""
+    import torch
+
+    software = {"torch": torch.__version__}
+    if not on_gpu:
+        return {"device": f"CPU, {platform.machine()}", "driver": None, **software}
+    gpu = first_gpu()
+    return {"device": gpu.name, "driver": gpu.driver, **software}
+
+
+def device_stem(on_gpu: bool) -> str:
+    """What the names of its files end in: "cpu", "h200"."""
+    return first_gpu().name.lower().removeprefix("nvidia ").replace(" ", "-") if on_gpu else "cpu"
+
+
+def save(path: Path, result: Mapping[str, Any]) -> None:
+    """All of it or nothing: a run that is cut leaves the file of its last save."""
+    partial = path.with_suffix(".partial")
+    partial.write_text(json.dumps(result, indent=1) + "\n")
+    partial.replace(path)
+
+
+def write(path: Path, result: Mapping[str, Any]) -> None:
+    save(path, result)
+    print(f"written: {path}")

@@ -1,0 +1,29 @@
+"""Torch's own attention, by each of its backends: measured beside the kernels, never needed for points."""
+
+from __future__ import annotations
+
+from grader.spec import OnBuffers, Size
+
+from .layout import TENSORS, Buffers, heads_of
+from .shapes import softmax_scale
+
+
+def by(backend: str) -> OnBuffers:
+    def attend(size: Size, buffers: Buffers) -> None:
+        import torch
+        from torch.nn.attention import SDPBackend, sdpa_kernel
+
+        query, key, value = (heads_of(size, buffers[name]) for name in TENSORS[:3])
+        with sdpa_kernel(getattr(SDPBackend, backend)):
+            torch.nn.functional.scaled_dot_product_attention(
+                query, key, value, is_causal=bool(size.causal), scale=softmax_scale(size)
+            )
+
+    return attend
+
+
+YARDSTICKS = {
+    "torch's FlashAttention-2": by("FLASH_ATTENTION"),
+    "cuDNN": by("CUDNN_ATTENTION"),
+    "torch's memory-efficient attention": by("EFFICIENT_ATTENTION"),
+}

@@ -1,0 +1,58 @@
+"""The lab's task, which all of its kernels share, and the words that its answers are written in."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from grader.lab import Lab
+from grader.random_inputs import Random
+from grader.spec import STREAM, At, Call, Normwise, Size, case, f32, i32
+
+if TYPE_CHECKING:
+    import torch
+
+HEAD_DIM = 64
+SCALE = HEAD_DIM**-0.5
+
+
+def inputs(size: Size, random: Random) -> Call:
+    import torch
+
+    shape = size.length, size.heads, HEAD_DIM
+    buffers = {name: random.normal(*shape).to(torch.float16) for name in ("queries", "keys", "values")}
+    buffers["out"] = torch.full(shape, torch.nan)
+    tensors = tuple(At(name) for name in buffers)
+    return Call(buffers, ("out",), (*tensors, i32(size.heads), i32(size.length), f32(SCALE), STREAM))
+
+
+def reference(_: Size, buffers: Mapping[str, torch.Tensor]) -> None:
+    queries, keys, values = (buffers[name].transpose(0, 1) for name in ("queries", "keys", "values"))
+    weights = (queries @ keys.transpose(1, 2) * SCALE).softmax(dim=-1)
+    buffers["out"].copy_((weights @ values).transpose(0, 1))
+
+
+lab = Lab(
+    title="The post-mortem of V3",
+    kernels=("one", "two", "three", "four", "five", "six", "seven"),
+    entry="attend",
+    inputs=inputs,
+    reference=reference,
+    compare=Normwise(),
+    cases=(case("two heads of 256", heads=2, length=256),),
+    faults={
+        "bank-conflicts": "lanes that read together meet in the same banks",
+        "buffer-reuse": "a buffer is filled anew while others still read what it held",
+        "missing-barrier": "no barrier stands between what one thread writes and what another reads",
+        "no-rescale": "what was summed up is not rescaled when a higher score comes along",
+        "padding": "rows are padded so that 16 bytes no longer lie where 16 bytes can be copied",
+        "query-part": "a lane multiplies by the part of the query it holds, where other parts are due",
+        "row-index": "an array for the rows of one warp is indexed by the row in the whole tile",
+        "rows-over-warps": "the rows do not come out even over the warps, and nothing stops the last one",
+        "scale": "scores are not scaled, or more than once",
+        "shuffle-mask": "a shuffle names lanes that do not take part in it",
+        "stride": "a row is looked for where it would be in another layout",
+        "wait-too-early": "work begins on a tile while copies into it may be under way",
+        "wait-too-long": "a wait is for more copies than are needed, and nothing is left to work beside",
+    },
+)

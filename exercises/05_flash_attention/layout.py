@@ -1,0 +1,83 @@
+"""How the data of a case lies in memory, and what attention over it should be."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TYPE_CHECKING
+
+from grader.random_inputs import Random
+from grader.spec import STREAM, Argument, At, Call, HostTable, Size, f32, i32, i64
+
+from .shapes import softmax_scale, strides
+
+if TYPE_CHECKING:
+    import torch
+
+Buffers = Mapping[str, "torch.Tensor"]
+TENSORS = ("queries", "keys", "values", "out")
+
+
+def _random(size: Size, rng: Random, name: str) -> torch.Tensor:
+    """A tensor with its gaps, which hold numbers like any other."""
+    import torch
+
+    rows = (size.length, size.heads) if size.rows_apart else (size.heads, size.length)
+    wild = size.size / 10 if name in ("queries", "keys") else 1.0
+    made = rng.normal(size.batch, *rows, size.head_dim + _gap(size, name), scale=wild)
+    return made.to(torch.bfloat16 if size.bfloat16 else torch.float16)
+
+
+def _gap(size: Size, name: str) -> int:
+    return 0 if name == "out" else size.gap
+
+
+def tensor_arguments(size: Size) -> tuple[Argument, ...]:
+    rows = (tuple(i64(stride) for stride in strides(size, _gap(size, name))) for name in TENSORS)
+    return (*(At(name) for name in TENSORS), HostTable(tuple(rows)))
+
+
+def inputs(size: Size, rng: Random) -> Call:
+    return Call(
+        {name: _random(size, rng, name) for name in TENSORS},
+        ("out",),
+        (
+            *tensor_arguments(size),
+            *(i32(getattr(size, name)) for name in ("batch", "heads", "length", "head_dim")),
+            f32(softmax_scale(size)),
+            i32(size.causal),
+            i32(size.bfloat16),
+            STREAM,
+        ),
+    )
+
+
+def step_inputs(size: Size, rng: Random) -> Call:
+    """The steps are in half precision, with heads of 64: neither is an argument."""
+    return Call(
+        {name: _random(size, rng, name) for name in TENSORS},
+        ("out",),
+        (
+            *tensor_arguments(size),
+            *(i32(getattr(size, name)) for name in ("batch", "heads", "length")),
+            f32(softmax_scale(size)),
+            i32(size.causal),
+            STREAM,
+        ),
+    )
+
+
+def heads_of(size: Size, tensor: torch.Tensor) -> torch.Tensor:
+    """As [batch, head, row, element], without the gaps: a view."""
+    inner = tensor[..., : size.head_dim]
+    return inner.transpose(1, 2) if size.rows_apart else inner
+
+
+def reference(size: Size, buffers: Buffers) -> None:
+    """Torch's own attention, in the type of the buffers."""
+    import torch
+
+    query, key, value = (heads_of(size, buffers[name]) for name in TENSORS[:3])
+    found = torch.nn.functional.scaled_dot_product_attention(
+        query, key, value, is_causal=bool(size.causal), scale=softmax_scale(size)
+    )
+    heads_of(size, buffers["out"]).copy_(found)

@@ -1,0 +1,98 @@
+"""What this exercise looks for beside the usual: where the products are done, and what shared memory sees."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from grader.evidence import Evidence
+from grader.spec import Size
+
+from .shapes import elements, products
+
+_LANES = 32
+MULTIPROCESSORS = 132  # of the virtual GPU that grades: an H200
+
+
+def _stores(size: Size, rows: int) -> int:
+    """Of a warp, for so many rows of every head, 16 bytes a lane."""
+    return size.batch * size.heads * rows * size.head_dim // 8 // _LANES
+
+
+@dataclass(frozen=True)
+class TensorCores:
+    """Both products on the tensor cores: about as many instructions as the arithmetic takes."""
+
+    name: str = "both products on the tensor cores"
+
+    def look(self, evidence: Evidence) -> str | None:
+        size = evidence.case.size
+        seen = sum(launch.counters.matrix_instructions for launch in evidence.launches)
+        wanted = products(size) // (2 if size.causal else 1)  # where keys are hidden, half may be left out
+        if seen >= wanted:
+            return None
+        return (
+            f"{seen:,} matrix instructions ({evidence.case.name}) where the two products take at least "
+            f"{wanted:,}: multiply queries with keys, and weights with values, by mma or wmma"
+        )
+
+
+@dataclass(frozen=True)
+class ScoresInRegisters:
+    """Shared memory is written with tiles and, once, with the output: never with scores or weights."""
+
+    name: str = "no scores in shared memory"
+
+    def look(self, evidence: Evidence) -> str | None:
+        size = evidence.case.size
+        seen = sum(launch.counters.shared_store_requests for launch in evidence.launches)
+        copied = sum(launch.counters.async_bytes for launch in evidence.launches)
+        # What cp.async brings is no store. Else, for every 64 rows of queries: these, and twice the keys and
+        # values, for those who take 32 rows at a time; 16 bytes a lane.
+        tiles = -(-size.length // 64)
+        brought = 1 + (0 if copied >= 2 * 2 * elements(size) else 2 * 2 * tiles)
+        # The output, 4 bytes a lane, with all the rows of a large tile.
+        most = _stores(size, tiles * 64) * brought + 4 * _stores(size, -(-size.length // 256) * 256)
+        if seen <= most:
+            return None
+        return (
+            f"{seen:,} stores to shared memory ({evidence.case.name}) where tiles and the output take at "
+            f"most {most:,}: leave scores in the registers they come out in, and pack them for the second "
+            "product"
+        )
+
+
+@dataclass(frozen=True)
+class NoBankConflicts:
+    """No two lanes of an access to shared memory meet in a bank."""
+
+    name: str = "no bank conflicts"
+
+    def look(self, evidence: Evidence) -> str | None:
+        met = sum(
+            launch.counters.shared_load_conflicts + launch.counters.shared_store_conflicts
+            for launch in evidence.launches
+        )
+        if met == 0:
+            return None
+        return (
+            f"{met:,} bank conflicts in shared memory ({evidence.case.name}): put piece p of row r at place "
+            "p ^ r % 8 (swizzle.cuh), wherever a tile is written and read; `./course profile` shows the lines"
+        )
+
+
+@dataclass(frozen=True)
+class Persistent:
+    """No more blocks than the GPU holds at once."""
+
+    name: str = "as many blocks as run at once"
+
+    def look(self, evidence: Evidence) -> str | None:
+        for launch in evidence.launches:
+            blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
+            at_once = launch.occupancy.blocks_per_sm * MULTIPROCESSORS
+            if blocks > at_once:
+                return (
+                    f"{blocks:,} blocks of {launch.kernel} ({evidence.case.name}), of which {at_once:,} run "
+                    "at once: launch so many, and let each take tile after tile"
+                )
+        return None

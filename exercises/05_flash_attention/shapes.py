@@ -1,0 +1,90 @@
+"""The sizes of a case, by name, and what follows from them alone.
+
+batch, heads, length, head_dim
+causal      1: a query sees the keys up to its own place, no later ones
+bfloat16    1: tensors are bfloat16, else fp16
+rows_apart  0: [batch, head, row, element]; 1: [batch, row, head, element], so that a head's rows lie apart
+gap         elements between a row and the next of queries, keys and values, a multiple of 8
+scale       of the scores, in thousandths; 0: 1/√head_dim
+size        magnitude of queries and keys, in tenths
+"""
+
+from __future__ import annotations
+
+from grader.spec import Case, Size, case
+
+SEVEN = (  # (batch, length, heads, head_dim): the document's own correctness cases
+    (1, 128, 4, 64),
+    (1, 256, 8, 64),
+    (2, 512, 8, 64),
+    (4, 512, 8, 64),
+    (1, 512, 16, 64),
+    (2, 256, 8, 64),
+    (2, 128, 8, 64),
+)
+
+
+def attention(
+    name: str,
+    *,
+    batch: int = 1,
+    heads: int = 1,
+    length: int = 64,
+    head_dim: int = 64,
+    causal: int = 0,
+    bfloat16: int = 0,
+    rows_apart: int = 0,
+    gap: int = 0,
+    scale: int = 0,
+    size: int = 10,
+    gpu_only: bool = False,
+) -> Case:
+    return case(
+        name,
+        gpu_only=gpu_only,
+        batch=batch,
+        heads=heads,
+        length=length,
+        head_dim=head_dim,
+        causal=causal,
+        bfloat16=bfloat16,
+        rows_apart=rows_apart,
+        gap=gap,
+        scale=scale,
+        size=size,
+    )
+
+
+def bench(batch: int, heads: int, length: int, *, causal: int = 0, gpu_only: bool = False) -> Case:
+    """fp16, heads of 64, as the document has it."""
+    name = f"{batch} × {heads} heads, {length:,}" + (", causal" if causal else "")
+    return attention(name, batch=batch, heads=heads, length=length, causal=causal, gpu_only=gpu_only)
+
+
+def softmax_scale(size: Size) -> float:
+    return size.scale / 1000 if size.scale else size.head_dim**-0.5
+
+
+def elements(size: Size) -> int:
+    """Of one tensor."""
+    return size.batch * size.heads * size.length * size.head_dim
+
+
+def bytes_moved(size: Size) -> int:
+    """Queries, keys and values are read, the output is written."""
+    return 4 * 2 * elements(size)
+
+
+def strides(size: Size, gap: int) -> tuple[int, int, int]:
+    """From a batch, a head and a row to the next, in elements, with such gaps."""
+    row = size.head_dim + gap
+    if size.rows_apart:
+        return size.length * size.heads * row, row, size.heads * row
+    return size.heads * size.length * row, size.length * row, row
+
+
+def products(size: Size) -> int:
+    """Multiplications of 16 x 8 x 16 that both matrix products take at least, where every key is seen: rows
+    by eights and keys by sixteens, or the reverse."""
+    sixteens, eights = -(-size.length // 16), -(-size.length // 8)
+    return size.batch * size.heads * sixteens * eights * (size.head_dim // 16) * 2

@@ -1,0 +1,55 @@
+"""Every case once on a device: how far its answers are off, and what the virtual GPU's checks saw there."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from common.virtual_gpu.report import Finding, Report
+from grader import seeds
+from grader.compare import answer, difference
+from grader.device import Outcome, Session
+from grader.gate.measured import VIRTUAL_GPU, CaseError, Look
+from grader.random_inputs import Random
+from grader.spec import Call, Case, Exercise
+from grader.stages import checks
+from grader.stages.correctness import explain
+from grader.stages.patience import CALL_SECONDS
+from grader.tolerance import largest_row_error
+
+Draw = Callable[[str], Random]
+
+
+def run_cases(
+    exercise: Exercise, cases: Sequence[Case], session: Session, draw: Draw, tell: Callable[[str], None]
+) -> tuple[list[CaseError], list[Report]]:
+    """`draw` makes a source of inputs from a seed, on the device that is to hold them."""
+    errors, reports = [], []
+    for number, case in enumerate(cases):
+        tell(f"case {number + 1} of {len(cases)}: {case.name}")
+        call = exercise.inputs(case.size, draw(seeds.derive("gate", case.name)))
+        outcome = session.run(exercise.entry, call, CALL_SECONDS)
+        errors.append(_error(exercise, case, call, outcome))
+        reports.append(outcome.report)
+    return errors, reports
+
+
+def _error(exercise: Exercise, case: Case, call: Call, outcome: Outcome) -> CaseError:
+    if not outcome.ok:
+        return CaseError(case.name, 0.0, explain(outcome)[1], right=False)
+    wanted = answer(exercise, case.size, call)
+    found = difference(exercise, case.size, call, wanted, outcome.after)
+    if found is not None and found.reason != "mismatch":  # how large a mismatch is, the error says
+        return CaseError(case.name, 0.0, found.message, right=False)
+    errors = (largest_row_error(outcome.after[name], exact) for name, exact in wanted.exact.items())
+    return CaseError(case.name, max(errors, default=0.0), right=found is None)
+
+
+def look(reports: Sequence[Report]) -> Look:
+    """The virtual GPU's findings over all these calls, each told once."""
+    return Look(VIRTUAL_GPU, len(reports), [_told(finding) for finding in checks.merge(reports)])
+
+
+def _told(finding: Finding) -> str:
+    place = f"{Path(finding.file).name}:{finding.line}: " if finding.file else ""
+    return f"{place}{finding.message}"

@@ -1,0 +1,155 @@
+"""All measurements of a gate, one after the other, on either device."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.build import KernelResources
+from common.devices import first_gpu
+from common.errors import CourseError
+from common.virtual_gpu.report import Launch
+from grader import seeds
+from grader.device.arena import random_inputs
+from grader.device.virtual import MEASURING, VirtualSession
+from grader.gate import accuracy, sanitizer
+from grader.gate.measured import CaseError, Counters, Free, Look, Measured, Taken, Times
+from grader.gate.spec import Gate
+from grader.gate.timing import timed
+from grader.libraries import Libraries, compile_submission
+from grader.random_inputs import Random
+from grader.spec import Exercise
+from grader.stages.build import kernel_resources
+from grader.stages.patience import CALL_SECONDS
+from grader.tuning import ncu
+from grader.tuning.counters import of_launches
+
+_NEEDS_TRUST = "it would run the file's host code without walls, which --trusted allows"
+_NO_CACHE = "the virtual GPU does not count what caches hit"
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Request:
+    """A file to be judged. Profilers and sanitizers cannot look through walls: only what is `trusted` runs
+    without them."""
+
+    exercise: Exercise
+    gate: Gate
+    source: Path
+    device: str  # "gpu" or "virtual"
+    trusted: bool
+
+
+def measure(request: Request, scratch: Path, tell: Tell) -> Measured:
+    """Raises CourseError with the compiler's message when the file cannot be built."""
+    exercise, gate, device = request.exercise, request.gate, request.device
+    tell("building")
+    mine = _built(request.source, device, scratch / "mine")
+    theirs = _built(exercise.baseline, device, scratch / "theirs")
+    errors, looks = _cases(request, mine, tell)
+    if wrong := [one.case for one in errors if not one.right]:
+        return _unright(request, errors, looks, f"its answers are not right ({wrong[0]})")
+    tell(f"looking at {gate.case.name}")
+    launches = _launches(request, mine)
+    taken = _taken(launches, _resources(request, {}))
+    seed = seeds.derive("gate", gate.case.name)
+    times = timed(exercise, gate.case, device, theirs, mine, seed, tell)
+    free = Free(lack=times.lack) if times.lack else _free(request, mine, scratch / "free", tell)
+    return Measured(times, _counters(request, theirs, mine, tell), errors, looks, taken, free)
+
+
+def _unright(request: Request, errors: Sequence[CaseError], looks: Sequence[Look], why: str) -> Measured:
+    """Nobody cares how fast a wrong answer is."""
+    modelled = request.device == "virtual"
+    return Measured(
+        Times(modelled=modelled, lack=why), Counters(lack=why), errors, looks, Taken(lack=why), Free(lack=why)
+    )
+
+
+def _built(source: Path, device: str, scratch: Path, defines: Sequence[str] = ()) -> Libraries:
+    built = compile_submission(source, device, scratch, defines)
+    if built.failed is not None:
+        raise CourseError(built.failed.message)
+    return built
+
+
+def _cases(request: Request, mine: Libraries, tell: Tell) -> tuple[list[CaseError], list[Look]]:
+    """Errors on the device itself; mistakes on both, where there is a GPU."""
+    exercise, gate, device = request.exercise, request.gate, request.device
+    with mine.session(device) as session:
+        draw = Random if device == "virtual" else random_inputs
+        errors, reports = accuracy.run_cases(exercise, gate.cases, session, draw, tell)
+    if device == "virtual":
+        return errors, [accuracy.look(reports), *sanitizer.absent("it needs a GPU")]
+    with mine.session("virtual") as session:
+        _, reports = accuracy.run_cases(exercise, gate.checked, session, Random, tell)
+    looks = [accuracy.look(reports)]
+    if not request.trusted:
+        return errors, [*looks, *sanitizer.absent(_NEEDS_TRUST)]
+    return errors, [*looks, *sanitizer.look(exercise, gate.checked, mine.path("gpu"), tell)]
+
+
+def _launches(request: Request, built: Libraries) -> Sequence[Launch]:
+    """Of one call at the gate's case, on the virtual GPU."""
+    exercise, case = request.exercise, request.gate.case
+    call = exercise.inputs(case.size, Random(seeds.derive("gate", case.name)))
+    with VirtualSession(built.path("virtual"), options=MEASURING, resources=built.registers) as session:
+        return session.run(exercise.entry, call, CALL_SECONDS).report.launches
+
+
+def _resources(request: Request, defines: Mapping[str, int]) -> Sequence[KernelResources]:
+    """As ptxas has them for the device: the virtual GPU's own architecture, or that of the GPU here."""
+    macros = _macros(defines)
+    if request.device == "virtual":
+        return kernel_resources(request.source, None, macros)
+    return kernel_resources(request.source, None, macros, first_gpu().cc)
+
+
+def _macros(defines: Mapping[str, int]) -> list[str]:
+    return [f"{name}={value}" for name, value in defines.items()]
+
+
+def _taken(launches: Sequence[Launch], kernels: Sequence[KernelResources]) -> Taken:
+    by_name = {kernel.name: kernel for kernel in kernels}
+    used = [by_name[launch.mangled] for launch in launches if launch.mangled in by_name]
+    if not used or len(used) < len(launches):
+        return Taken(lack="nothing is known of a kernel that the call launches")
+    return Taken(
+        max(kernel.registers for kernel in used),
+        max(launch.static_shared + launch.dynamic_shared for launch in launches),
+        max(kernel.spill_stores + kernel.spill_loads for kernel in used),
+    )
+
+
+def _free(request: Request, mine: Libraries, scratch: Path, tell: Tell) -> Free:
+    """What the file can do without limits, where it has the macros for it."""
+    defines, text = request.gate.free, request.source.read_text(errors="replace")
+    if missing := [name for name in defines if name not in text]:
+        return Free(defines, lack=f"the file has no macro {missing[0]}")
+    tell("building the free configuration")
+    try:
+        built = _built(request.source, request.device, scratch, _macros(defines))
+    except CourseError as problem:
+        return Free(defines, lack=f"it does not compile: {problem}")
+    taken = _taken(_launches(request, built), _resources(request, defines))
+    seed = seeds.derive("gate", "free", request.gate.case.name)
+    times = timed(request.exercise, request.gate.case, request.device, mine, built, seed, tell)
+    return Free(defines, taken, times)
+
+
+def _counters(request: Request, theirs: Libraries, mine: Libraries, tell: Tell) -> Counters:
+    if request.device == "virtual":
+        counted = [of_launches(tuple(_launches(request, built))) for built in (theirs, mine)]
+        return Counters(counted[0], counted[1], lack=_NO_CACHE)
+    if not ncu.installed():
+        return Counters(lack="ncu is not here")
+    if not request.trusted:
+        return Counters(lack=_NEEDS_TRUST)
+    tell("counting with ncu")
+    name, case = request.exercise.id, request.gate.case
+    counted = [ncu.profiled(name, case, built.path("gpu")) for built in (theirs, mine)]
+    if not all(counted):
+        return Counters(lack="ncu counted nothing: it may not be allowed to on this machine")
+    return Counters(counted[0], counted[1])

@@ -1,0 +1,69 @@
+"""NVIDIA's compute-sanitizer over calls of a library, where it is installed."""
+
+from __future__ import annotations
+
+import re
+import shutil
+import subprocess
+from collections.abc import Callable, Sequence
+from pathlib import Path
+
+from common.cache import REPOSITORY
+from grader import one_call
+from grader.gate.measured import MEMCHECK, RACECHECK, Look
+from grader.spec import Case, Exercise
+
+TOOLS = (MEMCHECK, RACECHECK)
+# torch asks the runtime for things that may fail, and lives with that: kernels are what is looked at.
+_OPTIONS = {MEMCHECK: ("--report-api-errors", "no"), RACECHECK: ()}
+_FOUND = 9  # the exit status that stands for findings
+_SECONDS = 180
+_SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+)")
+_OWN_LINE = "========= "
+
+
+def installed() -> bool:
+    return shutil.which("compute-sanitizer") is not None
+
+
+def absent(why: str) -> list[Look]:
+    return [Look(tool, lack=why) for tool in TOOLS]
+
+
+def look(exercise: Exercise, cases: Sequence[Case], library: Path, tell: Callable[[str], None]) -> list[Look]:
+    if not installed():
+        return absent("compute-sanitizer is not here")
+    looks = []
+    for tool in TOOLS:
+        told = [_look(exercise, case, library, tool, tell) for case in cases]
+        found = [found for found, _ in told if found]
+        looks.append(Look(tool, len(cases), found, next((lack for _, lack in told if lack), "")))
+    return looks
+
+
+def _look(
+    exercise: Exercise, case: Case, library: Path, tool: str, tell: Callable[[str], None]
+) -> tuple[str, str]:
+    tell(f"{tool} at {case.name}")
+    command = ["compute-sanitizer", "--tool", tool, *_OPTIONS[tool], "--error-exitcode", str(_FOUND)]
+    command += one_call.command(exercise.id, case, library)
+    try:
+        done = subprocess.run(
+            command, cwd=REPOSITORY, capture_output=True, text=True, timeout=_SECONDS, check=False
+        )
+    except (OSError, subprocess.TimeoutExpired) as problem:
+        return "", f"compute-sanitizer did not end: {problem}"
+    return judge(case.name, done.returncode, done.stdout + done.stderr)
+
+
+def judge(case: str, status: int, output: str) -> tuple[str, str]:
+    """The first thing it found, or why nothing is known; both empty when all is well."""
+    own = [line.removeprefix(_OWN_LINE).strip() for line in output.splitlines() if line.startswith(_OWN_LINE)]
+    summary = _SUMMARY.search("\n".join(own))
+    if summary is None:
+        last = next((line for line in reversed(output.splitlines()) if line.strip()), "it said nothing")
+        return "", f"compute-sanitizer could not look: {last.strip()}"
+    if int(summary[1]) or status == _FOUND:
+        first = next((line for line in own if line and "COMPUTE-SANITIZER" not in line), "")
+        return f"{case}: {first}", ""
+    return ("", "") if status == 0 else ("", f"the call under compute-sanitizer ended with status {status}")

@@ -1,0 +1,60 @@
+"""Two libraries against each other at one case, by the clock or the model that grading has."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Callable
+
+from grader.gate.measured import Times
+from grader.libraries import Libraries
+from grader.record import Speed
+from grader.spec import Case, Exercise, Speedup
+
+
+def timed(
+    exercise: Exercise,
+    case: Case,
+    device: str,
+    theirs: Libraries,
+    mine: Libraries,
+    seed: str,
+    tell: Callable[[str], None],
+) -> Times:
+    """In turns inside this case alone, every answer checked."""
+    # Longer where it is not clear which of the two is faster.
+    target = Speedup((case.name,), passing=1.0, full=1.0, protocol=exercise.protocol)
+    alone = dataclasses.replace(exercise, targets=(target,), steps=())
+    speed = (_measured if device == "gpu" else _modelled)(alone, theirs, mine, seed, tell)
+    if not speed.cases:
+        return Times(modelled=speed.modelled, lack="; ".join(speed.notes) or "no time was left for it")
+    (found,) = speed.cases
+    if speed.modelled:
+        return Times([found.baseline_seconds], [found.seconds], True, notes=speed.notes)
+    return Times(found.baseline_samples, found.samples, False, notes=[*speed.notes, found.note])
+
+
+def _measured(
+    exercise: Exercise, theirs: Libraries, mine: Libraries, seed: str, tell: Callable[[str], None]
+) -> Speed:
+    from grader.stages import speed_gpu
+
+    ours = speed_gpu.GpuSession(mine.path("gpu"))
+    speed = speed_gpu.measure(exercise, theirs.path("gpu"), ours, seed, tell)
+    if not speed.targets:  # what is not believed is no time
+        speed.cases = []
+    return speed
+
+
+def _modelled(
+    exercise: Exercise, theirs: Libraries, mine: Libraries, seed: str, tell: Callable[[str], None]
+) -> Speed:
+    from grader.stages.speed_virtual import model
+
+    return model(
+        exercise,
+        (theirs.path("virtual"), theirs.registers),
+        (mine.path("virtual"), mine.registers),
+        mine.resources,
+        seed,
+        tell,
+    )

@@ -1,0 +1,1 @@
+"""The search for a kernel's best tunables: what may be built, how it is timed, what is kept."""

@@ -1,0 +1,115 @@
+"""Configurations compiled in processes of their own, ahead of the clock."""
+
+from __future__ import annotations
+
+import multiprocessing
+import os
+from collections.abc import Sequence
+from concurrent.futures import Future, ProcessPoolExecutor
+from dataclasses import dataclass, field
+from pathlib import Path
+from types import TracebackType
+
+from common.build import BuildError, KernelResources, Target, build_program, resources
+from common.compile import parallel_jobs
+from common.errors import CourseError
+from grader.stages.build import ARCHITECTURE, HEADERS
+from grader.tuning import gates
+from grader.tuning.gates import Footprint, Multiprocessor, Refusal
+from grader.tuning.spec import Config, Limits
+
+_INTERRUPTED = 130
+
+
+@dataclass(frozen=True)
+class Order:
+    """A configuration to build. It says what a block of it takes as far as that is known before; `kernel` is
+    how the name of the kernel begins whose registers count."""
+
+    source: Path
+    target: Target
+    config: Config
+    kernel: str
+    before: Footprint
+    limits: Limits
+    sm: Multiprocessor
+
+
+@dataclass(frozen=True)
+class Built:
+    """What became of an order: a library, or the gate that it did not pass, or what is wrong with it."""
+
+    taken: Footprint
+    library: Path | None = None
+    refusal: Refusal | None = None
+    problem: str = ""
+    occupancy: float = 0.0
+    kernels: tuple[KernelResources, ...] = field(default=(), repr=False)
+
+
+class Builder:
+    """Builds on all CPUs; one is left to whoever keeps the time, unless that is modelled."""
+
+    def __init__(self, *, modelled: bool) -> None:
+        self.at_once = max(1, parallel_jobs() - (not modelled))
+        self._pool = ProcessPoolExecutor(
+            self.at_once, mp_context=multiprocessing.get_context("spawn"), initializer=_become_quiet
+        )
+
+    def start(self, order: Order) -> Future[Built]:
+        return self._pool.submit(_build_in_pool, order)
+
+    def __enter__(self) -> Builder:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._pool.shutdown(wait=False, cancel_futures=True)
+
+
+def _become_quiet() -> None:
+    """The search shows its own progress. Ctrl-C ends builds as well, without a word about it."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+
+
+def _build_in_pool(order: Order) -> Built:
+    try:
+        return build(order)
+    except KeyboardInterrupt:
+        os._exit(_INTERRUPTED)  # the pool would hand this process the next order before it ends
+
+
+def build(order: Order) -> Built:
+    """What the compiler refuses is told in words, for these can travel between processes."""
+    try:
+        return _build(order)
+    except BuildError as problem:
+        return Built(order.before, problem=f"it does not compile: {problem}")
+
+
+def _build(order: Order) -> Built:
+    """Machine code first: what its registers forbid is not built any further."""
+    defines = [f"{name}={value}" for name, value in order.config.items()]
+    arch = f"sm_{ARCHITECTURE if order.target.device == 'virtual' else order.target.cc}"
+    kernels = resources(order.source, arches=[arch], defines=defines, include_dirs=[HEADERS])[arch]
+    used = _used(kernels, order)
+    taken = Footprint(
+        order.before.threads,
+        order.before.shared + used.shared,
+        used.registers,
+        used.spill_stores + used.spill_loads,
+    )
+    reached = gates.occupancy(taken, order.sm)
+    if refusal := gates.after_build(taken, order.limits, order.sm):
+        return Built(taken, refusal=refusal, occupancy=reached)
+    made = build_program([order.source], order.target, kind="shared", defines=defines, include_dirs=[HEADERS])
+    return Built(taken, made.path, occupancy=reached, kernels=tuple(kernels))
+
+
+def _used(kernels: Sequence[KernelResources], order: Order) -> KernelResources:
+    for kernel in kernels:
+        if kernel.demangled.removeprefix("void ").startswith(order.kernel):
+            return kernel
+    known = "; ".join(kernel.demangled for kernel in kernels) or "none"
+    raise CourseError(f"{order.source} has no kernel {order.kernel!r}; its kernels are: {known}")

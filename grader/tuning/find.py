@@ -1,0 +1,83 @@
+"""Finds what can be tuned: every folder of `exercises/` with a tuning.py."""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import re
+import sys
+import types
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.errors import CourseError
+from grader import registry
+from grader.spec import Case
+from grader.stages.build import HEADERS
+from grader.tuning.spec import Tuning
+
+_INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
+
+
+@dataclass(frozen=True)
+class Tunable:
+    """An exercise's solution and what can be tuned about it."""
+
+    id: str  # the folder's name
+    tuning: Tuning
+    source: Path
+
+    @property
+    def number(self) -> str:
+        return self.id.partition("_")[0]
+
+    def case(self, name: str) -> Case:
+        for case in self.tuning.cases:
+            if case.name == name:
+                return case
+        known = "; ".join(case.name for case in self.tuning.cases)
+        raise CourseError(f"{self.id} is not tuned at a case {name!r}; there are: {known}")
+
+    def fingerprint(self) -> str:
+        """Of the source, its headers and the tunables: times of another kernel say nothing about this one."""
+        parts = [*_with_headers(self.source), repr(self.tuning.tunables)]
+        return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
+
+
+def _with_headers(source: Path) -> list[str]:
+    """The text of a file and of all that it includes from the course's headers."""
+    texts: dict[Path, str] = {}
+    waiting = [source]
+    while waiting:
+        file = waiting.pop()
+        if file not in texts and file.is_file():
+            texts[file] = file.read_text()
+            waiting += [HEADERS / name for name in _INCLUDE.findall(texts[file])]
+    return list(texts.values())
+
+
+def folders() -> list[Path]:
+    return sorted(path.parent for path in registry.EXERCISES.glob("*/tuning.py"))
+
+
+def find(text: str) -> Tunable:
+    """By number ("05", "5"), by name or by the folder's name, as other verbs find exercises."""
+    wanted = text.strip().rstrip("/").lower()
+    for folder in folders():
+        number, _, name = folder.name.partition("_")
+        if wanted in (folder.name, name, number, number.lstrip("0")):
+            return _load(folder)
+    known = ", ".join(folder.name for folder in folders()) or "none"
+    raise CourseError(f"there is nothing to tune in an exercise {text!r}; exercises with tunables: {known}")
+
+
+def _load(folder: Path) -> Tunable:
+    source = registry.SOLUTIONS / folder.name / "kernel.cu"
+    if not source.is_file():
+        raise CourseError(f"there is no solution {source} whose tunables could be searched")
+    package = f"exercise_{folder.name}"
+    if package not in sys.modules:  # as the registry does: files of the folder import each other as `.name`
+        sys.modules[package] = module = types.ModuleType(package)
+        module.__path__ = [str(folder)]
+    tuning: Tuning = importlib.import_module(f"{package}.tuning").tuning
+    return Tunable(folder.name, tuning, source)

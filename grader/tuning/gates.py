@@ -1,0 +1,152 @@
+"""What no configuration may be: gates before a build, which cost nothing, and gates after it.
+
+Before: tiles and warps that do not divide, more threads or shared memory than there are. After: what only the
+compiler can tell, registers, spills and with them occupancy.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+from common.devices import first_gpu
+from common.virtual_gpu.engine import DEFAULT_PROFILE, PROFILES
+from grader.spec import Size
+from grader.tuning.spec import Config, Limits, Tuning
+
+_WARP = 32
+_SCHEDULERS = 4  # of a multiprocessor, each with its own part of the registers
+_THREADS_PER_BLOCK = 1024
+BEFORE = ("divisibility", "threads", "shared memory")
+AFTER = ("registers", "spills", "occupancy")
+
+
+@dataclass(frozen=True)
+class Multiprocessor:
+    """What one multiprocessor of the device has, and the portions in which it is handed out."""
+
+    threads: int
+    blocks: int
+    registers: int
+    register_portion: int  # a warp's come in multiples of it
+    shared: int
+    shared_portion: int
+    shared_reserved: int  # a block, for the system
+    shared_per_block: int  # at most, when the kernel asks for more than 48 KB
+
+    @property
+    def warps(self) -> int:
+        return self.threads // _WARP
+
+
+@dataclass(frozen=True)
+class Refusal:
+    """The gate that a configuration did not pass, and a sentence about it."""
+
+    gate: str
+    reason: str
+
+
+@dataclass(frozen=True)
+class Footprint:
+    """What a block of the kernel takes."""
+
+    threads: int
+    shared: int
+    registers: int = 0  # a thread
+    spilled: int = 0  # bytes
+
+
+def multiprocessor(device: str) -> Multiprocessor:
+    """Of the virtual GPU's profile, or of this machine's GPU."""
+    profiles = json.loads(PROFILES.read_text())["profiles"]
+    if device == "virtual":
+        return _of_profile(profiles[DEFAULT_PROFILE])
+    cc = first_gpu().cc
+    same = (one for one in profiles.values() if f"{one['cc_major']}{one['cc_minor']}" == cc)
+    return _as_torch_says(_of_profile(next(same, profiles[DEFAULT_PROFILE])))
+
+
+def _of_profile(profile: Mapping[str, Any]) -> Multiprocessor:
+    return Multiprocessor(
+        threads=profile["max_threads_per_sm"],
+        blocks=profile["max_blocks_per_sm"],
+        registers=profile["registers_per_sm"],
+        register_portion=profile["register_granularity"],
+        shared=profile["shared_per_sm"],
+        shared_portion=profile["shared_granularity"],
+        shared_reserved=profile["reserved_shared_per_block"],
+        shared_per_block=profile["shared_per_block_optin"],
+    )
+
+
+def _as_torch_says(known: Multiprocessor) -> Multiprocessor:
+    """A GPU that has no profile differs most in these; the portions have long been the same on all."""
+    import torch
+
+    found = torch.cuda.get_device_properties(0)
+    return replace(
+        known,
+        threads=found.max_threads_per_multi_processor,
+        registers=getattr(found, "regs_per_multiprocessor", known.registers),
+        shared=getattr(found, "shared_memory_per_multiprocessor", known.shared),
+        shared_per_block=getattr(found, "shared_memory_per_block_optin", known.shared_per_block),
+    )
+
+
+def before_build(
+    tuning: Tuning, config: Config, size: Size, limits: Limits, sm: Multiprocessor
+) -> Refusal | None:
+    """Why this configuration is not worth a build."""
+    if reason := tuning.indivisible(config):
+        return Refusal("divisibility", reason)
+    threads, blocks = tuning.threads(config), tuning.blocks_per_sm(config)
+    if threads > _THREADS_PER_BLOCK:
+        return Refusal("threads", f"a block of {threads:,} threads; CUDA has {_THREADS_PER_BLOCK:,} at most")
+    if threads * blocks > sm.threads:
+        held = f"a multiprocessor holds {sm.threads:,}"
+        return Refusal("threads", f"{blocks} blocks of {threads} threads are promised to fit; {held}")
+    shared = tuning.shared_bytes(config, size)
+    most = sm.shared_per_block if limits.shared_bytes is None else limits.shared_bytes
+    if shared > most:
+        return Refusal("shared memory", f"a block takes {shared:,} bytes; {most:,} are allowed")
+    if blocks * _shared_taken(shared, sm) > sm.shared:
+        held = f"a multiprocessor has {sm.shared:,}"
+        return Refusal("shared memory", f"{blocks} blocks of {shared:,} bytes are promised to fit; {held}")
+    return None
+
+
+def after_build(taken: Footprint, limits: Limits, sm: Multiprocessor) -> Refusal | None:
+    """Why what the compiler made is not worth a measurement."""
+    if limits.registers is not None and taken.registers > limits.registers:
+        return Refusal("registers", f"{taken.registers} a thread; {limits.registers} are allowed")
+    if taken.spilled and not limits.spills:
+        return Refusal("spills", f"{taken.spilled} bytes of registers are spilled to memory; none may be")
+    reached = occupancy(taken, sm)
+    if limits.occupancy is not None and reached < limits.occupancy:
+        why = f"{taken.registers} registers, {taken.threads} threads and {taken.shared:,} bytes a block"
+        return Refusal("occupancy", f"{reached:.0%} with {why}; {limits.occupancy:.0%} are wanted")
+    return None
+
+
+def occupancy(taken: Footprint, sm: Multiprocessor) -> float:
+    """The fraction of a multiprocessor's warps that blocks like this one can fill."""
+    warps = -(-taken.threads // _WARP)
+    of_a_warp = _rounded(_WARP * max(1, taken.registers), sm.register_portion)
+    fitting = min(
+        sm.blocks,
+        sm.warps // warps,
+        sm.registers // _SCHEDULERS // of_a_warp * _SCHEDULERS // warps,
+        sm.shared // _shared_taken(taken.shared, sm),
+    )
+    return fitting * warps / sm.warps
+
+
+def _shared_taken(shared: int, sm: Multiprocessor) -> int:
+    return _rounded(shared + sm.shared_reserved, sm.shared_portion)
+
+
+def _rounded(value: int, portion: int) -> int:
+    return -(-value // portion) * portion

@@ -1,0 +1,118 @@
+"""A search over some cases, each with its share of the time, on either device."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import closing, contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from common.build import Target, build_engine
+from common.devices import first_gpu
+from grader.spec import Case
+from grader.stages.build import ARCHITECTURE
+from grader.tuning import gates, ncu
+from grader.tuning.builds import Builder
+from grader.tuning.find import Tunable
+from grader.tuning.report import summary
+from grader.tuning.search import Ground, Search
+from grader.tuning.space import Space
+from grader.tuning.spec import Limits
+from grader.tuning.store import Store
+from grader.tuning.study import adviser
+from grader.tuning.trial import Bench
+
+DOCUMENT_OCCUPANCY = 0.5
+
+
+@dataclass(frozen=True)
+class Request:
+    """What somebody wants searched."""
+
+    tunable: Tunable
+    device: str  # "gpu" or "virtual"
+    device_name: str  # as files are called after it
+    cases: Sequence[Case]
+    free: bool
+    document_gates: bool
+    trials: int
+    seconds: float
+    study: Path
+
+    @property
+    def search(self) -> str:
+        return ("free" if self.free else "gated") + (", document's gates" if self.document_gates else "")
+
+    @property
+    def modelled(self) -> bool:
+        return self.device == "virtual"
+
+    @property
+    def limits(self) -> Limits:
+        limits = Limits() if self.free else self.tunable.tuning.gated
+        return replace(limits, occupancy=DOCUMENT_OCCUPANCY) if self.document_gates else limits
+
+    @property
+    def target(self) -> Target:
+        return Target.virtual(ARCHITECTURE) if self.modelled else Target.gpu(first_gpu().cc)
+
+    def study_name(self, case: Case) -> str:
+        """Searches that differ in any of these have nothing to tell each other."""
+        return " / ".join((self.device_name, self.search, case.name, self.tunable.fingerprint()))
+
+
+def run_cases(
+    request: Request, tell: Callable[[str], None], found: Callable[[Case, dict[str, Any]], None]
+) -> None:
+    """`found` gets a case's result as soon as its search ends, also when it ends by Ctrl-C."""
+    if request.modelled:
+        build_engine()  # minutes on a new machine, which are not the search's
+    deadline = time.monotonic() + request.seconds
+    sm = gates.multiprocessor(request.device)
+    with Builder(modelled=request.modelled) as builder:
+        for number, case in enumerate(request.cases):
+            share = (deadline - time.monotonic()) / (len(request.cases) - number)
+            ground = Ground(request.tunable, case, request.target, request.limits, sm)
+            _run_case(request, ground, builder, time.monotonic() + share, tell, found)
+
+
+def _run_case(
+    request: Request,
+    ground: Ground,
+    builder: Builder,
+    deadline: float,
+    tell: Callable[[str], None],
+    found: Callable[[Case, dict[str, Any]], None],
+) -> None:
+    tunable, case = ground.tunable, ground.case
+    with closing(Store(request.study, request.study_name(case))) as store:
+        advice = adviser(Space(tunable.tuning.tunables), store.trials)
+        try:
+            with _bench(request, case) as bench:
+                search = Search(ground, store, advice, builder, bench, tell)
+                search.run(request.trials, deadline)
+            tell(f"{case.name}: building the best")
+            search.prebuild()
+        finally:
+            if store.trials:
+                found(case, summary(tunable, case, store, advice.name))
+
+
+@contextmanager
+def _bench(request: Request, case: Case) -> Iterator[Bench]:
+    tuning = request.tunable.tuning
+    if request.modelled:
+        from grader.tuning.bench_virtual import VirtualBench
+
+        yield VirtualBench(tuning, case)
+        return
+    from common.gpu.clocks import exclusive
+    from grader.tuning.bench_gpu import GpuBench
+
+    def profiler(library: Path) -> dict[str, float]:
+        return ncu.profiled(request.tunable.id, case, library)
+
+    with exclusive(), closing(GpuBench(tuning, case, profiler)) as bench:
+        yield bench

@@ -1,0 +1,151 @@
+"""What to try next, and what not to go on with: optuna's TPE and median pruner, or a random search that stops
+by the same median where optuna is not installed.
+
+Advisers live in memory. What they know they are told again from the study's file when a search goes on, so
+a study may be begun with optuna and continued without.
+"""
+
+from __future__ import annotations
+
+import random
+import statistics
+from collections.abc import Sequence
+from typing import Any, Protocol
+
+from grader.tuning.space import Space, key
+from grader.tuning.spec import Config
+from grader.tuning.store import Trial
+
+_BEFORE_PRUNING = 5  # trials that were timed to their end
+_BEFORE_MODELLING = 20  # trials drawn by chance, more than optuna's ten: gates refuse half of them
+_ASKED_AGAIN = 20  # times, for something new, before chance decides
+
+
+class Adviser(Protocol):
+    """Proposes configurations, none of them twice, and learns from what became of them."""
+
+    name: str
+
+    def propose(self) -> dict[str, int] | None:
+        """One that nobody has tried; None when there is none left."""
+        ...
+
+    def begin(self, config: Config) -> None:
+        """Somebody else has chosen this one: it is tried now."""
+        ...
+
+    def hopeless(self, config: Config, step: int, seconds: float) -> bool:
+        """Whether a median of so many seconds after `step` samples is not worth any more of them."""
+        ...
+
+    def learn(self, trial: Trial) -> None:
+        """What became of a configuration that was proposed or begun."""
+        ...
+
+
+def adviser(space: Space, known: Sequence[Trial]) -> Adviser:
+    """The best there is on this machine, told of all that is known."""
+    try:
+        import optuna
+    except ImportError:
+        return RandomSearch(space, known)
+    return Tpe(space, known, optuna)
+
+
+class RandomSearch:
+    """Every configuration that was not tried is as likely as any other."""
+
+    name = "random search (optuna is not installed)"
+
+    def __init__(self, space: Space, known: Sequence[Trial]) -> None:
+        self._space = space
+        self._seen = {key(trial.config) for trial in known}
+        self._finished = [trial for trial in known if trial.timed]
+        self._random = random.Random(len(known))  # a search that goes on draws others than one that begins
+
+    def propose(self) -> dict[str, int] | None:
+        config = self._space.unseen(self._seen, self._random)
+        if config is not None:
+            self.begin(config)
+        return config
+
+    def begin(self, config: Config) -> None:
+        self._seen.add(key(config))
+
+    def hopeless(self, config: Config, step: int, seconds: float) -> bool:
+        others = [trial.steps[step] for trial in self._finished if step in trial.steps]
+        return len(others) >= _BEFORE_PRUNING and seconds > statistics.median(others)
+
+    def learn(self, trial: Trial) -> None:
+        if trial.timed:
+            self._finished.append(trial)
+
+
+class Tpe:
+    """Tree-structured Parzen estimators, and a pruner that gives up what is slower than the median."""
+
+    name = "TPE with a median pruner (optuna)"
+
+    def __init__(self, space: Space, known: Sequence[Trial], optuna: Any) -> None:
+        optuna.logging.set_verbosity(optuna.logging.WARNING)
+        self._space, self._optuna = space, optuna
+        self._random = random.Random(len(known))
+        self._choices = {
+            name: optuna.distributions.CategoricalDistribution(values)
+            for name, values in space.tunables.items()
+        }
+        # The seed goes on with the search: one that goes on would else draw what it drew at first.
+        self._study = optuna.create_study(
+            sampler=optuna.samplers.TPESampler(n_startup_trials=_BEFORE_MODELLING, seed=len(known)),
+            pruner=optuna.pruners.MedianPruner(n_startup_trials=_BEFORE_PRUNING),
+        )
+        self._seen = {key(trial.config) for trial in known}
+        self._running: dict[str, Any] = {}
+        for trial in known:
+            self._study.add_trial(self._told(trial))
+
+    def propose(self) -> dict[str, int] | None:
+        for _ in range(_ASKED_AGAIN):
+            asked = self._study.ask(self._choices)
+            config = {name: int(asked.params[name]) for name in self._choices}
+            if key(config) not in self._seen:
+                self._remember(config, asked)
+                return config
+            # Failed trials are passed over by the sampler: it knows of this one already.
+            self._study.tell(asked, state=self._optuna.trial.TrialState.FAIL)
+        unseen = self._space.unseen(self._seen, self._random)
+        if unseen is not None:
+            self.begin(unseen)
+        return unseen
+
+    def begin(self, config: Config) -> None:
+        self._study.enqueue_trial(dict(config))
+        self._remember(config, self._study.ask(self._choices))
+
+    def _remember(self, config: Config, asked: Any) -> None:
+        self._seen.add(key(config))
+        self._running[key(config)] = asked
+
+    def hopeless(self, config: Config, step: int, seconds: float) -> bool:
+        running = self._running[key(config)]
+        running.report(seconds, step)
+        return bool(running.should_prune())
+
+    def learn(self, trial: Trial) -> None:
+        running = self._running.pop(key(trial.config))
+        if trial.timed:
+            self._study.tell(running, trial.seconds)
+        else:
+            self._study.tell(running, state=self._optuna.trial.TrialState.PRUNED)
+
+    def _told(self, trial: Trial) -> Any:
+        """A trial of an earlier search. What a gate refused counts as pruned before its first sample: the
+        sampler then looks elsewhere."""
+        states = self._optuna.trial.TrialState
+        return self._optuna.trial.create_trial(
+            state=states.COMPLETE if trial.timed else states.PRUNED,
+            value=trial.seconds if trial.timed else None,
+            params=dict(trial.config),
+            distributions=self._choices,
+            intermediate_values=dict(trial.steps),
+        )

@@ -1,0 +1,384 @@
+"""Mistakes that students make in exercise 05, each as an edit of the solution; kernels that are right and do
+not do what was asked for; and ways to do less, which no answer survives that is looked at."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from tests.exercises.wrong_kernel import Wrong
+
+
+@dataclass(frozen=True)
+class Mistake(Wrong):
+    """`part` is the step that must fail, or "correct" for the whole; the last of its `cases` shows it, and
+    the others are right. With a `kind`, a finding of that kind must name the line; with `lacks`, everything
+    is right and that mechanism is not there, which is told with the `line` where there is one."""
+
+    cases: tuple[str, ...] = ()
+    kind: str = ""
+    lacks: str = ""
+
+
+_KEYS_READ = "load_matrices(b, keys + Row::place(row, 2 * step + lane / 8 % 2));"
+_VALUES_READ = "load_matrices_turned(b, values + Row::place(16 * step + lane % 16, 2 * pair + lane / 16));"
+_QUERIES_READ = "load_matrices(queries[sixteen][step], shared + Row::place(row, 2 * step + lane / 16));"
+_COPIED = "copy_16_bytes_or_zeros_async(place, from, there);"
+_STAGE_READY = "        __syncthreads();  // the tile is there, and nobody needs the one before any more\n"
+_AHEAD = f"        wait_for_copies<kStages - 2>();\n{_STAGE_READY}        fetch(i + kStages - 1, tiles);\n"
+_LOOPS_END = "      }\n      // END SOLUTION\n"
+_ATTENDS = f"        attend(i);\n{_LOOPS_END}"
+_FIRST_TILES = "#pragma unroll\n      for (int i = 0; i < kStages - 1; ++i) fetch(i, tiles);\n"
+_IDLE_WAIT = "wait_for_copies<0>();  // for what has just been begun"
+_IDLE_WAIT_ALL = "wait_for_all_copies();  // what has just been begun with them"
+_COPIES_AHEAD = "copies run ahead of the products"
+_SHARED_MOST = (
+    "        highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 1));\n"
+    "        highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 2));\n"
+)
+_LAUNCH = "return launch<__half, 64, false, Swizzled>(job, PERSISTENT, stream);"  # where no case is causal
+
+MISTAKES: dict[str, Mistake] = {
+    "waits too early": Mistake(
+        old="wait_for_copies<kStages - 2>();",
+        new="wait_for_copies<kStages - 1>();",
+        cases=("one row",),
+        line=_KEYS_READ,
+        kind="async",
+    ),
+    "a stage is overwritten before all warps are through": Mistake(
+        old=_AHEAD,
+        new="        fetch(i + kStages - 1, tiles);\n"
+        f"        wait_for_copies<kStages - 1>();\n{_STAGE_READY}",
+        cases=("one row", "77 rows"),
+        line=_COPIED,
+        kind="async",
+    ),
+    "no barrier after the wait": Mistake(
+        old=_STAGE_READY,
+        new="",
+        cases=("one row",),
+        line=_KEYS_READ,
+        kind="async",
+    ),
+    "fetches into the stage in use": Mistake(
+        old="fetch(i + kStages - 1, tiles);",
+        new="fetch(i + kStages, tiles);",
+        cases=("one row", "77 rows"),
+        line=_COPIED,
+        kind="async",
+    ),
+    "queries read before they landed": Mistake(
+        old="    commit_copies();\n    wait_for_copies<0>();\n    __syncthreads();\n",
+        new="    commit_copies();\n    __syncthreads();\n",
+        cases=("16 rows",),
+        line=_QUERIES_READ,
+        kind="async",
+    ),
+    "keys copied over queries": Mistake(
+        old="    __syncthreads();  // keys will lie there\n",
+        new="",
+        cases=("one row",),
+        line=_QUERIES_READ,
+        kind="async",
+    ),
+    "the next queries copied over the output": Mistake(
+        old="    __syncthreads();  // the next tile's queries go where this one's output was\n",
+        new="",
+        cases=("one row", "many heads"),
+        line=_COPIED,
+        kind="async",
+    ),
+    "keys swizzled on write only": Mistake(
+        old=_KEYS_READ,
+        new="load_matrices(b, keys + row * Row::kBytes + (2 * step + lane / 8 % 2) * kPieceBytes);",
+        cases=("one row", "16 rows"),
+        words="a tile is swizzled where it is written and not where it is read, or the reverse (keys)",
+    ),
+    "values swizzled on write only": Mistake(
+        old=_VALUES_READ,
+        new="load_matrices_turned(b, values + (16 * step + lane % 16) * Row::kBytes +\n"
+        "                                    (2 * pair + lane / 16) * kPieceBytes);",
+        cases=("one row", "16 rows"),
+        words="a tile is swizzled where it is written and not where it is read, or the reverse (values)",
+    ),
+    "values not turned": Mistake(
+        old="load_matrices_turned(b, values",
+        new="load_matrices(b, values",
+        cases=("16 rows",),
+        words="values are not turned",
+    ),
+    "no rescale of the output": Mistake(
+        old="          tile[2 * side] *= factor;\n          tile[2 * side + 1] *= factor;\n",
+        new="",
+        cases=("16 rows", "a tile"),
+        words="the output is not rescaled when a higher score comes",
+    ),
+    "no rescale of the sum": Mistake(
+        old="sum[sixteen][side] = sum[sixteen][side] * factor + added;",
+        new="sum[sixteen][side] += added;",
+        cases=("16 rows", "a tile"),
+        words="the sum is not rescaled when a higher score comes",
+    ),
+    "maximum not shared by the four lanes": Mistake(
+        old=_SHARED_MOST,
+        new="",
+        cases=("16 rows",),
+        words="are too far off",
+    ),
+    "sum not shared by the four lanes": Mistake(
+        old="        total += __shfl_xor_sync(~0u, total, 1);\n"
+        "        total += __shfl_xor_sync(~0u, total, 2);\n",
+        new="",
+        cases=("16 rows",),
+        words="are too far off",
+    ),
+    "softmax without the maximum": Mistake(
+        old="const float origin = highest * job.scale;",
+        new="const float origin = 0;",
+        more=(
+            (
+                "const float factor = power_of_2(most[sixteen][side] * job.scale - origin);",
+                "const float factor = 1;",
+            ),
+        ),
+        cases=("77 rows", "large scores"),
+        words="is nan, which no answer here can be",
+    ),
+    "not divided by the sum": Mistake(
+        old="const float inverse = 1 / total;",
+        new="const float inverse = 1;",
+        cases=("16 rows",),
+        words="weights are not divided by their sum",
+    ),
+    "the sum in half precision": Mistake(
+        old="added += scores[sixteen][tile][i];",
+        new="added = __half2float(__float2half_rn(added + scores[sixteen][tile][i]));",
+        more=(
+            (
+                "sum[sixteen][side] = sum[sixteen][side] * factor + added;",
+                "sum[sixteen][side] = __half2float(__float2half_rn(sum[sixteen][side] * factor + added));",
+            ),
+        ),
+        cases=("one row", "another scale"),
+        words="are too far off",
+    ),
+    "the next key is seen": Mistake(
+        old="(kCausal && key > row)",
+        new="(kCausal && key > row + 1)",
+        cases=("a tile", "a tile, causal"),
+        words="the key after the query is seen",
+    ),
+    "its own key is not seen": Mistake(
+        old="(kCausal && key > row)",
+        new="(kCausal && key >= row)",
+        cases=("a tile", "a tile, causal"),
+        words="is nan, which no answer here can be",
+    ),
+    "tail keys not hidden": Mistake(
+        old="if (key >= job.length || (kCausal && key > row))",
+        new="if (kCausal && key > row)",
+        cases=("a tile", "65 rows"),
+        words="keys past the end are seen, as zeros",
+    ),
+    "rows past the end stored": Mistake(
+        old="if (place < job.length) {",
+        new="{",
+        cases=("a tile", "65 rows"),
+        line="*reinterpret_cast<uint4*>(to + place * job.of_out.row + 8 * piece) =",
+        kind="memory",
+    ),
+    "scale applied twice": Mistake(
+        old="scale * static_cast<float>(M_LOG2E)};",
+        new="scale * scale * static_cast<float>(M_LOG2E)};",
+        cases=("16 rows",),
+        words="scores are scaled twice",
+    ),
+    "powers of two without log2(e)": Mistake(
+        old="scale * static_cast<float>(M_LOG2E)};",
+        new="scale};",
+        cases=("16 rows",),
+        words="weights are powers of 2, not of e",
+    ),
+    "a fixed scale": Mistake(
+        old="scale * static_cast<float>(M_LOG2E)};",
+        new="0.125f * static_cast<float>(M_LOG2E)};",
+        cases=("16 rows", "another scale"),
+        words="scores are scaled by 1/√head_dim, not by the scale",
+    ),
+    "head and batch strides swapped": Mistake(
+        old="head / job.heads * strides.batch +\n           head % job.heads * strides.head +",
+        new="head / job.heads * strides.head +\n           head % job.heads * strides.batch +",
+        cases=("77 rows", "rows apart"),
+        line=_COPIED,
+        kind="memory",
+    ),
+    "rows taken for neighbours": Mistake(
+        old="copy_rows<kKeys>(stage(number), keys, job.of_keys.row, left);",
+        new="copy_rows<kKeys>(stage(number), keys, kDim, left);",
+        more=(("keys += kKeys * job.of_keys.row;", "keys += kKeys * kDim;"),),
+        cases=("77 rows", "gaps between rows"),
+        words="are too far off",
+    ),
+    "a persistent loop that skips tiles": Mistake(
+        old="i < all; i += gridDim.x",
+        new="i < all; i += gridDim.x + 1",
+        cases=("77 rows", "many heads"),
+        words="20 of 14,000 rows are too far off",
+    ),
+    "default stream": Mistake(
+        old="kernel<<<blocks, kThreads, kShared, stream>>>(job);",
+        new="kernel<<<blocks, kThreads, kShared>>>(job);",
+        cases=("16 rows",),
+        reason="not on its stream",
+        words="stream",
+    ),
+    "one lane's part of a score": Mistake(
+        old="    for (int step = 16; step > 0; step /= 2) score += __shfl_xor_sync(~0u, score, step);\n",
+        new="",
+        part="softmax on the way",
+        cases=("one row", "16 rows"),
+        words="are too far off",
+    ),
+    "no rescale, key by key": Mistake(
+        old="now.out[0] * factor + weight",
+        new="now.out[0] + weight",
+        more=(("now.out[1] * factor + weight", "now.out[1] + weight"),),
+        part="softmax on the way",
+        cases=("one row", "16 rows"),
+        words="the output is not rescaled when a higher score comes",
+    ),
+    "keys as rows of the second matrix": Mistake(
+        old="__half, wmma::col_major> keys;",
+        new="__half, wmma::row_major> keys;",
+        part="tensor cores",
+        cases=("one row", "16 rows"),
+        words="are too far off",
+    ),
+    "weights read before their lanes wrote them": Mistake(
+        old="shared.out[row][d] *= factor;\n    __syncwarp();\n",
+        new="shared.out[row][d] *= factor;\n",
+        part="tensor cores",
+        cases=("16 rows",),
+        line="wmma::load_matrix_sync(weights, &shared.weights[0][0], 16);",
+        kind="race",
+    ),
+    "an output that starts with anything": Mistake(
+        old="  for (int d = side; d < kStepDim; d += 2) shared.out[row][d] = 0;\n",
+        new="",
+        part="tensor cores",
+        cases=("16 rows",),
+        line="shared.out[row][d] *= factor;",
+        kind="init",
+    ),
+    "no wait at all": Mistake(
+        old="        wait_for_copies<0>();\n        __syncthreads();\n        attend(i);\n",
+        new="        __syncthreads();\n        attend(i);\n",
+        part="asynchronous copies",
+        cases=("16 rows",),
+        line=_KEYS_READ,
+        kind="async",
+    ),
+}
+
+NOT_AS_ASKED: dict[str, Mistake] = {
+    "never swizzled": Mistake(
+        old="    if (kSwizzle) return swizzled<kBytes>(row, piece);\n",
+        new="",
+        cases=("77 rows",),
+        lacks="no bank conflicts",
+    ),
+    "copies through registers": Mistake(
+        old="if constexpr (How::kAsync) {",
+        new="if constexpr (false) {",
+        cases=("77 rows",),
+        lacks="cp.async brings the tiles",
+    ),
+    "all copies waited for before the products": Mistake(
+        old=_AHEAD + _ATTENDS,
+        new=f"{_AHEAD}        {_IDLE_WAIT}\n{_ATTENDS}",
+        cases=("77 rows", "264 rows"),
+        line=_IDLE_WAIT,
+        lacks=_COPIES_AHEAD,
+    ),
+    "the next tile begun after the products": Mistake(
+        old=_AHEAD + _ATTENDS,
+        new=f"        {_IDLE_WAIT}\n{_STAGE_READY}        attend(i);\n"
+        f"        fetch(i + kStages - 1, tiles);\n{_LOOPS_END}",
+        cases=("77 rows", "264 rows"),
+        line=_IDLE_WAIT,
+        lacks=_COPIES_AHEAD,
+    ),
+    "one stage, waited for as soon as it is begun": Mistake(
+        old=_FIRST_TILES,
+        new="",
+        more=(
+            (
+                _AHEAD + _ATTENDS,
+                f"        fetch(i, tiles);\n        {_IDLE_WAIT}\n        __syncthreads();\n"
+                f"        attend(i);\n        __syncthreads();\n{_LOOPS_END}",
+            ),
+        ),
+        part="copies ahead",
+        cases=("77 rows, two heads", "264 rows"),
+        line=_IDLE_WAIT,
+        lacks=_COPIES_AHEAD,
+    ),
+    "wait_all before the products": Mistake(
+        old=_AHEAD + _ATTENDS,
+        new=f"{_AHEAD}        {_IDLE_WAIT_ALL}\n{_ATTENDS}",
+        part="swizzle",
+        cases=("77 rows, two heads", "264 rows"),
+        line=_IDLE_WAIT_ALL,
+        lacks=_COPIES_AHEAD,
+    ),
+    "scores in registers, and in shared memory too": Mistake(
+        old="    weigh(scores);\n",
+        new="    __shared__ volatile float seen[kThreads];\n"
+        "    for (const auto& tile : scores[0])\n"
+        "      for (const float score : tile) seen[threadIdx.x] = score;\n"
+        "    weigh(scores);\n",
+        cases=("77 rows",),
+        lacks="no scores in shared memory",
+    ),
+}
+
+CHEATS: dict[str, Mistake] = {
+    "the first half of the keys, rescaled": Mistake(
+        old="const int tiles = (end + kKeys - 1) / kKeys;",
+        new="const int tiles = (end / 2 + kKeys) / kKeys;",
+        cases=("16 rows", "77 rows"),
+        words="are too far off",
+    ),
+    "scores summed up in half precision": Mistake(
+        old="          multiply(scores[sixteen][2 * pair + 1], queries[sixteen][step], b[2], b[3], T{});\n",
+        new="          multiply(scores[sixteen][2 * pair + 1], queries[sixteen][step], b[2], b[3], T{});\n"
+        "          for (auto& tile : scores[sixteen])\n"
+        "            for (float& score : tile) score = __half2float(__float2half_rn(score));\n",
+        cases=("one row", "large scores"),
+        words="are too far off",
+    ),
+    "causal is not asked for": Mistake(
+        old="return launch<__half, 64>(job, causal, stream);",
+        new="return launch<__half, 64>(job, false, stream);",
+        cases=("a tile", "a tile, causal"),
+        words="keys after the query are seen",
+    ),
+    "the answer of the last call": Mistake(
+        old=_LAUNCH,
+        new="static void* kept = nullptr;\n"
+        "  const size_t bytes = size_t(batch) * heads * length * 128;\n"
+        "  if (kept != nullptr) return cudaMemcpyAsync(out, kept, bytes, cudaMemcpyDefault, stream);\n"
+        "  cudaMalloc(&kept, bytes);\n"
+        "  launch<__half, 64, false, Swizzled>(job, PERSISTENT, stream);\n"
+        "  return cudaMemcpyAsync(kept, out, bytes, cudaMemcpyDefault, stream);",
+        cases=("16 rows",),
+        reason="kept answer",
+        words="right at first, but not in a later call",
+    ),
+    "every row is the mean of the values": Mistake(
+        old="    multiply_keys(stage(number), scores);\n",
+        new="",
+        cases=("one row", "16 rows"),
+        words="are too far off",
+    ),
+}
