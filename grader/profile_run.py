@@ -16,7 +16,7 @@ from grader.modelled import modelled_call
 from grader.random_inputs import Random
 from grader.render.text import harmless
 from grader.scratch_folder import scratch_folder
-from grader.spec import Case, Exercise
+from grader.spec import Case, Exercise, Protocol_
 from grader.stages.patience import CALL_SECONDS
 
 _ADVICE = "`./course check {}` finds the smallest case that fails; mend that before you look for speed"
@@ -25,20 +25,30 @@ _ADVICE = "`./course check {}` finds the smallest case that fails; mend that bef
 @dataclass(frozen=True)
 class Profile:
     """What was seen of one call, its modelled seconds by itself and in a graph, and what is wrong with its
-    answer, in a sentence."""
+    answer, in a sentence. `protocol` is the exercise's own way of timing."""
 
     report: Report
     seconds: float
     seconds_in_a_graph: float
     wrong: str = ""
+    protocol: Protocol_ = "cold"
+
+    @property
+    def shown_seconds(self) -> float:
+        """Those that `check` shows."""
+        return self.seconds if self.protocol == "cold" else self.seconds_in_a_graph
 
 
-def profile(exercise: Exercise, source: Path, case: Case) -> Profile:
-    """Raises CourseError with a sentence when the call cannot be built or run."""
+def profile(exercise: Exercise, source: Path, case: Case, *, timeline: int = 0) -> Profile:
+    """With `timeline`, so many warps of a block are followed through the model, instruction by instruction.
+
+    Raises CourseError with a sentence when the call cannot be built or run.
+    """
+    options = {**MEASURING, "timeline": timeline}
     with scratch_folder() as scratch:
         built = compile_submission(source, "virtual", scratch)
         call = exercise.inputs(case.size, Random(seeds.derive("profile", case.name)))
-        with VirtualSession(built.path("virtual"), options=MEASURING, resources=built.registers) as session:
+        with VirtualSession(built.path("virtual"), options=options, resources=built.registers) as session:
             outcome = session.run(exercise.entry, call, CALL_SECONDS)
     if not outcome.ok:
         # The findings name the line; a profile of a call that failed would mislead.
@@ -50,4 +60,5 @@ def profile(exercise: Exercise, source: Path, case: Case) -> Profile:
         modelled_call(outcome, "cold")[0] if outcome.report.launches else 0.0,
         modelled_call(outcome, "graph")[0] if outcome.report.launches else 0.0,
         found.message if found is not None else "",
+        exercise.protocol,
     )

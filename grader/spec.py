@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     import torch
 
     from grader.evidence import Evidence
+    from grader.predictions import Prediction
     from grader.random_inputs import Random
 
 Protocol_ = Literal["cold", "graph"]
@@ -339,6 +340,7 @@ class Exercise:
     # not checked. Targets may name them as they name alternatives.
     yardsticks: Mapping[str, OnBuffers] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
+    predictions: tuple[Prediction, ...] = ()  # numbers that its notebook asks for before they are counted
     python: PythonTrack | None = None
     folder: Path = Path()  # filled in by the registry
     solution: Path = Path()

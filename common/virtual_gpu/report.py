@@ -121,6 +121,30 @@ class Cost:
 
 
 @dataclass(frozen=True)
+class Span:
+    """One instruction of one warp, in cycles: when the warp was free for it, when it issued, and when its
+    result was there, its bytes had landed or its barrier was open."""
+
+    warp: int
+    kind: str
+    line: int
+    wanted: float
+    issued: float
+    done: float
+
+
+@dataclass(frozen=True)
+class Timeline:
+    """How the first warps of one block would go through the kernel, modelled, beside the `resident` blocks
+    of their multiprocessor. `cut` when there was more than is kept."""
+
+    resident: int = 0
+    cut: bool = False
+    cycles_per_second: float = 0.0
+    spans: tuple[Span, ...] = ()
+
+
+@dataclass(frozen=True)
 class Launch:
     """One kernel launch. `modelled_seconds` is the cost model's, `wall_seconds` the engine's own time."""
 
@@ -145,6 +169,7 @@ class Launch:
     modelled_seconds: float
     cost: Cost
     wall_seconds: float
+    timeline: Timeline | None = None  # where the option of that name asked for it
 
     @property
     def modelled_limit(self) -> str:
@@ -264,6 +289,7 @@ class Report:
 # Fields that are built from parts of their own.
 _COMPOSED = frozenset(
     {"launches", "kernels", "findings", "leaks", "messages", "counters", "lines", "occupancy", "cost"}
+    | {"timeline", "spans"}
     | {"grid", "block", "thread", "place", "other", "allocated_at"}
 )
 
@@ -271,7 +297,7 @@ _COMPOSED = frozenset(
 # Found once: a report has thousands of lines, each with its counters.
 _PLAIN_NAMES = {
     kind: tuple(f.name for f in fields(kind) if f.name not in _COMPOSED)
-    for kind in (Report, Launch, KernelTotals, Occupancy, Counters, Cost, Finding, Leak, Place)
+    for kind in (Report, Launch, Timeline, KernelTotals, Occupancy, Counters, Cost, Finding, Leak, Place)
 }
 
 
@@ -306,7 +332,16 @@ def _launch(data: Mapping[str, Any]) -> Launch:
         counters=_counters(data["counters"]),
         cost=Cost(**_plain(Cost, data["cost"])),
         lines=_lines(data["lines"]),
+        timeline=_timeline(data.get("timeline")),
     )
+
+
+def _timeline(data: Mapping[str, Any] | None) -> Timeline | None:
+    """The engine writes a span as a list, to_dict as an object."""
+    if data is None:
+        return None
+    spans = (Span(**item) if isinstance(item, Mapping) else Span(*item) for item in data["spans"])
+    return Timeline(**_plain(Timeline, data), spans=tuple(spans))
 
 
 def _kernel(data: Mapping[str, Any]) -> KernelTotals:

@@ -11,6 +11,7 @@ from grader.spec import Case, CopyBandwidth, Exact, Exercise, Points, Size, Spee
 from .alternatives import ALTERNATIVES
 from .layout import inputs, reference, row, store
 from .mistakes import SUSPICIONS
+from .predictions import PREDICTIONS
 
 HEADS = (1, 2, 3, 4, 5, 8, 12, 16, 32)
 HEAD_DIMS = (64, 80, 96, 98, 100, 128, 256)
@@ -130,4 +131,5 @@ exercise = Exercise(
         "Compute `int64_t{page} * stride`: a product of two ints wraps at 2^31.",
     ),
     alternatives=ALTERNATIVES,
+    predictions=PREDICTIONS,
 )

@@ -9,7 +9,8 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 
 from common.errors import CourseError
@@ -26,28 +27,33 @@ from grader.starters import Todo
 from grader.submissions import Submission, read_source
 
 
+@dataclass(frozen=True)
+class Checked:
+    """How a file stands: its record, none while it is still the starter, and the tasks that are left."""
+
+    record: Record | None
+    todos: list[Todo]
+
+
 def main(arguments: list[str]) -> int:
     options = _parser().parse_args(arguments)
     exercise = registry.find(options.exercise)
-    _know_step(exercise, options.step)
     source = student.own_file(exercise, options.file)
-    text = _readable(exercise, source)
+    text = readable(exercise, source, options.step)
     settings, device = shared.settled(options)
-    todos = starters.open_todos(text)
-    if exercise.starter.is_file() and starters.is_untouched(text, exercise.starter.read_text()):
-        return _untouched(exercise, source, todos, as_json=options.json)
     progress = Progress(f"checking {student.shown(source)}")
-    record = _grade(exercise, source, device.kind, options.step, progress)
+    found = checked(exercise, source, text, device.kind, options.step, progress.update)
     progress.finish("done")
-    if options.step is None:
-        _remember(exercise, record)
+    record, todos = found.record, found.todos
+    if record is None:
+        return _untouched(exercise, source, todos, as_json=options.json)
     if options.json:
         print(
             json.dumps({**for_student(record).to_dict(), "todos": [vars(todo) for todo in todos]}, indent=1)
         )
     else:
         print(report(exercise, record, todos, settings.remark(device.kind), file=source.name))
-    return 0 if _correct(record) else 1
+    return 0 if is_correct(record) else 1
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -64,6 +70,33 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
+def readable(exercise: Exercise, source: Path, step: int | None) -> str:
+    """The file's text. Raises CourseError where it cannot be checked, or there is no such step."""
+    _know_step(exercise, step)
+    try:
+        return read_source(Submission("", exercise.id, source.resolve())).decode()
+    except CourseError as problem:
+        raise CourseError(f"{source} cannot be checked: {problem}") from problem
+
+
+def checked(
+    exercise: Exercise,
+    source: Path,
+    text: str,
+    device: str,
+    step: int | None,
+    tell: Callable[[str], None],
+) -> Checked:
+    """Grade a student's own file; the whole exercise's result is remembered for `./course list`."""
+    todos = starters.open_todos(text)
+    if exercise.starter.is_file() and starters.is_untouched(text, exercise.starter.read_text()):
+        return Checked(None, todos)
+    record = _grade(exercise, source, device, step, tell)
+    if step is None:
+        _remember(exercise, record)
+    return Checked(record, todos)
+
+
 def _know_step(exercise: Exercise, step: int | None) -> None:
     if step is None or 1 <= step <= len(exercise.steps):
         return
@@ -72,19 +105,12 @@ def _know_step(exercise: Exercise, step: int | None) -> None:
     raise CourseError(f"{exercise.id} has no step {step}: {known}; leave --step out to check that")
 
 
-def _readable(exercise: Exercise, source: Path) -> str:
-    try:
-        return read_source(Submission("", exercise.id, source.resolve())).decode()
-    except CourseError as problem:
-        raise CourseError(f"{source} cannot be checked: {problem}") from problem
-
-
-def _grade(exercise: Exercise, source: Path, device: str, step: int | None, progress: Progress) -> Record:
+def _grade(
+    exercise: Exercise, source: Path, device: str, step: int | None, tell: Callable[[str], None]
+) -> Record:
     from grader.pipeline import grade
 
-    return grade(
-        exercise, source, submission="yours", device=device, quick=True, step=step, tell=progress.update
-    )
+    return grade(exercise, source, submission="yours", device=device, quick=True, step=step, tell=tell)
 
 
 def _untouched(exercise: Exercise, source: Path, todos: Sequence[Todo], *, as_json: bool) -> int:
@@ -117,7 +143,7 @@ def report(
     """What to mend first, or how good it is; the last lines say correctness and performance."""
     sections: tuple[str, ...]
     steps = [step.name for step in exercise.steps]
-    if not _correct(record):
+    if not is_correct(record):
         open_tasks = f"still to do:\n{_todo_lines(file, todos)}\n" if todos else ""
         sections = (
             terminal.diagnostics(record),
@@ -180,7 +206,7 @@ def _headline(exercise: Exercise, speed: Speed | None) -> SpeedCase | None:
     )
 
 
-def _correct(record: Record) -> bool:
+def is_correct(record: Record) -> bool:
     return bool(record.cases) and all(case.passed for case in record.deciding_cases)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable
 
 from grader.render.text import harmless
 
-_VOID = frozenset({"meta", "br", "hr", "line", "rect", "circle", "path", "polyline"})
+_VOID = frozenset({"meta", "br", "hr", "img", "line", "rect", "circle", "path", "polyline"})
 _NAME = re.compile(r"[a-z][a-z0-9]*")
 
 
@@ -35,7 +35,7 @@ def tag(element: str, *children: Child, **attributes: str | int | float) -> Mark
     )
     opening = f"<{element}{''.join(pairs)}"
     if element in _VOID and not inside:
-        return Markup(opening + ("/>" if element not in ("meta", "br", "hr") else ">"))
+        return Markup(opening + ("/>" if element not in ("meta", "br", "hr", "img") else ">"))
     return Markup(f"{opening}>{inside}</{element}>")
 
 

@@ -6,7 +6,8 @@
 
 namespace vgpu {
 
-ModelledLaunch model_launch(const LaunchReport& report, const Profile& profile, L2Residency& l2) {
+ModelledLaunch model_launch(const LaunchReport& report, const Profile& profile, L2Residency& l2,
+                            int timeline_warps) {
   ModelledLaunch model;
   // The first launch of a call finds neither code nor parameters in any cache: one trip to DRAM.
   model.floor_seconds =
@@ -14,14 +15,15 @@ ModelledLaunch model_launch(const LaunchReport& report, const Profile& profile, 
   model.gap_seconds = profile.launch_gap_us * 1e-6;
   if (report.sample != nullptr) {
     const LaunchSample& sample = *report.sample;
-    const Estimate estimate =
-        estimate_launch(report, profile, {l2.present(*sample.loads), l2.present(*sample.stores)});
+    Estimate estimate = estimate_launch(
+        report, profile, {l2.present(*sample.loads), l2.present(*sample.stores)}, timeline_warps);
     l2.touch(*sample.loads, *sample.stores);
     model.body_seconds = estimate.seconds;
     model.round_trips = estimate.round_trips;
     model.terms = estimate.terms;
     model.limiter = longest_term(estimate);
     model.sentence = explain(estimate, report, profile);
+    model.timeline = std::move(estimate.timeline);
   }
   model.seconds = model.floor_seconds + model.body_seconds;
   return model;

@@ -22,6 +22,7 @@
 #include <vector>
 
 #include "cost/l2_residency.h"
+#include "cost/timeline.h"
 #include "device/profile.h"
 #include "exec/launch.h"
 
@@ -36,10 +37,13 @@ struct ModelledLaunch {
   std::string sentence;
   int round_trips = 0;  // to L2 or DRAM, each waiting for the one before, on the longest chain of a warp
   std::vector<std::pair<const char*, double>> terms;  // seconds
+  Timeline timeline;                                  // where it was asked for
 };
 
-// `l2` knows what earlier launches left behind, and learns of this one.
-ModelledLaunch model_launch(const LaunchReport& report, const Profile& profile, L2Residency& l2);
+// `l2` knows what earlier launches left behind, and learns of this one. With `timeline_warps`, so many warps
+// of one block are shown.
+ModelledLaunch model_launch(const LaunchReport& report, const Profile& profile, L2Residency& l2,
+                            int timeline_warps = 0);
 
 // Seconds to move bytes inside the device (read and written) or over the host link.
 double model_device_copy(uint64_t bytes, const Profile& profile);

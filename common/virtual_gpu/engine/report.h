@@ -19,6 +19,7 @@ class Report {
   // Programs may launch without end. The first launches keep everything, the next ones their totals, and
   // all of them are summed up per kernel.
   static constexpr size_t kLaunchesWithLines = 200;
+  static constexpr int kLaunchesWithTimeline = 8;
   static constexpr size_t kLaunchesKept = 4096;
   static constexpr size_t kMessagesKept = 100;
 

@@ -67,6 +67,18 @@ void write_occupancy(json::Writer& out, const LaunchReport& launch, const Profil
   out.member("limiter", occupancy_limiter(launch, profile)).end_object();
 }
 
+// A span is [warp, kind, line, wanted, issued, done]: there are thousands.
+void write_timeline(json::Writer& out, const Timeline& timeline) {
+  out.key("timeline").begin_object();
+  out.member("resident", timeline.resident).member("cut", timeline.cut);
+  out.member("cycles_per_second", timeline.cycles_per_second).key("spans").begin_array();
+  for (const TimelineSpan& span : timeline.spans) {
+    out.begin_array().value(span.warp).value(span.kind).value(span.line);
+    out.value(span.wanted).value(span.issued).value(span.done).end_array();
+  }
+  out.end_array().end_object();
+}
+
 void write_cost(json::Writer& out, const ModelledLaunch& modelled) {
   out.member("modelled_seconds", modelled.seconds).key("cost").begin_object();
   out.member("body_seconds", modelled.body_seconds).member("floor_seconds", modelled.floor_seconds);
@@ -95,6 +107,7 @@ void write_launch(json::Writer& out, const Report::Launch& launch, const Profile
   for (const LineCounters& line : figures.lines) write_line(out, line.file, line.line, line.counters);
   out.end_array();
   write_cost(out, launch.modelled);
+  if (launch.modelled.timeline.warps > 0) write_timeline(out, launch.modelled.timeline);
   out.member("wall_seconds", figures.wall_seconds).end_object();
 }
 

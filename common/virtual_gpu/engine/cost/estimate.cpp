@@ -12,13 +12,14 @@ namespace {
 
 // Replayed warp instructions: a share of what the engine ran, so that modelling costs little beside running.
 constexpr double kShareReplayed = 0.1, kLeastReplayed = 600'000, kMostReplayed = 3'000'000;
-constexpr double kJoint = 4;          // how sharply the slower of SMs and DRAM decides
-constexpr double kUnlimited = 1e9;    // bytes a cycle
-constexpr double kLeftTrips = 0.6;    // of n trips, n to this power do not overlap with others' traffic
-constexpr uint32_t kLeastRounds = 4;  // of a loop that stands for a long block
-constexpr double kFewWaves = 3;       // beyond, blocks that end at different times fill the SMs evenly
-constexpr double kUneven = 1.25;      // times as heavy: a block that is seen to do more than others
-constexpr double kUnlike = 2;         // times as heavy: the sampled blocks do not stand for such a block
+constexpr double kJoint = 4;                // how sharply the slower of SMs and DRAM decides
+constexpr double kUnlimited = 1e9;          // bytes a cycle
+constexpr double kLeftTrips = 0.6;          // of n trips, n to this power do not overlap with others' traffic
+constexpr uint32_t kLeastRounds = 4;        // of a loop that stands for a long block
+constexpr double kFewWaves = 3;             // beyond, blocks that end at different times fill the SMs evenly
+constexpr double kUneven = 1.25;            // times as heavy: a block that is seen to do more than others
+constexpr double kShownReplayed = 200'000;  // instructions of all warps, for a timeline
+constexpr double kUnlike = 2;  // times as heavy: the sampled blocks do not stand for such a block
 
 KernelPlan& plan_of(const LaunchSample& sample, const Profile& profile) {
   KernelCode& kernel = sample.kernel;
@@ -95,8 +96,12 @@ struct Outcome {
 
 class Estimator {
  public:
-  Estimator(const LaunchReport& report, const Profile& profile, WarmSectors warm)
-      : report_(report), profile_(profile), warm_(warm), setting_(report, profile) {}
+  Estimator(const LaunchReport& report, const Profile& profile, WarmSectors warm, int timeline_warps)
+      : report_(report),
+        profile_(profile),
+        warm_(warm),
+        timeline_warps_(timeline_warps),
+        setting_(report, profile) {}
 
   Estimate run() {
     Estimate out;
@@ -138,6 +143,7 @@ class Estimator {
       out.straggler = report_.sample->heaviest_linear;
     }
     out.round_trips = static_cast<int>(std::lround(std::max(alone.round_trips, heaviest.round_trips)));
+    if (timeline_warps_ > 0) out.timeline = timeline(out.traffic);
     return out;
   }
 
@@ -287,6 +293,22 @@ class Estimator {
     return o;
   }
 
+  // The beginning of the first block on an SM that is as full, and has as much of the memory system, as in
+  // the launch.
+  Timeline timeline(const LaunchTraffic& traffic) const {
+    Timeline shown;
+    ReplayRequest r = request(memory_share(traffic, profile_, setting_.busy));
+    shown.warps = timeline_warps_;
+    shown.resident = r.resident;
+    shown.cycles_per_second = profile_.clock_ghz * 1e9;
+    r.blocks = static_cast<uint64_t>(r.resident);
+    r.share_of_trace = std::min(1.0, kShownReplayed / (r.resident * setting_.block_instructions));
+    r.timeline = &shown;
+    replay(r);
+    shown.cut = shown.cut || r.share_of_trace < 1;
+    return shown;
+  }
+
   void add_terms(Estimate& out, const Usage& u, double latency_cycles, double hertz) const {
     const auto pipe = [&](Pipe p) { return u.pipes[static_cast<size_t>(p)] / 4 / hertz; };
     out.terms = {
@@ -309,14 +331,16 @@ class Estimator {
   const LaunchReport& report_;
   const Profile& profile_;
   const WarmSectors warm_;
+  const int timeline_warps_;
   const Setting setting_;
   KernelPlan* plan_ = nullptr;
 };
 
 }  // namespace
 
-Estimate estimate_launch(const LaunchReport& report, const Profile& profile, WarmSectors warm) {
-  return Estimator(report, profile, warm).run();
+Estimate estimate_launch(const LaunchReport& report, const Profile& profile, WarmSectors warm,
+                         int timeline_warps) {
+  return Estimator(report, profile, warm, timeline_warps).run();
 }
 
 }  // namespace vgpu

@@ -5,6 +5,7 @@
 #include <utility>
 #include <vector>
 
+#include "cost/timeline.h"
 #include "cost/traffic_share.h"
 #include "device/profile.h"
 #include "exec/launch.h"
@@ -19,12 +20,15 @@ struct Estimate {
   std::optional<uint64_t> straggler;  // a block that bounds the launch by what it alone has to do
   LaunchTraffic traffic;
   std::vector<std::pair<const char*, double>> terms;
+  Timeline timeline;  // where it was asked for
 };
 
 // Of the sectors that a launch touches, so many are in L2 already.
 struct WarmSectors {
   uint64_t loads = 0, stores = 0;
 };
-Estimate estimate_launch(const LaunchReport& report, const Profile& profile, WarmSectors warm);
+// With `timeline_warps`, so many warps of one block are shown in the estimate's timeline.
+Estimate estimate_launch(const LaunchReport& report, const Profile& profile, WarmSectors warm,
+                         int timeline_warps = 0);
 
 }  // namespace vgpu

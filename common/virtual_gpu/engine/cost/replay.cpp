@@ -33,6 +33,9 @@ struct WarpRun {
   std::deque<Arrival> groups;  // of cp.async, oldest first
   int slot = 0, scheduler = 0;
   bool at_barrier = false;
+  int shown = -1;     // its number in the timeline, if it is there
+  int barrier = -1;   // its span there, for the barrier at which it waits
+  double wanted = 0;  // it was done with the instruction before
 };
 
 struct BlockRun {
@@ -78,6 +81,7 @@ class Sm {
   void start_block(int slot, double now) {
     if (started_ >= in_.blocks) return;
     const BlockTrace& trace = *in_.traces[started_ % in_.traces.size()];
+    const int shown = started_ == 0 && in_.timeline != nullptr ? in_.timeline->warps : 0;
     const double begin =
         std::max(now, static_cast<double>(started_) * in_.dispatch_cycles) + cycles::kBlockStart;
     ++started_;
@@ -101,7 +105,8 @@ class Sm {
       w.end = std::min(w.end, w.trace->blocks.size());
       w.rounds = 0;
       w.code = nullptr;
-      w.next = begin;
+      w.next = w.wanted = begin;
+      w.shown = static_cast<int>(i) < shown ? static_cast<int>(i) : -1;
       w.trips = 0;
       w.values.assign(in_.plan->value_count, Arrival{begin, 0});
       w.copies = {};
@@ -245,11 +250,13 @@ class Sm {
       ++w.at;
       if (op->kind == PlanKind::kBarrier && !op->waits_for_nobody) {
         write(w, *op, {time, w.trips});
+        w.barrier = show(w, *op, time, time);
         return arrive(w, time);
       }
-      carry_out(w, *op, time);
+      const double done = carry_out(w, *op, time);
+      show(w, *op, time, done);
       if (op->cost.pipe == Pipe::kControl) now = std::max(now, time + static_cast<double>(op->cost.latency));
-      w.next = since = now;
+      w.next = w.wanted = since = now;
       if (!queue_.empty() && queue_.top().time < now) return push(index, now);
     }
   }
@@ -259,24 +266,36 @@ class Sm {
     w.copies = {};
   }
 
-  void carry_out(WarpRun& w, const PlannedOp& op, double time) {
-    if (op.kind == PlanKind::kAsyncCommit) return commit(w);
+  int show(const WarpRun& w, const PlannedOp& op, double issued, double done) const {
+    return w.shown < 0 ? -1 : in_.timeline->add(w.shown, op, w.wanted, issued, done);
+  }
+
+  // Returns when the result is there.
+  double carry_out(WarpRun& w, const PlannedOp& op, double time) {
+    if (op.kind == PlanKind::kAsyncCommit) {
+      commit(w);
+      return time;
+    }
     if (op.kind == PlanKind::kAsyncWait) {
       while (w.groups.size() > op.groups) {
         w.trips = std::max(w.trips, w.groups.front().trips);
         w.groups.pop_front();
       }
-      return;
+      return time;
     }
     if (!has_event(op.kind)) {
       double latency = static_cast<double>(op.cost.latency);
       // Shuffles take the same way as loads of shared memory.
       if (op.cost.pipe == Pipe::kMemory)
         latency += use(lsu_free_, time, op.cost.cycles, result_.usage.shared) - time;
-      return write(w, op, {time + latency, w.trips});
+      write(w, op, {time + latency, w.trips});
+      return time + latency;
     }
     const MemoryEvent* event = event_of(w, op);
-    if (event == nullptr) return write(w, op, {time, w.trips});
+    if (event == nullptr) {
+      write(w, op, {time, w.trips});
+      return time;
+    }
     Arrival a{time, w.trips};
     if (event->wavefronts > 0) {
       const double wavefronts = std::max<double>(event->wavefronts, (op.merged + 1) / 2);
@@ -290,9 +309,10 @@ class Sm {
     if (op.kind == PlanKind::kAsyncCopy) {
       w.copies.time = std::max(w.copies.time, a.time);
       w.copies.trips = std::max(w.copies.trips, a.trips);
-      return;
+      return a.time;
     }
     write(w, op, a);
+    return a.time;
   }
 
   // Takes its turn in a queue; returns when it has left it.
@@ -342,7 +362,9 @@ class Sm {
       WarpRun& w = warps_[static_cast<size_t>(i)];
       if (!w.at_barrier) continue;
       w.at_barrier = false;
-      w.next = time;
+      w.next = w.wanted = time;
+      if (w.barrier >= 0) in_.timeline->spans[static_cast<size_t>(w.barrier)].done = time;
+      w.barrier = -1;
       w.trips = std::max(w.trips, block.trips);
       push(i, time);
     }

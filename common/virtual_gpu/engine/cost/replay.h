@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "cost/plan.h"
+#include "cost/timeline.h"
 #include "cost/trace.h"
 
 namespace vgpu {
@@ -34,6 +35,7 @@ struct ReplayRequest {
   double share_of_trace = 1;
   double dispatch_cycles = 0;  // between two blocks that this SM gets
   MemoryShare memory;
+  Timeline* timeline = nullptr;  // filled for the first warps of the first block
 };
 
 // What was used, in cycles of the SM (of one of its four schedulers for issue and pipes).

@@ -3,6 +3,7 @@
 
 #include "cost.h"
 #include "cuda_error.h"
+#include "exec/module.h"
 #include "server/session.h"
 
 namespace vgpu {
@@ -14,6 +15,17 @@ constexpr size_t kPrintfKept = 16u << 20;
 bool touches_host(const CopyPlan& plan) {
   return plan.dst.packed || plan.src.packed || !DeviceMemory::in_device_arena(plan.dst.address) ||
          !DeviceMemory::in_device_arena(plan.src.address);
+}
+
+// An op is known to the cost model by its number; its line, to the module that it came from.
+void name_lines(Timeline& timeline, const LaunchRequest& request) {
+  if (timeline.spans.empty()) return;
+  auto& module = static_cast<ModuleImage&>(*request.module);
+  const KernelCode& kernel = module.code_of(request.kernel);
+  for (TimelineSpan& span : timeline.spans) {
+    const std::vector<SourcePlace> place = module.students_place(kernel.origins[span.op].loc, kernel);
+    span.line = place.empty() ? 0 : place.front().line;
+  }
 }
 
 }  // namespace
@@ -42,7 +54,9 @@ int Session::run(const LaunchTask& task, const Work& work, double* seconds) {
   figures.occupancy_blocks = occupancy_blocks(kernel, threads, request.dynamic_shared, config.profile);
   figures.registers = kernel.registers;
   figures.registers_estimated = kernel.registers_estimated;
-  const ModelledLaunch modelled = model_launch(figures, config.profile, l2);
+  const int shown = request.index < Report::kLaunchesWithTimeline ? config.options.timeline : 0;
+  ModelledLaunch modelled = model_launch(figures, config.profile, l2, shown);
+  name_lines(modelled.timeline, request);
   figures.modelled_seconds = modelled.seconds;
   figures.sample.reset();
   *seconds = modelled.body_seconds;

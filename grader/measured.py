@@ -1,0 +1,101 @@
+"""The values that predictions are held against: counted by the virtual GPU on the kernels that they name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from common.errors import CourseError
+from grader.predictions import Prediction, Side
+from grader.profile_run import Profile, profile
+from grader.quantities import QUANTITIES
+from grader.spec import Case, Exercise
+
+
+@dataclass
+class Measured:
+    """Values by prediction, and for those that have none a sentence that says why."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+
+
+_ABSENT = {
+    "baseline": "the baseline is not here",
+    "solution": "it is compared with the reference solution, when it is graded",
+    "yours": "there is no kernel.cu of yours to count",
+}
+
+
+def measure(
+    exercise: Exercise,
+    yours: Path | None,
+    *,
+    tell: Callable[[str], None] = lambda text: None,
+    profiled: Callable[[Exercise, Path, Case], Profile] = profile,
+) -> Measured:
+    """All that the exercise's predictions ask for; each kernel runs once at each case."""
+    files: dict[Side, Path | None] = {
+        "baseline": exercise.baseline,
+        "solution": exercise.solution,
+        "yours": yours,
+    }
+    runs = _Runs(exercise, files, tell, profiled)
+    found = Measured()
+    for one in exercise.predictions:
+        try:
+            found.values[one.name] = _value(exercise, one, runs)
+        except CourseError as problem:
+            found.missing[one.name] = str(problem)
+    return found
+
+
+def _value(exercise: Exercise, one: Prediction, runs: _Runs) -> float:
+    quantity = QUANTITIES[one.quantity]
+    case = exercise.bench_case(one.case)
+    value = quantity.read(runs.of(one.side, case))
+    if not quantity.over_baseline:
+        return value
+    if value <= 0:
+        raise CourseError("nothing was launched, so there is no time to compare")
+    return quantity.read(runs.of("baseline", exercise.case_of_baseline(case))) / value
+
+
+class _Runs:
+    """Profiles by kernel and case, made when first asked for. A failure is remembered like a result."""
+
+    def __init__(
+        self,
+        exercise: Exercise,
+        files: Mapping[Side, Path | None],
+        tell: Callable[[str], None],
+        profiled: Callable[[Exercise, Path, Case], Profile],
+    ) -> None:
+        self._exercise = exercise
+        self._files = files
+        self._tell = tell
+        self._profiled = profiled
+        self._known: dict[tuple[str, str], Profile | CourseError] = {}
+
+    def of(self, side: Side, case: Case) -> Profile:
+        key = (side, case.name)
+        if key not in self._known:
+            self._known[key] = self._run(side, case)
+        known = self._known[key]
+        if isinstance(known, CourseError):
+            raise known
+        return known
+
+    def _run(self, side: Side, case: Case) -> Profile | CourseError:
+        file = self._files[side]
+        if file is None or not file.is_file():
+            return CourseError(_ABSENT[side])
+        self._tell(f"counting {'your kernel' if side == 'yours' else 'the ' + side} at {case.name}")
+        try:
+            seen = self._profiled(self._exercise, file, case)
+        except CourseError as problem:
+            return CourseError(f"{'your kernel' if side == 'yours' else side} did not run: {problem}")
+        if seen.wrong:
+            return CourseError(f"the answer of {'your kernel' if side == 'yours' else side} is wrong there")
+        return seen

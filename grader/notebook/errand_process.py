@@ -1,0 +1,99 @@
+"""The process that does a notebook's errands; see errand.py."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+import os
+import sys
+import threading
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from common.errors import CourseError
+from grader import registry
+from grader.cli import check as check_verb
+from grader.cli.profile import chosen_case
+from grader.render.public import for_student
+from grader.settings import choose_device, read_settings
+from grader.spec import BASELINE, Exercise
+
+Tell = Callable[[str], None]
+_MOST_SOURCE = 1 << 20
+
+
+def check(exercise: Exercise, file: Path, tell: Tell, *, device: str | None, step: int | None) -> Any:
+    text = check_verb.readable(exercise, file, step)
+    settings = read_settings()
+    chosen = choose_device(device, settings)
+    found = check_verb.checked(exercise, file, text, chosen.kind, step, tell)
+    return {
+        "record": None if found.record is None else for_student(found.record).to_dict(),
+        "todos": [vars(todo) for todo in found.todos],
+        "remark": settings.remark(chosen.kind),
+    }
+
+
+def profile(
+    exercise: Exercise, file: Path, tell: Tell, *, of: str, case: str | None, timeline: int
+) -> dict[str, Any]:
+    from grader.profile_run import profile as profiled
+
+    chosen = chosen_case(exercise, case)
+    source = file
+    if of == BASELINE:
+        source, chosen = exercise.baseline, exercise.case_of_baseline(chosen)
+    tell(f"running {source.name} at {chosen.name} on the virtual GPU")
+    seen = profiled(exercise, source, chosen, timeline=timeline)
+    return {
+        "file": source.name,
+        "source": source.read_bytes()[:_MOST_SOURCE].decode(errors="replace"),
+        "case": chosen.name,
+        "sizes": dict(chosen.sizes),
+        "report": seen.report.to_dict(),
+        "seconds": seen.seconds,
+        "seconds_in_a_graph": seen.seconds_in_a_graph,
+        "protocol": seen.protocol,
+        "wrong": seen.wrong,
+    }
+
+
+def measure(exercise: Exercise, file: Path, tell: Tell) -> dict[str, Any]:
+    from grader.measured import measure as measured
+
+    return dataclasses.asdict(measured(exercise, file, tell=tell))
+
+
+ERRANDS: dict[str, Callable[..., Any]] = {"check": check, "profile": profile, "measure": measure}
+
+
+def main() -> int:
+    # The answers have this channel for themselves: what anything prints goes to stderr.
+    channel = os.fdopen(os.dup(sys.stdout.fileno()), "w")
+    os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
+    order = json.loads(sys.stdin.readline())
+    threading.Thread(target=_end_with_the_notebook, daemon=True).start()
+
+    def send(**message: Any) -> None:
+        print(json.dumps(message), file=channel, flush=True)
+
+    arguments = order["arguments"]
+    try:
+        exercise = registry.find(arguments.pop("exercise"))
+        file = Path(arguments.pop("file"))
+        answer = ERRANDS[order["errand"]](exercise, file, lambda text: send(tell=text), **arguments)
+    except CourseError as problem:
+        send(error=str(problem))
+    else:
+        send(answer=answer)
+    return 0
+
+
+def _end_with_the_notebook() -> None:
+    sys.stdin.read()
+    os._exit(1)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,178 @@
+"""An exercise in a notebook. Every answer is shown when it is the last value of a cell.
+
+from grader.notebook import Lab
+lab = Lab("01")
+
+lab.check()                     # grades kernel.cu beside the notebook
+lab.profile()                   # what each line costs; show="stalls" colours by another measure
+lab.timeline()                  # loads beside work, warp by warp
+lab.predict()                   # what to predict
+lab.compare({"launches": 1})    # your numbers beside what is counted
+"""
+
+from __future__ import annotations
+
+import numbers as python_numbers
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from common.errors import CourseError
+from grader import registry
+from grader.notebook.display import Display, sentence
+from grader.notebook.errand import run_errand
+from grader.notebook.progress import line
+from grader.settings import DEVICES
+from grader.spec import BASELINE
+
+_MINE = "mine"
+_STALL_WARPS = 8  # followed for the share of stalls in a profile
+_MOST_WARPS = 16
+
+
+class LabError(CourseError):
+    """A notebook shows its sentence and no traceback."""
+
+    def _render_traceback_(self) -> list[str]:
+        return [str(self)]
+
+
+class Lab:
+    """One exercise and the student's file for it: `kernel.cu` beside the notebook, unless told otherwise."""
+
+    def __init__(self, exercise: str, file: str = "kernel.cu") -> None:
+        try:
+            self._exercise = registry.find(str(exercise))
+        except CourseError as problem:
+            raise LabError(str(problem)) from None
+        self._folder = Path.cwd()
+        self._file = str(file)
+
+    def __repr__(self) -> str:
+        return f"{self._exercise.id}: {self._exercise.title}, with {self._file}"
+
+    def check(self, step: int | None = None, device: str | None = None) -> Display:
+        """Grade the kernel: build errors, cases, findings at their lines, points. `step` checks one step."""
+
+        def show() -> Display:
+            from grader.notebook.check_view import Check, Untouched
+            from grader.record import Record
+            from grader.starters import Todo
+
+            if step is not None and type(step) is not int:
+                raise CourseError(f"step is a number, such as step=1, not {step!r}")
+            _one_of("device", device, (None, *DEVICES))
+            found = self._errand("check", f"checking {self._file}", device=device, step=step)
+            todos = [Todo(**todo) for todo in found["todos"]]
+            if found["record"] is None:
+                return Untouched(self._exercise, todos, self._file)
+            record = Record.from_dict(found["record"])
+            return Check(self._exercise, record, todos, found["remark"], Path(self._file).name)
+
+        return _shown(show)
+
+    def profile(self, case: str | None = None, show: str = "sectors", of: str = _MINE) -> Display:
+        """Run one call on the virtual GPU and count: by line, in all, against the roofline.
+
+        `case` is a bench case, `show` the measure that colours the source, `of` "mine" or "baseline".
+        """
+
+        def profiled() -> Display:
+            from grader.notebook.line_costs import MEASURES
+            from grader.notebook.profile_view import ProfileView
+
+            _one_of("show", show, tuple(MEASURES))
+            return ProfileView(self._seen(case, of, _STALL_WARPS), show)
+
+        return _shown(profiled)
+
+    def timeline(self, case: str | None = None, warps: int = 4, of: str = _MINE) -> Display:
+        """Follow a few warps of one block through the model: what travels, what they do, where they wait."""
+
+        def followed() -> Display:
+            from grader.notebook.timeline_view import TimelineView
+
+            if type(warps) is not int or not 1 <= warps <= _MOST_WARPS:
+                raise CourseError(f"warps is a number from 1 to {_MOST_WARPS}, not {warps!r}")
+            return TimelineView(self._seen(case, of, warps), warps)
+
+        return _shown(followed)
+
+    def predict(self) -> Display:
+        """What to predict, and an answer cell to start from."""
+
+        def asked() -> Display:
+            from grader.notebook.compare_view import Questions
+
+            self._must_ask()
+            return Questions(self._exercise.predictions)
+
+        return _shown(asked)
+
+    def compare(self, predictions: Mapping[str, float]) -> Display:
+        """Your numbers beside what the virtual GPU counts, with what each of them earns."""
+
+        def compared() -> Display:
+            from grader.notebook.compare_view import Comparison
+            from grader.predictions import mark, unknown_names
+
+            self._must_ask()
+            asked = self._exercise.predictions
+            found = self._errand("measure", "predictions", needs_file=False)
+            answers = _plain_numbers(predictions)
+            marked = mark(asked, answers, found["values"])
+            return Comparison(asked, marked, found["missing"], unknown_names(asked, answers))
+
+        return _shown(compared)
+
+    def _must_ask(self) -> None:
+        if not self._exercise.predictions:
+            raise CourseError(f"{self._exercise.id} asks for no predictions")
+
+    def _seen(self, case: str | None, of: str, timeline: int) -> Any:
+        from grader.notebook.seen import Seen
+
+        _one_of("of", of, (_MINE, BASELINE))
+        if case is not None and not isinstance(case, str):
+            raise CourseError(f"case is the name of a bench case, in quotes, not {case!r}")
+        label = f"profiling {self._file if of == _MINE else 'the baseline'}"
+        needs = of == _MINE
+        return Seen.from_dict(
+            self._errand("profile", label, needs_file=needs, of=of, case=case, timeline=timeline)
+        )
+
+    def _errand(self, name: str, label: str, *, needs_file: bool = True, **arguments: Any) -> dict[str, Any]:
+        if needs_file and not (self._folder / self._file).is_file():
+            raise CourseError(
+                f"there is no {self._file} in {self._folder}. Open the notebook from its own folder; "
+                f"`./course start {self._exercise.number}` puts a new starter into work/{self._exercise.id}/."
+            )
+        order = {"exercise": self._exercise.id, "file": self._file, **arguments}
+        with line(label) as shown:
+            return run_errand(name, order, self._folder, shown.update)
+
+
+def _shown(make: Callable[[], Display]) -> Display:
+    """What a student can mend is a sentence, never a traceback."""
+    try:
+        return make()
+    except CourseError as problem:
+        return sentence(str(problem))
+
+
+def _one_of(name: str, value: object, known: tuple[object, ...]) -> None:
+    if value not in known:
+        raise CourseError(f"{name} is one of {', '.join(repr(one) for one in known)}, not {value!r}")
+
+
+def _plain_numbers(predictions: object) -> object:
+    """NumPy's numbers count as numbers too, while they are still in the notebook."""
+    if not isinstance(predictions, dict):
+        return predictions
+    return {name: _plain_number(value) for name, value in predictions.items()}
+
+
+def _plain_number(value: object) -> object:
+    if isinstance(value, bool) or not isinstance(value, python_numbers.Real):
+        return value
+    return int(value) if isinstance(value, python_numbers.Integral) else float(value)

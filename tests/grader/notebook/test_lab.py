@@ -1,0 +1,184 @@
+"""The lab as a student meets it: in another process, in a sentence when something is amiss, in a notebook."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from common.cache import REPOSITORY
+from common.errors import CourseError
+from grader import registry
+from grader.notebook import Lab, errand
+from grader.notebook.check_view import Check, Untouched
+from grader.notebook.lab import LabError, _plain_numbers
+from grader.notebook.progress import in_notebook
+from tests.grader.notebook.html_reading import read
+from tests.virtual_gpu.small_programs import children_of, is_running
+
+SOLUTION = registry.find("01").solution
+DOES_NOTHING = 'extern "C" int fused_store_kv_async() { return 0; }\n'
+
+
+@pytest.fixture
+def lab(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Lab:
+    """Exercise 01 in a folder of its own, which has no kernel.cu yet."""
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("XDG_STATE_HOME", str(tmp_path / "state"))
+    return Lab("01")
+
+
+def write(text: str) -> None:
+    Path("kernel.cu").write_text(text)
+
+
+@pytest.mark.parametrize("call", ["check", "profile", "timeline"])
+def test_a_missing_file_is_a_sentence(lab: Lab, call: str):
+    shown = getattr(lab, call)()
+    assert "there is no kernel.cu in" in read(shown).text
+    assert "`./course start 01`" in repr(shown)
+
+
+def test_an_unknown_exercise_is_a_sentence_without_a_traceback():
+    with pytest.raises(LabError, match="there is no exercise '99'") as raised:
+        Lab("99")
+    assert raised.value._render_traceback_() == [str(raised.value)]
+
+
+@pytest.mark.parametrize(
+    ("call", "arguments", "words"),
+    [
+        ("check", {"step": "two"}, "step is a number"),
+        ("check", {"step": True}, "step is a number"),
+        ("check", {"device": "tpu"}, "device is one of"),
+        ("profile", {"show": "heat"}, "show is one of 'sectors'"),
+        ("profile", {"of": "yours"}, "of is one of 'mine', 'baseline'"),
+        ("profile", {"case": 4}, "case is the name of a bench case"),
+        ("timeline", {"warps": 0}, "warps is a number from 1 to 16"),
+        ("timeline", {"warps": "4"}, "warps is a number from 1 to 16"),
+    ],
+)
+def test_a_wrong_argument_is_a_sentence(lab: Lab, call: str, arguments: dict[str, object], words: str):
+    write(DOES_NOTHING)
+    assert words in read(getattr(lab, call)(**arguments)).text
+
+
+def test_what_only_the_other_process_can_know_is_a_sentence_too(lab: Lab):
+    write(DOES_NOTHING)
+    assert "has no step 3" in read(lab.check(step=3)).text
+    assert "has no bench case '7 tokens'" in read(lab.profile(case="7 tokens")).text
+
+
+def test_the_untouched_starter_is_told_what_to_do_next(lab: Lab):
+    write(registry.find("01").starter.read_text())
+    shown = lab.check()
+    assert isinstance(shown, Untouched)
+    assert "still the starter" in read(shown).text
+    assert "TODO 1" in repr(shown)
+    assert not shown.passed
+
+
+def test_a_kernel_that_does_not_compile_has_its_error_at_its_line(lab: Lab):
+    write("#include <cuda_runtime.h>\nint x = no_such_name;\n")
+    shown = lab.check(device="virtual")
+    html = read(shown)
+    assert isinstance(shown, Check)
+    assert html.text.startswith("FAILED: does not compile")
+    assert "error line 2:" in html.text
+    assert "no_such_name" in html.text
+    assert html.texts("span", "marked") >= 1
+    assert "did not compile" in read(lab.profile()).text
+
+
+def test_a_wrong_kernel_has_the_first_wrong_element(lab: Lab):
+    write(DOES_NOTHING)
+    shown = lab.check(device="virtual")
+    text = read(shown).text
+    assert text.startswith("FAILED: ")
+    assert "one token, one head" in text
+    assert "k_cache" in text
+    assert isinstance(shown, Check)
+    assert shown.record.seed == ""
+
+
+def test_a_grader_that_dies_is_a_sentence(lab: Lab, monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(errand, "_MODULE", "grader.notebook.no_such_module")
+    write(DOES_NOTHING)
+    assert "the grader stopped before it had an answer: " in read(lab.check()).text
+
+
+def test_an_interrupt_ends_the_errand_and_reaches_the_notebook(lab: Lab):
+    write(DOES_NOTHING)
+    started: list[str] = []
+
+    def interrupt(text: str) -> None:
+        started.extend(map(str, children_of(os.getpid())))
+        raise KeyboardInterrupt
+
+    order = {"exercise": "01", "file": "kernel.cu", "device": "virtual", "step": None}
+    with pytest.raises(KeyboardInterrupt):
+        errand.run_errand("check", order, Path.cwd(), interrupt)
+    assert started
+    assert not any(is_running(int(pid)) for pid in started)
+
+
+def test_an_errand_tells_how_far_it_is(lab: Lab):
+    write(DOES_NOTHING)
+    told: list[str] = []
+    order = {"exercise": "01", "file": "kernel.cu", "device": "virtual", "step": None}
+    errand.run_errand("check", order, Path.cwd(), told.append)
+    assert told[0] == "building"
+    with pytest.raises(CourseError, match="there is no exercise"):
+        errand.run_errand("check", {**order, "exercise": "99"}, Path.cwd(), told.append)
+
+
+def test_numbers_of_numpy_are_numbers():
+    numpy = pytest.importorskip("numpy")
+    given = {"a": numpy.float32(0.5), "b": numpy.int64(3), "c": True, "d": "4"}
+    made = _plain_numbers(given)
+    assert isinstance(made, dict)
+    assert made == {"a": 0.5, "b": 3, "c": True, "d": "4"}
+    assert [type(value) for value in made.values()] == [float, int, bool, str]
+    assert _plain_numbers(None) is None
+
+
+def test_pytest_is_no_notebook():
+    assert not in_notebook()
+
+
+def test_importing_the_lab_is_cheap():
+    heavy = {"torch", "numpy", "matplotlib", "IPython"}
+    script = f"import sys, grader.notebook; print(*sorted({heavy!r} & set(sys.modules)))"
+    answer = subprocess.run(
+        [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=60
+    )
+    assert answer.stdout.split() == []
+
+
+def test_in_a_notebook_the_solution_passes_is_profiled_and_followed(tmp_path: Path):
+    nbformat, nbclient = pytest.importorskip("nbformat"), pytest.importorskip("nbclient")
+    (tmp_path / "kernel.cu").write_text(SOLUTION.read_text())
+    cells = [
+        'from grader.notebook import Lab\nlab = Lab("01")',
+        'lab.check(device="virtual")',
+        'lab.profile(case="64 tokens, 8 × 128")',
+        'lab.timeline(case="64 tokens, 8 × 128")',
+    ]
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(cell) for cell in cells])
+    resources = {"metadata": {"path": str(tmp_path)}}
+    client = nbclient.NotebookClient(notebook, timeout=120, kernel_name="python3", resources=resources)
+    paths = (str(REPOSITORY), os.environ.get("PYTHONPATH", ""))
+    client.execute(env={**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, paths))})
+    htmls = [_html(cell) for cell in notebook.cells[1:]]
+    assert "PASSED" in htmls[0]
+    assert "Roofline" in htmls[1]
+    assert "data:image/png" in htmls[2]
+
+
+def _html(cell: object) -> str:
+    outputs = cell["outputs"]  # type: ignore[index]
+    assert all(output["output_type"] != "stream" for output in outputs), outputs
+    return next(o["data"]["text/html"] for o in outputs if "text/html" in o.get("data", {}))
