@@ -173,20 +173,25 @@ def test_gpus_are_read_from_the_drivers_table(tmp_path, monkeypatch):
     find_gpus.cache_clear()
 
 
-def step(name: str, text: str) -> suite.Step:
-    return suite.Step(name, lambda _: [sys.executable, "-c", text])
+def step(name: str, text: str, *, aside: bool = False) -> suite.Step:
+    return suite.Step(name, lambda _: [sys.executable, "-c", text], aside=aside)
 
 
-def test_a_failing_step_hides_no_later_one_and_a_missing_tool_is_named(monkeypatch, capfd):
+@pytest.mark.parametrize("aside", [False, True])
+def test_a_failing_step_hides_no_later_one_and_a_missing_tool_is_named(monkeypatch, capfd, aside):
     steps = (
-        step("first", "raise SystemExit(4)"),
+        step(
+            "first", "import sys; print('why it failed', file=sys.stderr); raise SystemExit(4)", aside=aside
+        ),
         suite.Step("absent", lambda _: None),
         step("last", "print('the last step ran')"),
     )
     monkeypatch.setattr(suite, "STEPS", steps)
     assert suite.main([]) == 1
-    shown = capfd.readouterr().out
+    both = capfd.readouterr()
+    shown = both.out
     assert "the last step ran" in shown
+    assert "why it failed" in shown + both.err
     assert "FAILED (exit status 4)" in shown
     assert "skipped: not installed here" in shown
     monkeypatch.setattr(suite, "STEPS", steps[1:])
