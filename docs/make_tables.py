@@ -3,8 +3,8 @@
     python -m docs.make_tables            rewrite what has changed
     python -m docs.make_tables --check    say what has changed, and end with status 1
 
-A page marks what is made here, in benchmarks/copy_tables.py or in the tables.py of benchmarks/bucketed/ and
-benchmarks/flash/ with `<!-- made: NAME [ARGUMENTS] -->` and `<!-- end -->`, and what
+A page marks what is made here, in copy_tables.py and record_tables.py of benchmarks/, or in the tables.py of
+its folders bucketed and flash with `<!-- made: NAME [ARGUMENTS] -->` and `<!-- end -->`, and what
 benchmarks/model/document.py makes with `<!-- modelled: NAME -->`.
 """
 
@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import copy_tables
+from benchmarks import copy_tables, record_tables
 from benchmarks.bucketed import tables as bucketed_tables
 from benchmarks.flash import tables as flash_tables
 from benchmarks.markdown import table
@@ -35,6 +35,7 @@ from tests.virtual_gpu.counters.comparison import DIFFERENCES, FIGURES, RECORDED
 from tests.virtual_gpu.faults.corpus import Fault, all_faults
 
 PAGES = (  # relative to the repository
+    "README.md",
     *("docs/virtual-gpu.md", "docs/checks.md", "docs/counters.md", "docs/cost-model.md"),
     *("docs/bucketed-cache.md", "docs/flash-attention.md"),
     *("solutions/02_fused_copy/answers.md", "solutions/03_batched_copy/answers.md"),
@@ -237,6 +238,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     **copy_tables.MAKERS,
     **bucketed_tables.MAKERS,
     **flash_tables.MAKERS,
+    **record_tables.MAKERS,
 }
 
 
