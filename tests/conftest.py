@@ -13,7 +13,10 @@ import pytest
 from common.cache import Cache
 from common.devices import find_gpus
 
-GPU_TESTS = Path(__file__).parent / "gpu"
+TESTS = Path(__file__).parent
+GPU_TESTS = TESTS / "gpu"
+# Files that take long. They come first: one of them at the end would keep a single core busy.
+LONG = ("exercises", "nbgrader", "notebooks", "browser", "test_docs.py", "grader/test_forty_submissions.py")
 
 # How long an example takes says more of what else the machine does than of the code.
 if importlib.util.find_spec("hypothesis"):  # a GPU machine may have none, and tests/gpu needs none
@@ -36,7 +39,9 @@ def pytest_configure() -> None:
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Tests under tests/gpu are skipped by name where there is no GPU."""
+    """Long files first, and tests under tests/gpu are skipped by name where there is no GPU."""
+    long = [TESTS / name for name in LONG]
+    items.sort(key=lambda item: not any(path in (item.path, *item.path.parents) for path in long))
     if find_gpus():
         return
     needs_gpu = pytest.mark.skip(reason="needs a CUDA GPU")
