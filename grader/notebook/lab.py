@@ -64,7 +64,7 @@ class Lab:
             _one_of("device", device, (None, *DEVICES))
             return self._check(step, device)
 
-        return _shown(show)
+        return shown_or_told(show)
 
     def part(self, name: str) -> Display:
         """Where one part of the points stands: its row of the newest check of kernel.cu as it is now."""
@@ -78,7 +78,7 @@ class Lab:
             assert self._checked is not None
             return PartView(name, self._exercise.rubric[name], self._checked[1])
 
-        return _shown(show)
+        return shown_or_told(show)
 
     def hints(self, number: int | None = None) -> Display:
         """The exercise's hints, each to be opened by a click; with `number`, that one alone."""
@@ -88,7 +88,7 @@ class Lab:
 
             return Hints(self._exercise, number)
 
-        return _shown(show)
+        return shown_or_told(show)
 
     def profile(self, case: str | None = None, show: str = "sectors", of: str = _MINE) -> Display:
         """Run one call on the virtual GPU and count: by line, in all, against the roofline.
@@ -103,7 +103,7 @@ class Lab:
             _one_of("show", show, tuple(MEASURES))
             return ProfileView(self._seen(case, of, _STALL_WARPS), show)
 
-        return _shown(profiled)
+        return shown_or_told(profiled)
 
     def timeline(self, case: str | None = None, warps: int = 4, of: str = _MINE) -> Display:
         """Follow a few warps of one block through the model: what travels, what they do, where they wait."""
@@ -115,7 +115,7 @@ class Lab:
                 raise CourseError(f"warps is a number from 1 to {_MOST_WARPS}, not {warps!r}")
             return TimelineView(self._seen(case, of, warps), warps)
 
-        return _shown(followed)
+        return shown_or_told(followed)
 
     def predict(self) -> Display:
         """What to predict, and an answer cell to start from."""
@@ -126,7 +126,7 @@ class Lab:
             self._must_ask()
             return Questions(self._exercise.predictions)
 
-        return _shown(asked)
+        return shown_or_told(asked)
 
     def compare(self, predictions: Mapping[str, float]) -> Display:
         """Your numbers beside what the virtual GPU counts, with what each of them earns."""
@@ -142,7 +142,7 @@ class Lab:
             marked = mark(asked, answers, found["values"])
             return Comparison(asked, marked, found["missing"], unknown_names(asked, answers))
 
-        return _shown(compared)
+        return shown_or_told(compared)
 
     def _check(self, step: int | None, device: str | None) -> Display:
         from grader.notebook.check_view import Check, Untouched
@@ -201,7 +201,7 @@ class Lab:
             return run_errand(name, order, self._folder, shown.update)
 
 
-def _shown(make: Callable[[], Display]) -> Display:
+def shown_or_told(make: Callable[[], Display]) -> Display:
     """What a student can mend is a sentence, never a traceback."""
     try:
         return make()
