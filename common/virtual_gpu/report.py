@@ -297,7 +297,7 @@ _COMPOSED = frozenset(
 # Found once: a report has thousands of lines, each with its counters.
 _PLAIN_NAMES = {
     kind: tuple(f.name for f in fields(kind) if f.name not in _COMPOSED)
-    for kind in (Report, Launch, KernelTotals, Occupancy, Counters, Cost, Finding, Leak, Place)
+    for kind in (Report, Launch, Timeline, KernelTotals, Occupancy, Counters, Cost, Finding, Leak, Place)
 }
 
 
