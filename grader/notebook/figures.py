@@ -62,15 +62,18 @@ def wide_table(rows: int, columns: int, captured_rows: int, captured_columns: in
     return _shown(figure, caption)
 
 
-def launches_in_time(calls: Mapping[str, Seen]) -> Display:
-    """The launches of a call inside a graph, one after the other as the model has them."""
+def launches_in_time(profiles: Mapping[str, Display]) -> Display:
+    """The launches of calls inside a graph, one after the other as the model has them.
+
+    Takes what Lab.profile answers, by the name to show; one that could not run has an empty row.
+    """
+    calls = {name: getattr(shown, "seen", None) for name, shown in profiles.items()}
     with styled():
         figure = new_figure(9.0, 0.9 + 0.5 * len(calls))
         axes = figure.subplots()
         for row, seen in enumerate(calls.values()):
             at = 0.0
-            for launch in seen.launches:
-                gap, body = launch.cost.gap_seconds * 1e6, launch.cost.body_seconds * 1e6
+            for gap, body in _gaps_and_bodies(seen):
                 axes.barh(row, gap, left=at, color=_GAP, edgecolor="white")
                 axes.barh(row, body, left=at + gap, color=_DESTINATION, edgecolor="white")
                 at += gap + body
@@ -78,10 +81,21 @@ def launches_in_time(calls: Mapping[str, Seen]) -> Display:
         axes.barh([0], [0], color=_DESTINATION, label="it runs")
         axes.set_yticks(range(len(calls)), list(calls))
         axes.invert_yaxis()
-        axes.set_xlabel("µs, modelled")
+        axes.set_xlabel("µs inside a graph, modelled")
         axes.legend(fontsize=8, loc="lower right")
-    counted = "; ".join(f"{name}: {len(seen.launches)}" for name, seen in calls.items())
+    counted = "; ".join(
+        f"{name}: {len(seen.launches) if seen is not None else 'did not run'}" for name, seen in calls.items()
+    )
     return _shown(figure, f"Launches in a call, each behind the one before ({counted}).")
+
+
+def _gaps_and_bodies(seen: Seen | None) -> list[tuple[float, float]]:
+    """Microseconds before each launch and in it. Inside a graph all gaps are alike."""
+    if seen is None or not seen.launches:
+        return []
+    bodies = [launch.cost.body_seconds * 1e6 for launch in seen.launches]
+    gap = (seen.seconds_in_a_graph * 1e6 - sum(bodies)) / len(bodies)
+    return [(gap, body) for body in bodies]
 
 
 def copies_by_size(copies: Mapping[str, int]) -> Display:
