@@ -96,7 +96,8 @@ _STYLE = """
 .course-lab .faint { color: var(--faint); } .course-lab .wide { overflow-x: auto; }
 .course-lab table { border-collapse: collapse; margin: 0; font-size: 1em; }
 .course-lab.course-lab th, .course-lab.course-lab td { text-align: left; vertical-align: top;
-  padding: .2em .9em .2em 0; border-bottom: 1px solid var(--line); background: none; max-width: 60em; white-space: normal; }
+  padding: .2em .9em .2em 0; border-bottom: 1px solid var(--line); background: none; max-width: 60em;
+  white-space: normal; }
 .course-lab th { color: var(--faint); font-weight: 600; }
 .course-lab.course-lab th.number, .course-lab.course-lab td.number { text-align: right;
   font-variant-numeric: tabular-nums; }
