@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,10 +32,12 @@ def measure(
     exercise: Exercise,
     yours: Path | None,
     *,
+    names: Collection[str] | None = None,
     tell: Callable[[str], None] = lambda text: None,
     profiled: Callable[[Exercise, Path, Case], Profile] = profile,
 ) -> Measured:
-    """All that the exercise's predictions ask for; each kernel runs once at each case."""
+    """All that the exercise's predictions ask for, or those of these names; each kernel runs once at each
+    case."""
     files: dict[Side, Path | None] = {
         "baseline": exercise.baseline,
         "solution": exercise.solution,
@@ -44,6 +46,8 @@ def measure(
     runs = _Runs(exercise, files, tell, profiled)
     found = Measured()
     for one in exercise.predictions:
+        if names is not None and one.name not in names:
+            continue
         try:
             found.values[one.name] = _value(exercise, one, runs)
         except CourseError as problem:
@@ -54,12 +58,13 @@ def measure(
 def _value(exercise: Exercise, one: Prediction, runs: _Runs) -> float:
     quantity = QUANTITIES[one.quantity]
     case = exercise.bench_case(one.case)
-    value = quantity.read(runs.of(one.side, case))
+    theirs = exercise.case_of_baseline(case)
+    value = quantity.read(runs.of(one.side, theirs if one.side == "baseline" else case))
     if not quantity.over_baseline:
         return value
     if value <= 0:
         raise CourseError("nothing was launched, so there is no time to compare")
-    return quantity.read(runs.of("baseline", exercise.case_of_baseline(case))) / value
+    return quantity.read(runs.of("baseline", theirs)) / value
 
 
 class _Runs:

@@ -156,11 +156,9 @@ def _signatures(exercise: Exercise, source: Path, record: Record) -> list[dict[s
 
 def _not_built(exercise: Exercise, failed: Built, record: Record, only: Step | None) -> None:
     record.verdict = "does not compile"
-    lost = [(step.name, step.points) for step in exercise.steps if only in (None, step)]
-    if only is None:
-        lost += [(part, getattr(exercise.points, part)) for part in points.PARTS]
+    lost = exercise.rubric if only is None else {only.name: only.points}
     told = "correct" if only is None else only.name
-    for name, most in lost:
+    for name, most in lost.items():
         message = failed.message if name == told else "needs a kernel that compiles"
         record.parts.append(PartResult(name, 0.0, most, message))
 

@@ -355,8 +355,13 @@ class Exercise:
         return self.id.partition("_")[0]
 
     @property
+    def rubric(self) -> dict[str, float]:
+        """What each part is worth, by its name in a record and in the order in which parts are graded."""
+        return {step.name: step.points for step in self.steps} | vars(self.points)
+
+    @property
     def max_points(self) -> float:
-        return self.points.total + sum(step.points for step in self.steps)
+        return sum(self.rubric.values())
 
     @property
     def protocol(self) -> Protocol_:

@@ -1,4 +1,7 @@
-"""Numbers to predict before they are counted: of the baseline first, then of the student's own kernel."""
+"""Numbers to predict before they are counted: of the baseline first, then of the student's own kernel.
+
+Twenty points in all.
+"""
 
 from __future__ import annotations
 
@@ -15,6 +18,7 @@ PREDICTIONS = (
         side="baseline",
         full=1.0,
         none=4.0,
+        points=2,
         why="32 lanes store 16 bytes each, side by side: 512 bytes.",
     ),
     Prediction(
@@ -25,6 +29,7 @@ PREDICTIONS = (
         side="baseline",
         full=1.15,
         none=3.0,
+        points=2,
         why="The page number first, then four steps for K and four for V, each behind the store before it.",
     ),
     Prediction(
@@ -34,6 +39,7 @@ PREDICTIONS = (
         ONE,
         full=1.0,
         none=1.0,
+        points=2,
         why="K and V go in one launch: each further one costs more than the whole store of a token.",
     ),
     Prediction(
@@ -43,6 +49,7 @@ PREDICTIONS = (
         MANY,
         full=1.0,
         none=4.0,
+        points=2,
         why="A lane copies at most 16 bytes; lanes fill whole sectors when neighbours copy neighbours.",
     ),
     Prediction(
@@ -52,6 +59,7 @@ PREDICTIONS = (
         MANY,
         full=1.01,
         none=2.0,
+        points=2,
         why="Tokens × heads × head_dim × 2 bytes, for K and again for V.",
     ),
     Prediction(
@@ -61,6 +69,7 @@ PREDICTIONS = (
         MANY,
         full=1.0,
         none=4.0,
+        points=2,
         why="Every byte on its way needs its place: threads × units × bytes of a unit, for K and for V.",
     ),
     Prediction(
@@ -70,6 +79,7 @@ PREDICTIONS = (
         MANY,
         full=1.05,
         none=2.0,
+        points=2,
         why="The scarcest of threads, registers, shared memory and blocks decides; profile() names it.",
     ),
     Prediction(
@@ -79,6 +89,7 @@ PREDICTIONS = (
         ONE,
         full=1.15,
         none=2.0,
+        points=3,
         why="With one token all time is launch and waiting: trips that are left over the baseline's nine.",
     ),
     Prediction(
@@ -88,6 +99,7 @@ PREDICTIONS = (
         MANY,
         full=1.1,
         none=1.6,
+        points=3,
         why="With many tokens other warps fill the waiting, and both kernels move the same bytes.",
     ),
 )

@@ -11,6 +11,7 @@ from grader.spec import Case, Exact, Exercise, HostTime, Points, Size, Speedup
 from .alternatives import ALTERNATIVES, CONTIGUOUS, FOREACH, SIX_COPIES, YARDSTICKS
 from .layout import FIELDS, VECTORS, inputs, length, reference, replay
 from .mistakes import suspicions
+from .predictions import PREDICTIONS
 from .steps import STEPS
 
 CAPTURED_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 160, 256)
@@ -140,4 +141,5 @@ exercise = Exercise(
     ),
     alternatives=ALTERNATIVES,
     yardsticks=YARDSTICKS,
+    predictions=PREDICTIONS,
 )

@@ -14,6 +14,7 @@ from .batches import LISTED, MODES, batch_of, dense, drawn, listed, metadata, wi
 from .layout import Buffers
 from .mechanisms import WideUnits
 from .mistakes import SUSPICIONS
+from .predictions import PREDICTIONS
 
 GIGANTIC = ("a gigantic table", "rows far apart")  # past 2^31 bytes: only a GPU has the memory
 OPTIONS = {
@@ -148,5 +149,6 @@ exercise = Exercise(
     ),
     alternatives=ALTERNATIVES,
     yardsticks=YARDSTICKS,
+    predictions=PREDICTIONS,
     python=PythonTrack(function="batched_copy", arguments=("descriptors", "count")),
 )

@@ -1,5 +1,9 @@
-"""What a student calls in a notebook's cell: `from grader.notebook import Lab`, then `lab = Lab("01")`."""
+"""What a student calls in a notebook's cell: `from grader.notebook import Lab`, then `lab = Lab("01")`.
+
+`run_file("name.cu")` runs a program with a main() of its own on the virtual GPU.
+"""
 
 from grader.notebook.lab import Lab
+from grader.notebook.program import run_file
 
-__all__ = ["Lab"]
+__all__ = ["Lab", "run_file"]

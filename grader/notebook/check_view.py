@@ -121,10 +121,12 @@ def _first_failure(record: Record) -> Markup | None:
 
 def _findings(record: Record) -> Markup | None:
     found = findings_of(record)
-    return limited(found, lambda finding: _finding(finding, record.source), _MOST_ITEMS, "findings")
+    return limited(
+        found, lambda finding: finding_at_its_line(finding, record.source), _MOST_ITEMS, "findings"
+    )
 
 
-def _finding(finding: Finding, source: str) -> Markup:
+def finding_at_its_line(finding: Finding, source: str) -> Markup:
     line = f"line {finding.line}: " if finding.line else ""
     times = f" ({numbers.counted(finding.count, 'time')})" if finding.count > 1 else ""
     other = next((place for place in finding.other if place.line and place.line != finding.line), None)

@@ -80,7 +80,8 @@ def _framed(body: Iterable[Child]) -> Markup:
     return tag("div", tag("style", Markup(_STYLE)), *body, class_="course-lab")
 
 
-# Jupyter's own variables where there are any; the marks of good and bad are readable on both themes.
+# Jupyter's own variables where there are any; the marks of good and bad are readable on both themes. The
+# class stands twice where Jupyter has a rule of its own for tables, which would put all text to the right.
 _STYLE = """
 .course-lab { --good: #1a7f37; --bad: #c62828; --doubt: #9a6700; --heat: 214, 69, 34;
   --line: var(--jp-border-color2, #d5d5da); --faint: var(--jp-content-font-color2, #6c6c72);
@@ -94,16 +95,19 @@ _STYLE = """
 .course-lab .bad { color: var(--bad); font-weight: 600; } .course-lab .doubt { color: var(--doubt); }
 .course-lab .faint { color: var(--faint); } .course-lab .wide { overflow-x: auto; }
 .course-lab table { border-collapse: collapse; margin: 0; font-size: 1em; }
-.course-lab th, .course-lab td { text-align: left; padding: .2em .9em .2em 0; vertical-align: top;
-  border-bottom: 1px solid var(--line); background: none; max-width: 60em; white-space: normal; }
+.course-lab.course-lab th, .course-lab.course-lab td { text-align: left; vertical-align: top;
+  padding: .2em .9em .2em 0; border-bottom: 1px solid var(--line); background: none; max-width: 60em;
+  white-space: normal; }
 .course-lab th { color: var(--faint); font-weight: 600; }
-.course-lab th.number, .course-lab td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.course-lab.course-lab th.number, .course-lab.course-lab td.number { text-align: right;
+  font-variant-numeric: tabular-nums; }
 .course-lab pre { background: var(--soft); padding: .5em .7em; margin: .3em 0; overflow-x: auto;
   font-size: 12px; line-height: 1.4; white-space: pre-wrap; }
 .course-lab .marked { background: rgba(var(--heat), .28); font-weight: 600; }
-.course-lab .source td { border: 0; padding: 0 .8em 0 0;
+.course-lab.course-lab .source td { border: 0; padding: 0 .8em 0 0;
   font: 12px/1.4 var(--jp-code-font-family, monospace); }
-.course-lab .source th { padding: 0 .8em .2em 0; } .course-lab .source td.code { white-space: pre; }
+.course-lab.course-lab .source th { padding: 0 .8em .2em 0; }
+.course-lab.course-lab .source td.code { white-space: pre; }
 .course-lab .bar { background: rgba(var(--heat), .55); height: .8em; min-width: 1px; }
 .course-lab figure { margin: .6em 0; } .course-lab figcaption { color: var(--faint); max-width: 70em; }
 .course-lab img { max-width: 100%; background: #ffffff; }

@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 import json
 import os
+import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -59,13 +60,77 @@ def profile(
     }
 
 
-def measure(exercise: Exercise, file: Path, tell: Tell) -> dict[str, Any]:
+def measure(exercise: Exercise, file: Path, tell: Tell, *, names: list[str]) -> dict[str, Any]:
     from grader.measured import measure as measured
 
-    return dataclasses.asdict(measured(exercise, file, tell=tell))
+    return dataclasses.asdict(measured(exercise, file, names=names, tell=tell))
 
 
-ERRANDS: dict[str, Callable[..., Any]] = {"check": check, "profile": profile, "measure": measure}
+def run(exercise: None, file: Path, tell: Tell, *, seconds: float) -> dict[str, Any]:
+    """A program with a main() of its own, on the virtual GPU: what it printed and what was seen of it."""
+    from common.build import Target, build_program, resources
+    from common.resources import write_for_engine
+    from common.virtual_gpu.engine import DEFAULT_PROFILE
+    from common.virtual_gpu.session import run_program
+    from grader.cli.run import compute_capability, selected_checks
+    from grader.scratch_folder import scratch_folder
+
+    cc = compute_capability(DEFAULT_PROFILE)
+    tell("building")
+    built = build_program([file], Target.virtual(cc))
+    tell("running on the virtual GPU")
+    with scratch_folder() as scratch:
+        registers = write_for_engine(resources(file, arches=[f"sm_{cc}"])[f"sm_{cc}"], scratch)
+        ran = run_program(
+            built.path,
+            options=selected_checks(None, []),
+            resources=registers,
+            timeout=seconds,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+        )
+    return {
+        "file": file.name,
+        "source": file.read_bytes()[:_MOST_SOURCE].decode(errors="replace"),
+        "warnings": [str(diagnostic) for diagnostic in built.diagnostics],
+        "ending": "" if ran.status == 0 else ran.ending,
+        "printed": ran.stdout + ran.stderr,
+        "report": ran.report.to_dict(),
+    }
+
+
+def post_mortem(exercise: Exercise, file: Path, tell: Tell) -> dict[str, Any]:
+    """What runs of an exercise's faulty kernels showed; of a file, where one is named."""
+    from grader.cli.lab import kinds_of_findings
+    from grader.lab import find_lab, run_kernel
+
+    lab = find_lab(exercise.id)
+    seen = []
+    for source in [file] if file.name else [lab.source(kernel) for kernel in lab.kernels]:
+        tell(f"running {source.name}")
+        shown = run_kernel(lab, source)
+        seen.append(
+            {
+                "file": source.name,
+                "source": source.read_bytes()[:_MOST_SOURCE].decode(errors="replace"),
+                "answer": shown.verdict,
+                "message": shown.failed or shown.wrong,
+                "kinds": kinds_of_findings(shown),
+                "figures": shown.figures,
+                "report": shown.report.to_dict(),
+            }
+        )
+    return {"runs": seen}
+
+
+ERRANDS: dict[str, Callable[..., Any]] = {
+    "check": check,
+    "profile": profile,
+    "measure": measure,
+    "run": run,
+    "post mortem": post_mortem,
+}
 
 
 def main() -> int:
@@ -80,7 +145,8 @@ def main() -> int:
 
     arguments = order["arguments"]
     try:
-        exercise = registry.find(arguments.pop("exercise"))
+        named = arguments.pop("exercise", None)
+        exercise = None if named is None else registry.find(named)
         file = Path(arguments.pop("file"))
         answer = ERRANDS[order["errand"]](exercise, file, lambda text: send(tell=text), **arguments)
     except CourseError as problem:

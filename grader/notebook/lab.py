@@ -6,12 +6,15 @@ lab = Lab("01")
 lab.check()                     # grades kernel.cu beside the notebook
 lab.profile()                   # what each line costs; show="stalls" colours by another measure
 lab.timeline()                  # loads beside work, warp by warp
+lab.part("correct")             # what one part of the points stands at
+lab.hints()                     # the exercise's hints, folded
 lab.predict()                   # what to predict
 lab.compare({"launches": 1})    # your numbers beside what is counted
 """
 
 from __future__ import annotations
 
+import hashlib
 import numbers as python_numbers
 from collections.abc import Callable, Mapping
 from pathlib import Path
@@ -28,6 +31,7 @@ from grader.spec import BASELINE
 _MINE = "mine"
 _STALL_WARPS = 8  # followed for the share of stalls in a profile
 _MOST_WARPS = 16
+_NOTHING: dict[str, dict[str, Any]] = {"values": {}, "missing": {}}
 
 
 class LabError(CourseError):
@@ -47,6 +51,7 @@ class Lab:
             raise LabError(str(problem)) from None
         self._folder = Path.cwd()
         self._file = str(file)
+        self._checked: tuple[str, Display] | None = None  # the file's digest, and how it stood
 
     def __repr__(self) -> str:
         return f"{self._exercise.id}: {self._exercise.title}, with {self._file}"
@@ -55,21 +60,36 @@ class Lab:
         """Grade the kernel: build errors, cases, findings at their lines, points. `step` checks one step."""
 
         def show() -> Display:
-            from grader.notebook.check_view import Check, Untouched
-            from grader.record import Record
-            from grader.starters import Todo
-
             if step is not None and type(step) is not int:
                 raise CourseError(f"step is a number, such as step=1, not {step!r}")
             _one_of("device", device, (None, *DEVICES))
-            found = self._errand("check", f"checking {self._file}", device=device, step=step)
-            todos = [Todo(**todo) for todo in found["todos"]]
-            if found["record"] is None:
-                return Untouched(self._exercise, todos, self._file)
-            record = Record.from_dict(found["record"])
-            return Check(self._exercise, record, todos, found["remark"], Path(self._file).name)
+            return self._check(step, device)
 
-        return _shown(show)
+        return shown_or_told(show)
+
+    def part(self, name: str) -> Display:
+        """Where one part of the points stands: its row of the newest check of kernel.cu as it is now."""
+
+        def show() -> Display:
+            from grader.notebook.part_view import PartView
+
+            _one_of("a part", name, tuple(self._exercise.rubric))
+            if self._checked is None or self._checked[0] != self._digest():
+                self._check(None, None)
+            assert self._checked is not None
+            return PartView(name, self._exercise.rubric[name], self._checked[1])
+
+        return shown_or_told(show)
+
+    def hints(self, number: int | None = None) -> Display:
+        """The exercise's hints, each to be opened by a click; with `number`, that one alone."""
+
+        def show() -> Display:
+            from grader.notebook.hints_view import Hints
+
+            return Hints(self._exercise, number)
+
+        return shown_or_told(show)
 
     def profile(self, case: str | None = None, show: str = "sectors", of: str = _MINE) -> Display:
         """Run one call on the virtual GPU and count: by line, in all, against the roofline.
@@ -84,7 +104,7 @@ class Lab:
             _one_of("show", show, tuple(MEASURES))
             return ProfileView(self._seen(case, of, _STALL_WARPS), show)
 
-        return _shown(profiled)
+        return shown_or_told(profiled)
 
     def timeline(self, case: str | None = None, warps: int = 4, of: str = _MINE) -> Display:
         """Follow a few warps of one block through the model: what travels, what they do, where they wait."""
@@ -96,7 +116,7 @@ class Lab:
                 raise CourseError(f"warps is a number from 1 to {_MOST_WARPS}, not {warps!r}")
             return TimelineView(self._seen(case, of, warps), warps)
 
-        return _shown(followed)
+        return shown_or_told(followed)
 
     def predict(self) -> Display:
         """What to predict, and an answer cell to start from."""
@@ -107,9 +127,9 @@ class Lab:
             self._must_ask()
             return Questions(self._exercise.predictions)
 
-        return _shown(asked)
+        return shown_or_told(asked)
 
-    def compare(self, predictions: Mapping[str, float]) -> Display:
+    def compare(self, predictions: Mapping[str, object]) -> Display:
         """Your numbers beside what the virtual GPU counts, with what each of them earns."""
 
         def compared() -> Display:
@@ -118,12 +138,49 @@ class Lab:
 
             self._must_ask()
             asked = self._exercise.predictions
-            found = self._errand("measure", "predictions", needs_file=False)
             answers = _plain_numbers(predictions)
+            # What nobody has predicted yet is not shown, so it need not be counted.
+            names = [one.name for one in asked if _is_answered(answers, one.name)]
+            found = (
+                self._errand("measure", "predictions", needs_file=False, names=names) if names else _NOTHING
+            )
             marked = mark(asked, answers, found["values"])
             return Comparison(asked, marked, found["missing"], unknown_names(asked, answers))
 
-        return _shown(compared)
+        return shown_or_told(compared)
+
+    def _check(self, step: int | None, device: str | None) -> Display:
+        from grader.notebook.check_view import Check, Untouched
+        from grader.record import Record
+        from grader.starters import Todo
+
+        self._must_exist()
+        digest = self._digest()
+        found = self._errand("check", f"checking {self._file}", device=device, step=step)
+        todos = [Todo(**todo) for todo in found["todos"]]
+        shown: Display
+        if found["record"] is None:
+            shown = Untouched(self._exercise, todos, self._file)
+        else:
+            record = Record.from_dict(found["record"])
+            shown = Check(self._exercise, record, todos, found["remark"], Path(self._file).name)
+        if step is None:
+            self._checked = digest, shown
+        return shown
+
+    def _digest(self) -> str:
+        """Of the file as it is now; of none, where there is none."""
+        try:
+            return hashlib.sha256((self._folder / self._file).read_bytes()).hexdigest()
+        except OSError:
+            return ""
+
+    def _must_exist(self) -> None:
+        if not (self._folder / self._file).is_file():
+            raise CourseError(
+                f"there is no {self._file} in {self._folder}. Open the notebook from its own folder; "
+                f"`./course start {self._exercise.number}` puts a new starter into work/{self._exercise.id}/."
+            )
 
     def _must_ask(self) -> None:
         if not self._exercise.predictions:
@@ -142,17 +199,14 @@ class Lab:
         )
 
     def _errand(self, name: str, label: str, *, needs_file: bool = True, **arguments: Any) -> dict[str, Any]:
-        if needs_file and not (self._folder / self._file).is_file():
-            raise CourseError(
-                f"there is no {self._file} in {self._folder}. Open the notebook from its own folder; "
-                f"`./course start {self._exercise.number}` puts a new starter into work/{self._exercise.id}/."
-            )
+        if needs_file:
+            self._must_exist()
         order = {"exercise": self._exercise.id, "file": self._file, **arguments}
         with line(label) as shown:
             return run_errand(name, order, self._folder, shown.update)
 
 
-def _shown(make: Callable[[], Display]) -> Display:
+def shown_or_told(make: Callable[[], Display]) -> Display:
     """What a student can mend is a sentence, never a traceback."""
     try:
         return make()
@@ -163,6 +217,10 @@ def _shown(make: Callable[[], Display]) -> Display:
 def _one_of(name: str, value: object, known: tuple[object, ...]) -> None:
     if value not in known:
         raise CourseError(f"{name} is one of {', '.join(repr(one) for one in known)}, not {value!r}")
+
+
+def _is_answered(answers: object, name: str) -> bool:
+    return isinstance(answers, dict) and answers.get(name) not in (None, ...)
 
 
 def _plain_numbers(predictions: object) -> object:

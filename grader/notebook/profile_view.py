@@ -41,9 +41,9 @@ def _body(seen: Seen, show: str) -> Iterable[Child]:
         told = f"Its answer is wrong here, so the figures say little: {seen.wrong} Mend that first: check()"
         yield tag("p", told, class_="bad")
     yield tag("p", seen.time_words)
-    yield _launches(seen.launches)
+    yield launches_table(seen.launches)
     yield heading("Traffic")
-    yield _traffic(launch)
+    yield traffic_table(launch)
     yield heading("What bounds it, modelled")
     yield _bounds(launch)
     yield heading("Roofline, modelled")
@@ -52,7 +52,7 @@ def _body(seen: Seen, show: str) -> Iterable[Child]:
     yield heat_map(seen, show)
 
 
-def _launches(launches: Sequence[Launch]) -> Markup:
+def launches_table(launches: Sequence[Launch]) -> Markup:
     rows = [
         (
             numbers.short_kernel(launch.kernel)[:120],
@@ -81,7 +81,7 @@ _TRAFFIC = (
 )
 
 
-def _traffic(launch: Launch) -> Markup:
+def traffic_table(launch: Launch) -> Markup:
     rows = []
     for name, asked, parts, unit in _TRAFFIC:
         if requests := getattr(launch.counters, asked):

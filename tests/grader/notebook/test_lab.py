@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -15,7 +17,12 @@ from grader import registry
 from grader.notebook import Lab, errand
 from grader.notebook.check_view import Check, Untouched
 from grader.notebook.lab import LabError, _plain_numbers
+from grader.notebook.part_view import PartView
 from grader.notebook.progress import in_notebook
+from grader.record import PartResult
+from grader.spec import Exercise
+from grader.stages.points import PARTS
+from tests.grader.fake_pipeline import make_record
 from tests.grader.notebook.html_reading import read
 from tests.virtual_gpu.small_programs import children_of, is_running
 
@@ -135,6 +142,21 @@ def test_an_errand_tells_how_far_it_is(lab: Lab):
         errand.run_errand("check", {**order, "exercise": "99"}, Path.cwd(), told.append)
 
 
+def test_only_what_was_predicted_is_counted(lab: Lab, monkeypatch: pytest.MonkeyPatch):
+    orders: list[dict[str, Any]] = []
+
+    def counted(name: str, order: dict[str, Any], *others: object) -> dict[str, Any]:
+        orders.append(order)
+        return {"values": {"launches": 1.0}, "missing": {}}
+
+    monkeypatch.setattr("grader.notebook.lab.run_errand", counted)
+    empty = {one.name: ... for one in registry.find("01").predictions}
+    assert "0/" in repr(lab.compare(empty))
+    assert orders == []
+    assert "right" in repr(lab.compare({**empty, "launches": 1, "bytes_written": None}))
+    assert [order["names"] for order in orders] == [["launches"]]
+
+
 def test_numbers_of_numpy_are_numbers():
     numpy = pytest.importorskip("numpy")
     given = {"a": numpy.float32(0.5), "b": numpy.int64(3), "c": True, "d": "4"}
@@ -182,3 +204,57 @@ def _html(cell: object) -> str:
     outputs = cell["outputs"]  # type: ignore[index]
     assert all(output["output_type"] != "stream" for output in outputs), outputs
     return next(o["data"]["text/html"] for o in outputs if "text/html" in o.get("data", {}))
+
+
+def test_a_part_of_the_untouched_starter_has_earned_nothing(lab: Lab):
+    write(registry.find("01").starter.read_text())
+    shown = lab.part("correct")
+    assert isinstance(shown, PartView)
+    assert shown.points == 0
+    assert read(shown).text == "correct: 0/50 points: kernel.cu is still the starter as it was handed out"
+
+
+def test_a_part_is_a_row_of_the_newest_check_and_of_the_file_as_it_is_now(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+):
+    ran: list[str] = []
+
+    def errand_of(name: str, order: object, folder: Path, tell: object) -> dict[str, object]:
+        ran.append(name)
+        part = PartResult("clean", 15.0, 15.0, f"check number {len(ran)}")
+        record = dataclasses.replace(make_record(), parts=[part])
+        return {"record": record.to_dict(), "todos": [], "remark": ""}
+
+    monkeypatch.setattr("grader.notebook.lab.run_errand", errand_of)
+    write("first")
+    lab.check()
+    assert "clean: 15/15 points: check number 1" in read(lab.part("clean")).text
+    lab.check(step=1)  # one step says nothing of the whole
+    assert "check number 1" in read(lab.part("clean")).text
+    write("second")
+    assert "check number 3" in read(lab.part("clean")).text
+    assert "0/25 points: not looked at" in read(lab.part("speed")).text
+    assert ran == ["check"] * 3
+
+
+def test_a_part_that_the_exercise_does_not_have_is_a_sentence(lab: Lab):
+    write(DOES_NOTHING)
+    assert "a part is one of 'correct', 'clean', 'mechanism', 'speed'" in read(lab.part("style")).text
+    Path("kernel.cu").unlink()
+    assert "there is no kernel.cu in" in read(lab.part("clean")).text
+
+
+def test_hints_are_folded_and_are_those_of_the_exercise(lab: Lab):
+    hints = registry.find("01").hints
+    html = read(lab.hints())
+    assert html.texts("details") == len(hints)
+    assert all(hint in html.text for hint in hints)
+    assert read(lab.hints(2)).text == f"Hint 2 of {len(hints)}{hints[1]}"
+    assert all(hint not in repr(lab.hints()) for hint in hints)
+    assert "has hints 1 to 3, not 4" in read(lab.hints(4)).text
+
+
+@pytest.mark.parametrize("exercise", registry.all_exercises(), ids=lambda exercise: exercise.id)
+def test_the_rubric_of_every_exercise_is_a_hundred_points(exercise: Exercise):
+    assert sum(exercise.rubric.values()) == exercise.max_points == 100
+    assert [*exercise.rubric][-4:] == [*PARTS]

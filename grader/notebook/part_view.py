@@ -1,0 +1,39 @@
+"""One part of the points as a notebook shows it, with its reason. It shows, and decides nothing."""
+
+from __future__ import annotations
+
+from grader.notebook.check_view import Check
+from grader.notebook.display import Display, cut
+from grader.record import PartResult
+from grader.render import numbers
+from grader.render.markup import tag
+
+_STOPS = (
+    "check() stops at the first case that fails. Grading runs them all, and this part may then earn more or "
+    "less."
+)
+
+
+class PartView(Display):
+    """A part's row of a check. `points` is what it stands at."""
+
+    def __init__(self, name: str, most: float, checked: Display) -> None:
+        part = _row(name, most, checked)
+        self.points = part.points
+        told = f"{name}: {numbers.points_of(part.points, part.max_points)} points"
+        why = cut(part.message, 1200)
+        more = _STOPS if isinstance(checked, Check) and not checked.passed and name == "correct" else ""
+        kind = "good" if part.points >= most else "doubt" if part.points > 0 else "bad"
+        super().__init__(
+            "\n".join(filter(None, (f"{told}: {why}", more))),
+            tag("p", tag("span", told, class_=kind), f": {why}"),
+            tag("p", more, class_="faint") if more else None,
+        )
+
+
+def _row(name: str, most: float, checked: Display) -> PartResult:
+    """Of a starter that was not touched there is no record, and nothing earned."""
+    if not isinstance(checked, Check):
+        return PartResult(name, 0.0, most, "kernel.cu is still the starter as it was handed out")
+    found = next((part for part in checked.record.parts if part.name == name), None)
+    return found or PartResult(name, 0.0, most, "not looked at: see check() for what comes before it")
