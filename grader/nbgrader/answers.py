@@ -13,7 +13,7 @@ _LARGEST = 1e18
 _MOST_EXPONENT = 64
 
 
-class expression:  # noqa: N801 - its name is what marking calls it: "a number was expected, not an expression"
+class expression:
     """Something that only running the cell could turn into a number."""
 
 
@@ -60,7 +60,8 @@ def _value(node: ast.expr) -> object:
 
 def _number(node: ast.expr) -> int | float:
     """A number, or sums, products and the like of numbers: `4096 * 8 * 128 * 2`."""
-    if isinstance(node, ast.Constant) and type(node.value) in (int, float):
+    value: object
+    if isinstance(node, ast.Constant):
         value = node.value
     elif isinstance(node, ast.UnaryOp) and type(node.op) in _SIGNS:
         value = _SIGNS[type(node.op)](_number(node.operand))
@@ -68,9 +69,9 @@ def _number(node: ast.expr) -> int | float:
         value = _OPERATORS[type(node.op)](_number(node.left), _number(node.right))
     else:
         raise ValueError("no number")
-    if isinstance(value, complex) or not -_LARGEST <= value <= _LARGEST:
-        raise ValueError("out of range")
-    return value  # type: ignore[return-value]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_LARGEST <= value <= _LARGEST:
+        raise ValueError("no number, or out of range")
+    return value
 
 
 def _power(base: float, exponent: float) -> float:

@@ -6,6 +6,7 @@ import contextlib
 import logging
 import os
 import sys
+import warnings
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
@@ -27,12 +28,13 @@ def must_be_installed() -> None:
 
 
 def run_nbgrader(folder: ClassFolder, arguments: Sequence[str]) -> int:
-    """nbgrader's own command line on the class."""
+    """nbgrader's own command line on the class, in the folder where the user is: students fetch and submit
+    there."""
     from nbgrader.apps.nbgraderapp import NbGraderApp
 
-    with _inside(folder):
+    with _for_class(folder) as root:
         try:
-            NbGraderApp.launch_instance(argv=list(arguments))
+            NbGraderApp.launch_instance(argv=[*arguments, root])
         except SystemExit as ended:
             return ended.code if isinstance(ended.code, int) else 1 if ended.code else 0
         finally:
@@ -47,14 +49,17 @@ def nbgrader_functions(folder: ClassFolder, arguments: Sequence[str] = (), **set
     from nbgrader.apps import NbGrader, NbGraderAPI
     from nbgrader.auth import Authenticator
 
-    with _inside(folder):
+    with _for_class(folder) as root:
         app = NbGrader()
         app.log_level = logging.ERROR
-        app.initialize(list(arguments))
+        app.initialize([*arguments, root])
         for name, value in settings.items():
             app.config.TrustedGrade[name] = value
         app.log.setLevel(logging.ERROR)
-        yield NbGraderAPI(app.coursedir, Authenticator(parent=app), parent=app)
+        with warnings.catch_warnings():
+            # nbgrader's own use of its database, which SQLAlchemy 2 remarks upon.
+            warnings.filterwarnings("ignore", message=".*not in session", module="nbgrader.*")
+            yield NbGraderAPI(app.coursedir, Authenticator(parent=app), parent=app)
 
 
 def must_succeed(what: str, result: dict[str, Any] | None) -> None:
@@ -66,13 +71,23 @@ def must_succeed(what: str, result: dict[str, Any] | None) -> None:
 
 
 @contextlib.contextmanager
-def _inside(folder: ClassFolder) -> Iterator[None]:
-    """In the class's folder, whose settings nbgrader reads; with alembic, which it calls, to be found."""
+def _for_class(folder: ClassFolder) -> Iterator[str]:
+    """Make nbgrader find the class's settings from any folder, and alembic, which it calls. Yields the option
+    that names the class, against settings of another one in the current folder."""
     must_be_installed()
     folder.prepare()
-    path = os.environ.get("PATH", "")
-    programs = str(Path(sys.executable).parent)
-    if programs not in path.split(os.pathsep):
-        os.environ["PATH"] = os.pathsep.join((programs, path))
-    with contextlib.chdir(folder.root):
-        yield
+    changed = {
+        "COURSE_CLASS": [str(folder.root)],
+        "JUPYTER_CONFIG_PATH": [str(folder.root), os.environ.get("JUPYTER_CONFIG_PATH", "")],
+        "PATH": [str(Path(sys.executable).parent), os.environ.get("PATH", "")],
+    }
+    before = {name: os.environ.get(name) for name in changed}
+    os.environ.update({name: os.pathsep.join(filter(None, parts)) for name, parts in changed.items()})
+    try:
+        yield f"--CourseDirectory.root={folder.root}"
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -73,7 +73,9 @@ class Marker:
         worth = sum(one.points for one in asked)
         earned = sum(one.earned for one in marked)
         points = round(earned if worth == most else earned / worth * most if worth else 0.0, 2)
-        return CellMark(points, predictions_feedback(asked, marked, record.unmeasured, self._answers))
+        # A kernel that was never run leaves nothing to hold any of them against.
+        missing = {one.name: record.verdict for one in asked} | record.unmeasured
+        return CellMark(points, predictions_feedback(asked, marked, missing, self._answers))
 
 
 def _scaled(part: PartResult, most: float) -> float:

@@ -1,11 +1,11 @@
 """The folder of a class, as nbgrader lays it out, with what the course puts into it.
 
-    source/./NN_name/          the notebook of notebooks/NN_name and the exercise's starter beside it
-    release/ submitted/ autograded/ feedback/      nbgrader's own
-    gradebook.db               unless the settings name another database
-    exchange/                  where students fetch and submit, unless the settings name another
-    grades/                    the kernels' records, and what was found about odd submissions
-    nbgrader_config.py         made once; then the instructor's
+source/./NN_name/          the notebook of notebooks/NN_name and the exercise's starter beside it
+release/ submitted/ autograded/ feedback/      nbgrader's own
+gradebook.db               unless the settings name another database
+exchange/                  where students fetch and submit, unless the settings name another
+grades/                    the kernels' records, and what was found about odd submissions
+nbgrader_config.py         made once; then the instructor's
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from grader import registry, student
 from grader.submissions import KERNEL
 
 NOTEBOOKS = REPOSITORY / "notebooks"
-_CONFIG = '''"""Settings of this class, for `./course nbgrader …` and plain `nbgrader …` alike. Yours to extend."""
+_CONFIG = '''"""Settings of this class for `./course nbgrader` and plain `nbgrader` alike. Yours to extend."""
 
 import sys
 from pathlib import Path
@@ -71,6 +71,9 @@ class ClassFolder:
         try:
             for folder in (self.source, self.submitted, self.grades):
                 folder.mkdir(parents=True, exist_ok=True)
+            if not self.exchange.exists():
+                self.exchange.mkdir()
+                self.exchange.chmod(0o777)  # as nbgrader wants it: students put their work there
             config = self.root / "nbgrader_config.py"
             if not config.exists():
                 config.write_text(_CONFIG.format(repository=str(REPOSITORY)))

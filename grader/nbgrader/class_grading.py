@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -16,7 +15,6 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import CourseError
-from grader import registry
 from grader.class_run import ClassRun
 from grader.names import file_name
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
@@ -40,7 +38,9 @@ class Graded:
     problem: str = ""
 
 
-def handed_in(folder: ClassFolder, assignments: Sequence[str], students: Sequence[str] = ()) -> list[tuple[str, str]]:
+def handed_in(
+    folder: ClassFolder, assignments: Sequence[str], students: Sequence[str] = ()
+) -> list[tuple[str, str]]:
     """Students and assignments of which something was handed in, in order."""
     found = []
     for place in sorted(folder.submitted.glob("*/*")):
@@ -96,7 +96,9 @@ def _write(
                 _written_path(folder, pair).write_text(keys[pair])
             except CourseError as problem:
                 problems[pair] = str(problem)
-            progress.finished(f"{student} {assignment}", "points not written" if pair in problems else "points written")
+            progress.finished(
+                f"{student} {assignment}", "points not written" if pair in problems else "points written"
+            )
     return problems
 
 
@@ -161,7 +163,9 @@ def _alone(folder: ClassFolder) -> Iterator[None]:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError as problem:
-            raise CourseError(f"another run is autograding the class in {folder.root}; wait for it") from problem
+            raise CourseError(
+                f"another run is autograding the class in {folder.root}; wait for it"
+            ) from problem
         yield
 
 
@@ -174,12 +178,3 @@ def make_assignments(folder: ClassFolder, assignments: Sequence[str], arguments:
 
 def not_generated(folder: ClassFolder, assignments: Sequence[str]) -> list[str]:
     return [name for name in assignments if not (folder.release / name / f"{name}.ipynb").is_file()]
-
-
-def exercises_of(assignments: Sequence[str]) -> list[str]:
-    known = {path.name for path in registry.exercise_folders()}
-    return [name for name in assignments if name in known]
-
-
-def say(text: str) -> None:
-    print(text, file=sys.stderr, flush=True)

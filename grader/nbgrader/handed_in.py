@@ -1,4 +1,4 @@
-"""Looks at a folder that was handed in before nbgrader does: only plain files stay, and the notebook is there.
+"""Looks at a folder that was handed in before nbgrader does: only plain files stay, with a notebook.
 
 nbgrader follows links with the instructor's rights and passes over folders without a notebook of the right
 name. What is done about either is noted, and RestoreCells puts the notes at the top of the graded notebook.

@@ -1,4 +1,4 @@
-"""The kernels of a class: graded as `./course grade` does it, with what their predictions are held against."""
+"""The kernels of a class: graded as by `./course grade`, with what their predictions are held against."""
 
 from __future__ import annotations
 

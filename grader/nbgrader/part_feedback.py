@@ -38,7 +38,9 @@ def _details(record: Record, part: PartResult) -> Iterable[Child]:
     if part.name == "correct":
         yield _compiler(record)
         yield _folded("cases", html.cases_table([case for case in record.cases if not case.step]))
-        yield _folded("what it printed", tag("pre", cut(record.output, _MOST_WORDS)) if record.output else None)
+        yield _folded(
+            "what it printed", tag("pre", cut(record.output, _MOST_WORDS)) if record.output else None
+        )
     elif part.name == "clean":
         yield _findings(record)
     elif part.name == "mechanism":

@@ -24,14 +24,11 @@ MOST_CELLS = 1000
 MOST_TEXT = 200_000  # characters of a cell
 _MOST_ALL_TEXT = 4_000_000
 _MOST_PICTURES = 6_000_000
-_PICTURES = ("image/png", "image/jpeg", "image/gif")
 _NAMED = 6
 
 
 class RestoreCells(NbGraderPreprocessor):
-    def preprocess(
-        self, nb: NotebookNode, resources: dict[str, Any]
-    ) -> tuple[NotebookNode, dict[str, Any]]:
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         about = resources["nbgrader"]
         coursedir = self.parent.parent.coursedir
         released = coursedir.format_path(coursedir.release_directory, ".", about["assignment"])
@@ -81,9 +78,11 @@ class _Restoration:
     def __post_init__(self) -> None:
         self.known = {name: cell for cell in self.template.cells if (name := _grade_id(cell))}
 
-    def of(self, submitted: Sequence[Mapping[str, Any]], said: list[str]) -> list[NotebookNode]:
+    def of(self, submitted: Sequence[NotebookNode], said: list[str]) -> list[NotebookNode]:
         if len(submitted) > MOST_CELLS:
-            said.append(f"The notebook has {len(submitted):,} cells; those after the {MOST_CELLS:,}th are left out.")
+            said.append(
+                f"The notebook has {len(submitted):,} cells; those after the {MOST_CELLS:,}th are left out."
+            )
             submitted = submitted[:MOST_CELLS]
         chosen = self._chosen(submitted)
         room = _Room()
@@ -103,7 +102,7 @@ class _Restoration:
             said.append("The notebook holds more text or pictures than a grader reads; the rest is left out.")
         return made
 
-    def _chosen(self, submitted: Sequence[Mapping[str, Any]]) -> dict[str, int]:
+    def _chosen(self, submitted: Sequence[NotebookNode]) -> dict[str, int]:
         """Of several copies of a cell the first; of an answer, the first that says something."""
         chosen: dict[str, int] = {}
         for index, cell in enumerate(submitted):
@@ -112,8 +111,8 @@ class _Restoration:
                 name not in chosen
                 or (
                     self._is_answer(name)
-                    and submitted[chosen[name]]["source"] == self.known[name].source
-                    and cell["source"] != self.known[name].source
+                    and submitted[chosen[name]].source == self.known[name].source
+                    and cell.source != self.known[name].source
                 )
             ):
                 chosen[name] = index
@@ -122,11 +121,11 @@ class _Restoration:
     def _is_answer(self, name: str) -> bool:
         return bool(self.known[name].metadata.nbgrader.get("solution"))
 
-    def _answered(self, name: str, cell: Mapping[str, Any], room: _Room) -> NotebookNode:
+    def _answered(self, name: str, cell: NotebookNode, room: _Room) -> NotebookNode:
         made = _fresh(self.known[name])
         if self._is_answer(name):
-            made.source = room.text(cell["source"])
-            if made.cell_type == "markdown":
+            made.source = room.text(cell.source)
+            if made.cell_type == cell.cell_type:
                 _attach(made, cell, room)
         return made
 
@@ -161,19 +160,17 @@ class _Room:
         self.cut = True
         return text[:most] + "\n…"
 
-    def picture(self, data: str) -> bool:
-        if len(data) > self.pictures:
+    def pictures_of(self, kinds: Mapping[str, str]) -> bool:
+        size = sum(map(len, kinds.values()))
+        if size > self.pictures:
             self.cut = True
             return False
-        self.pictures -= len(data)
+        self.pictures -= size
         return True
 
 
-def _grade_id(cell: Mapping[str, Any]) -> str:
-    """Of a cell as it was handed in: nothing about it is certain."""
-    metadata = cell.get("metadata")
-    about = metadata.get("nbgrader") if isinstance(metadata, dict) else None
-    name = about.get("grade_id") if isinstance(about, dict) else None
+def _grade_id(cell: NotebookNode) -> str:
+    name = cell.metadata.get("nbgrader", {}).get("grade_id")
     return name if isinstance(name, str) else ""
 
 
@@ -186,23 +183,16 @@ def _fresh(cell: NotebookNode) -> NotebookNode:
     return made
 
 
-def _free(cell: Mapping[str, Any], room: _Room) -> NotebookNode:
+def _free(cell: NotebookNode, room: _Room) -> NotebookNode:
     """A cell of the student's own: its text, and pictures in it; no outputs and no metadata."""
-    kind = cell.get("cell_type")
-    make = nbformat.v4.new_code_cell if kind == "code" else nbformat.v4.new_markdown_cell
-    made: NotebookNode = make(room.text(cell["source"]))
-    if kind != "code":
-        _attach(made, cell, room)
+    made: NotebookNode = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")(room.text(cell.source))
+    _attach(made, cell, room)
     return made
 
 
-def _attach(made: NotebookNode, cell: Mapping[str, Any], room: _Room) -> None:
-    given = cell.get("attachments")
-    kept: dict[str, dict[str, str]] = {}
-    for name, kinds in given.items() if isinstance(given, dict) else ():
-        for kind, data in kinds.items() if isinstance(kinds, dict) else ():
-            if kind in _PICTURES and isinstance(data, str) and isinstance(name, str) and room.picture(data):
-                kept.setdefault(name, {})[kind] = data
+def _attach(made: NotebookNode, cell: NotebookNode, room: _Room) -> None:
+    pictures = cell.get("attachments", {})
+    kept = {name: kinds for name, kinds in pictures.items() if room.pictures_of(kinds)}
     if kept:
         made["attachments"] = nbformat.from_dict(kept)
 
@@ -214,4 +204,6 @@ def _listed(names: Sequence[str]) -> str:
 
 def _plain_text(note: str) -> str:
     """A sentence in Markdown: whatever of it a student wrote stays text."""
-    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|$!" else sign for sign in " ".join(note.split()))[:2000]
+    return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|$!" else sign for sign in " ".join(note.split()))[
+        :2000
+    ]

@@ -16,9 +16,12 @@ from common.errors import CourseError
 MOST_BYTES = 16 << 20
 PROBLEM = "submission_problem"  # in the metadata of the empty notebook that takes an unreadable one's place
 
+_PICTURES = ("image/png", "image/jpeg", "image/gif")
+_KINDS = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdown_cell}
+
 
 def read_notebook(path: Path) -> nbformat.NotebookNode:
-    """The notebook as data. Raises CourseError with the reason when it is none."""
+    """The notebook as data, without outputs. Raises CourseError with the reason when it is none."""
     try:
         # O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
@@ -37,9 +40,35 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
     except ValueError as problem:
         raise CourseError(f"it is not JSON ({problem})") from problem
     _must_be_notebook(plain)
-    for cell in plain["cells"]:
-        cell["source"] = _text(cell.get("source"))
-    return nbformat.from_dict(plain)
+    made = nbformat.v4.new_notebook(cells=[_cell(cell) for cell in plain["cells"]])
+    if isinstance(spec := plain["metadata"].get("kernelspec"), dict):
+        made.metadata["kernelspec"] = spec
+    if isinstance(problem := plain["metadata"].get(PROBLEM), str):
+        made.metadata[PROBLEM] = problem
+    return made
+
+
+def _cell(plain: dict[str, Any]) -> nbformat.NotebookNode:
+    """Well formed, whatever it was: its kind, its text, pictures in it, and whom nbgrader takes it for."""
+    kind = plain.get("cell_type")
+    make = _KINDS[kind] if isinstance(kind, str) and kind in _KINDS else nbformat.v4.new_raw_cell
+    made = make(_text(plain.get("source")))
+    metadata = plain.get("metadata")
+    about = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    if isinstance(about, dict):
+        made.metadata["nbgrader"] = nbformat.from_dict(about)
+    if kind == "markdown" and (pictures := _pictures(plain.get("attachments"))):
+        made["attachments"] = nbformat.from_dict(pictures)
+    return made
+
+
+def _pictures(attachments: object) -> dict[str, dict[str, str]]:
+    kept: dict[str, dict[str, str]] = {}
+    for name, kinds in attachments.items() if isinstance(attachments, dict) else ():
+        for kind, data in kinds.items() if isinstance(kinds, dict) else ():
+            if kind in _PICTURES and isinstance(data, str):
+                kept.setdefault(_text(name), {})[kind] = data
+    return kept
 
 
 def _text(source: object) -> str:

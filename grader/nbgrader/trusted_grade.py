@@ -30,9 +30,7 @@ class TrustedGrade(NbGraderPreprocessor):
     device = Unicode("", help="virtual or gpu; the course's official device when empty").tag(config=True)
     grader = Unicode("", help="the function that grades, as module:function").tag(config=True)
 
-    def preprocess(
-        self, nb: NotebookNode, resources: dict[str, Any]
-    ) -> tuple[NotebookNode, dict[str, Any]]:
+    def preprocess(self, nb: NotebookNode, resources: dict[str, Any]) -> tuple[NotebookNode, dict[str, Any]]:
         about = resources["nbgrader"]
         exercise = next((one for one in registry.exercise_folders() if one.name == about["assignment"]), None)
         loaded = None if exercise is None else registry.load(exercise)

@@ -1,7 +1,8 @@
-"""A class in a temporary folder: exercises that nothing has to be compiled for, notebooks, an empty gradebook."""
+"""A class in a temporary folder, with an exercise that nothing has to be compiled for."""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import nbformat
@@ -35,7 +36,8 @@ class SmallClass:
         if isinstance(notebook, bytes):
             (place / f"{FIRST}.ipynb").write_bytes(notebook)
         elif notebook is not None:
-            nbformat.write(notebook, place / f"{FIRST}.ipynb")
+            # Not by nbformat, which mends some of what is wrong with a notebook.
+            (place / f"{FIRST}.ipynb").write_text(json.dumps(notebook))
         if kernel is not None:
             (place / "kernel.cu").write_text(kernel)
         return place
