@@ -1,0 +1,188 @@
+"""Autogrades a class: first all kernels, side by side and resumable, then nbgrader writes the points.
+
+grades/written/ASSIGNMENT/STUDENT    what a submission's points in the gradebook were made from; written last,
+                                     so that a run which was killed only ever writes the same points again
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common.errors import CourseError
+from grader.class_run import ClassRun
+from grader.names import file_name
+from grader.nbgrader.apps import must_succeed, nbgrader_functions
+from grader.nbgrader.class_folder import ClassFolder
+from grader.nbgrader.handed_in import look_over, read_notes
+from grader.nbgrader.kernels import grade_kernels, submission_of
+from grader.record import Record
+from grader.render.progress import run_progress
+
+Pair = tuple[str, str]  # a student and an assignment
+
+
+@dataclass(frozen=True)
+class Graded:
+    """One submission in the gradebook. `record` is the kernel's; `problem` says why there are no points."""
+
+    student: str
+    assignment: str
+    points: float = 0.0
+    most: float = 0.0
+    by_hand: bool = False  # a person has answers of it still to read
+    record: Record | None = None
+    problem: str = ""
+
+
+def handed_in(folder: ClassFolder, assignments: Sequence[str], students: Sequence[str] = ()) -> list[Pair]:
+    """Students and assignments of which something was handed in, in order."""
+    found = []
+    for place in sorted(folder.submitted.glob("*/*")):
+        student, assignment = place.parent.name, place.name
+        if place.is_dir() and assignment in assignments and (not students or student in students):
+            found.append((student, assignment))
+    return found
+
+
+def autograde(
+    folder: ClassFolder,
+    run: ClassRun,
+    submissions: Sequence[Pair],
+    *,
+    arguments: Sequence[str] = (),
+) -> list[Graded]:
+    """Points in the gradebook for every submission. What was written before, from the same files, stays."""
+    with _alone(folder):
+        problems = _looked_over(folder, submissions)
+        fit = [pair for pair in submissions if pair not in problems]
+        kernels = [pair for pair in fit if pair[1] in run.exercises]
+        graded = grade_kernels(run, [submission_of(folder, *pair) for pair in kernels])
+        records = dict(zip(kernels, graded, strict=True))
+        trusted = {"device": run.device.kind, "grader": run.grader}
+        with nbgrader_functions(folder, arguments, **trusted) as functions:
+            keys = {pair: _key(folder, pair, records.get(pair), functions.coursedir.db_url) for pair in fit}
+            if not run.fresh:
+                keys = {
+                    pair: key for pair, key in keys.items() if not _is_written(folder, functions, pair, key)
+                }
+            problems |= _write(folder, keys, functions)
+            return [
+                _graded(functions, pair, records.get(pair), problems.get(pair, "")) for pair in submissions
+            ]
+
+
+def _looked_over(folder: ClassFolder, submissions: Sequence[Pair]) -> dict[Pair, str]:
+    """What is wrong with those that cannot be made fit for nbgrader; it costs nobody else anything."""
+    problems: dict[Pair, str] = {}
+    for pair in submissions:
+        try:
+            look_over(folder, *pair)
+        except CourseError as problem:
+            problems[pair] = str(problem)
+        except OSError as problem:
+            problems[pair] = f"it cannot be read: {problem.strerror} ({problem.filename})"
+    return problems
+
+
+def _write(folder: ClassFolder, keys: Mapping[Pair, str], functions: Any) -> dict[Pair, str]:
+    """Let nbgrader write the points of these; what went wrong, by submission."""
+    problems: dict[Pair, str] = {}
+    if not keys:
+        return problems
+    with run_progress(len(keys)) as progress:
+        for pair, key in keys.items():
+            student, assignment = pair
+            try:
+                must_succeed("nbgrader", functions.autograde(assignment, student, force=True, create=True))
+                _written_path(folder, pair).parent.mkdir(parents=True, exist_ok=True)
+                _written_path(folder, pair).write_text(key)
+            except CourseError as problem:
+                problems[pair] = str(problem)
+            told = "points not written" if pair in problems else "points written"
+            progress.finished(f"{student} {assignment}", told)
+    return problems
+
+
+def _key(folder: ClassFolder, pair: Pair, record: Record | None, db_url: str) -> str:
+    """Everything that the points and the graded notebook are made from."""
+    student, assignment = pair
+    place = folder.handed_in(student, assignment)
+    released = folder.release / assignment / f"{assignment}.ipynb"
+    files = [*sorted(path for path in place.rglob("*") if path.is_file()), released]
+    made = hashlib.sha256(f"{db_url}\0{student}\0{assignment}".encode())
+    for path in files:
+        made.update(path.name.encode())
+        made.update(hashlib.sha256(path.read_bytes()).digest() if path.is_file() else b"none")
+    # When a record was made says nothing about points: those of unreadable kernels are made in every run.
+    kept = {} if record is None else {**record.to_dict(), "started": "", "seconds": 0}
+    made.update(json.dumps([kept, read_notes(folder, student, assignment)]).encode())
+    return made.hexdigest()
+
+
+def _written_path(folder: ClassFolder, pair: Pair) -> Path:
+    student, assignment = pair
+    return folder.grades / "written" / file_name(assignment) / file_name(student)
+
+
+def _is_written(folder: ClassFolder, functions: Any, pair: Pair, key: str) -> bool:
+    student, assignment = pair
+    coursedir = functions.coursedir
+    autograded = Path(coursedir.format_path(coursedir.autograded_directory, student, assignment))
+    try:
+        if _written_path(folder, pair).read_text() != key:
+            return False
+    except OSError:
+        return False
+    return (autograded / f"{assignment}.ipynb").is_file() and _submission(functions, pair) is not None
+
+
+def _submission(functions: Any, pair: Pair) -> tuple[float, float, bool] | None:
+    from nbgrader.api import MissingEntry
+
+    student, assignment = pair
+    with functions.gradebook as gradebook:
+        try:
+            found = gradebook.find_submission(assignment, student)
+        except MissingEntry:
+            return None
+        penalty = sum(notebook.late_submission_penalty or 0 for notebook in found.notebooks)
+        return round(found.score - penalty, 4), found.max_score, bool(found.needs_manual_grade)
+
+
+def _graded(functions: Any, pair: Pair, record: Record | None, problem: str) -> Graded:
+    found = _submission(functions, pair)
+    if found is None or problem:
+        return Graded(*pair, record=record, problem=problem or "it is not in the gradebook")
+    return Graded(*pair, points=found[0], most=found[1], by_hand=found[2], record=record)
+
+
+@contextmanager
+def _alone(folder: ClassFolder) -> Iterator[None]:
+    """Two runs at once would write the same folders."""
+    folder.prepare()
+    with (folder.grades / ".autograde.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as problem:
+            raise CourseError(
+                f"another run is autograding the class in {folder.root}; wait for it"
+            ) from problem
+        yield
+
+
+def make_assignments(folder: ClassFolder, assignments: Sequence[str], arguments: Sequence[str] = ()) -> None:
+    """The released version of each, and its place in the gradebook."""
+    with nbgrader_functions(folder, arguments) as functions:
+        for assignment in assignments:
+            must_succeed(f"generating {assignment}", functions.generate_assignment(assignment))
+
+
+def not_generated(folder: ClassFolder, assignments: Sequence[str]) -> list[str]:
+    return [name for name in assignments if not (folder.release / name / f"{name}.ipynb").is_file()]
