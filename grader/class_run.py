@@ -95,6 +95,15 @@ def grade_all(run: ClassRun, submissions: Sequence[Submission]) -> list[Record]:
         return [done[submission] for submission in submissions]
 
 
+def kept_record(run: ClassRun, submission: Submission) -> Record | None:
+    """The record of an earlier run, if it was made from what the submission holds now."""
+    try:
+        key = _key(run, submission, read_source(submission))
+    except CourseError:
+        key = ""  # as unreadable ones are kept
+    return _kept(run, submission, key)
+
+
 def _prepare(run: ClassRun, submission: Submission) -> Record | _Task:
     """The record, where there is one already or never will be a better one; else the work to do."""
     try:

@@ -142,6 +142,9 @@ class Record:
     lines: list[dict[str, Any]] = field(default_factory=list)  # counters by source line
     launches: list[dict[str, Any]] = field(default_factory=list)  # kernel, grid, block, counters, occupancy
     speed: Speed | None = None
+    # What a notebook's predictions are held against, by their names, and why some of it is missing.
+    measured: dict[str, float] = field(default_factory=dict)
+    unmeasured: dict[str, str] = field(default_factory=dict)
     output: str = ""  # what the submission printed: text for the student, nothing else
     flags: list[str] = field(default_factory=list)  # suspicions for a person, never points
     source: str = ""

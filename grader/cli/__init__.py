@@ -31,6 +31,12 @@ VERBS = {
     "lab": Verb("grader.cli.lab", "run an exercise's faulty kernels, or grade what you say of them"),
     "hint": Verb("grader.cli.hint", "open an exercise's next hint"),
     "grade": Verb("grader.cli.grade", "grade submissions; with no path, every reference solution"),
+    "notebook": Verb("grader.cli.notebook", "open an exercise's notebook in JupyterLab, on your own copy"),
+    "nbgrader": Verb(
+        "grader.cli.nbgrader", "run a class with nbgrader: release, collect, autograde, feedback"
+    ),
+    "demo-class": Verb("grader.cli.demo_class", "make a small pretend class, from release to feedback"),
+    "release": Verb("grader.cli.release", "write the bundle that students get into a folder"),
     "bench": Verb("grader.cli.bench", "time baselines, solutions and alternatives over all bench shapes"),
     "tune": Verb("grader.cli.tune", "search the best values of a kernel's tunables"),
     "gate": Verb("grader.cli.gate", "say whether a kernel may take the place of an exercise's baseline"),

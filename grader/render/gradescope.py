@@ -38,19 +38,24 @@ def results(record: Record, remark: str = "") -> dict[str, Any]:
     }
 
 
-def _part(record: Record, part: PartResult) -> dict[str, Any]:
+def part_text(record: Record, part: PartResult) -> str:
+    """Why a part earned what it earned, with what belongs to it."""
     more = {
         "correct": "\n".join(diagnostic_text(item) for item in record.diagnostics),
         "clean": findings_text(record),
         "mechanism": "\n".join(f"{m.name}: {m.message or 'seen'}" for m in record.mechanisms),
         "speed": speed_table(record, plain=True),
     }
+    return harmless("\n".join(filter(None, (part.message, more.get(part.name, "")))))
+
+
+def _part(record: Record, part: PartResult) -> dict[str, Any]:
     return {
         "name": part.name,
         "score": part.points,
         "max_score": part.max_points,
         "status": "passed" if part.points >= part.max_points else "failed",
-        "output": harmless("\n".join(filter(None, (part.message, more.get(part.name, ""))))),
+        "output": part_text(record, part),
         "visibility": "visible",
     }
 

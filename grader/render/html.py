@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from grader.record import Record
+from grader.record import CaseResult, Record, Speed
 from grader.render import numbers, plots, traffic
 from grader.render.findings import diagnostic_text, findings_of, findings_text, line_counters
 from grader.render.markup import Child, Markup, page, table, tag
@@ -23,11 +23,11 @@ def submission_page(record: Record, remark: str = "") -> str:
     sections: tuple[tuple[str, Child], ...] = (
         ("Points", _points(record)),
         ("Compiler", _block(diagnostic_text(item) for item in record.diagnostics)),
-        ("Cases", _cases(record)),
+        ("Cases", cases_table(record.cases)),
         ("Findings", _block([findings_text(record)]) if record.findings else None),
-        ("Mechanisms", _mechanisms(record)),
+        ("Mechanisms", mechanisms_table(record)),
         ("Speed", _speed(record)),
-        ("Launches", _launches(record)),
+        ("Launches", launches_table(record)),
         ("What it printed", _block([record.output]) if record.output.strip() else None),
         ("Source", annotated_source(record)),
     )
@@ -65,7 +65,7 @@ def _block(texts: Iterable[str]) -> Markup | None:
     return tag("pre", text) if text.strip() else None
 
 
-def _cases(record: Record) -> Markup | None:
+def cases_table(cases: Sequence[CaseResult]) -> Markup | None:
     rows = [
         (
             case.label,
@@ -74,7 +74,7 @@ def _cases(record: Record) -> Markup | None:
             _passed(case.passed),
             f"{case.reason}: {case.message}" if case.reason and case.message else case.reason or case.message,
         )
-        for case in record.cases
+        for case in cases
     ]
     return table(("case", "kind", "sizes", "result", "why"), rows) if rows else None
 
@@ -83,7 +83,7 @@ def _passed(passed: bool) -> Markup:
     return tag("span", "passed", class_="good") if passed else tag("span", "failed", class_="bad")
 
 
-def _mechanisms(record: Record) -> Markup | None:
+def mechanisms_table(record: Record) -> Markup | None:
     rows = [(item.name, _passed(item.passed), item.message) for item in record.mechanisms]
     return table(("mechanism", "result", "what was seen"), rows) if rows else None
 
@@ -92,6 +92,37 @@ def _speed(record: Record) -> Markup | None:
     speed = record.speed
     if speed is None or not speed.cases:
         return None
+    return tag(
+        "div",
+        tag("p", speed_label(speed)),
+        targets_table(speed),
+        plots.speedups(speed),
+        plots.bandwidths(speed),
+        speeds_table(speed),
+    )
+
+
+def speed_label(speed: Speed) -> str:
+    label = "Modelled by the virtual GPU, not measured." if speed.modelled else "Measured."
+    return " ".join((label, *speed.notes))
+
+
+def targets_table(speed: Speed) -> Markup | None:
+    rows = [
+        (
+            target.name,
+            tag("span", target.decision, class_=_DECISIONS.get(target.decision, "doubt")),
+            f"{target.value:.2f}",
+            f"{target.passing:.2f}",
+            f"{target.full:.2f}",
+            target.message,
+        )
+        for target in speed.targets
+    ]
+    return table(("target", "decision", ">value", ">pass mark", ">full marks", "why"), rows) if rows else None
+
+
+def speeds_table(speed: Speed) -> Markup:
     rows = [
         (
             case.label,
@@ -104,32 +135,11 @@ def _speed(record: Record) -> Markup | None:
         )
         for case in speed.cases
     ]
-    targets = [
-        (
-            target.name,
-            tag("span", target.decision, class_=_DECISIONS.get(target.decision, "doubt")),
-            f"{target.value:.2f}",
-            f"{target.passing:.2f}",
-            f"{target.full:.2f}",
-            target.message,
-        )
-        for target in speed.targets
-    ]
-    label = "Modelled by the virtual GPU, not measured." if speed.modelled else "Measured."
     columns = ("bench case", ">baseline", ">submission", ">speedup", ">between", ">effective", "note")
-    return tag(
-        "div",
-        tag("p", " ".join((label, *speed.notes))),
-        table(("target", "decision", ">value", ">pass mark", ">full marks", "why"), targets)
-        if targets
-        else None,
-        plots.speedups(speed),
-        plots.bandwidths(speed),
-        table(columns, rows),
-    )
+    return table(columns, rows)
 
 
-def _launches(record: Record) -> Markup | None:
+def launches_table(record: Record) -> Markup | None:
     rows = [
         (
             numbers.short_kernel(str(launch.get("kernel", ""))),

@@ -1,0 +1,91 @@
+"""Reads the answer cell of predictions as data: a literal dict, found with `ast` and never run."""
+
+from __future__ import annotations
+
+import ast
+import operator
+from collections.abc import Callable
+from dataclasses import dataclass
+
+VARIABLE = "predictions"
+MOST_TEXT = 20_000
+_LARGEST = 1e18
+_MOST_EXPONENT = 64
+
+
+class expression:
+    """Something that only running the cell could turn into a number."""
+
+
+@dataclass(frozen=True)
+class Answers:
+    """What the cell says, and where it says nothing that can be read, why."""
+
+    values: object
+    problem: str = ""
+
+
+def read_answers(source: str) -> Answers:
+    if len(source) > MOST_TEXT:
+        return Answers({}, f"the cell holds more than {MOST_TEXT:,} characters and was not read")
+    try:
+        tree = ast.parse(source)
+    except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
+        line = getattr(problem, "lineno", None)
+        return Answers({}, "the cell is not Python" + (f" (line {line})" if line else ""))
+    given = [node.value for node in tree.body if isinstance(node, ast.Assign) and _names_it(node)]
+    if not given:
+        return Answers({}, f"the cell does not assign to `{VARIABLE}`")
+    if not isinstance(given[-1], ast.Dict):
+        return Answers({}, f"`{VARIABLE}` is not written as a dict of names and numbers")
+    found: dict[str, object] = {}
+    for key, value in zip(given[-1].keys, given[-1].values, strict=True):
+        if isinstance(key, ast.Constant) and isinstance(key.value, str):
+            found[key.value] = _value(value)
+    return Answers(found)
+
+
+def _names_it(node: ast.Assign) -> bool:
+    return any(isinstance(target, ast.Name) and target.id == VARIABLE for target in node.targets)
+
+
+def _value(node: ast.expr) -> object:
+    if isinstance(node, ast.Constant) and (node.value is None or node.value is ...):
+        return None
+    try:
+        return _number(node)
+    except (ValueError, ArithmeticError, RecursionError):
+        return expression()
+
+
+def _number(node: ast.expr) -> int | float:
+    """A number, or sums, products and the like of numbers: `4096 * 8 * 128 * 2`."""
+    value: object
+    if isinstance(node, ast.Constant):
+        value = node.value
+    elif isinstance(node, ast.UnaryOp) and type(node.op) in _SIGNS:
+        value = _SIGNS[type(node.op)](_number(node.operand))
+    elif isinstance(node, ast.BinOp) and type(node.op) in _OPERATORS:
+        value = _OPERATORS[type(node.op)](_number(node.left), _number(node.right))
+    else:
+        raise ValueError("no number")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not -_LARGEST <= value <= _LARGEST:
+        raise ValueError("no number, or out of range")
+    return value
+
+
+def _power(base: float, exponent: float) -> float:
+    if abs(exponent) > _MOST_EXPONENT:
+        raise ValueError("out of range")
+    return base**exponent
+
+
+_SIGNS: dict[type[ast.unaryop], Callable[[float], float]] = {ast.UAdd: operator.pos, ast.USub: operator.neg}
+_OPERATORS: dict[type[ast.operator], Callable[[float, float], float]] = {
+    ast.Add: operator.add,
+    ast.Sub: operator.sub,
+    ast.Mult: operator.mul,
+    ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+    ast.Pow: _power,
+}

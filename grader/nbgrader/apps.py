@@ -1,0 +1,93 @@
+"""nbgrader itself, set up for a class: its command line, and its functions in this process."""
+
+from __future__ import annotations
+
+import contextlib
+import logging
+import os
+import sys
+import warnings
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
+
+from common.errors import CourseError
+from grader.nbgrader.class_folder import ClassFolder
+
+_LAST_LINES = 6
+
+
+def must_be_installed() -> None:
+    try:
+        import nbgrader  # noqa: F401
+    except ImportError as problem:
+        raise CourseError(
+            "nbgrader is not installed in this Python: `./course` without COURSE_PYTHON installs it, or "
+            "`pip install nbgrader`"
+        ) from problem
+
+
+def run_nbgrader(folder: ClassFolder, arguments: Sequence[str]) -> int:
+    """nbgrader's own command line on the class, in the folder where the user is: students fetch and submit
+    there."""
+    from nbgrader.apps.nbgraderapp import NbGraderApp
+
+    with _for_class(folder) as root:
+        try:
+            NbGraderApp.launch_instance(argv=[*arguments, root])
+        except SystemExit as ended:
+            return ended.code if isinstance(ended.code, int) else 1 if ended.code else 0
+        finally:
+            NbGraderApp.clear_instance()
+    return 0
+
+
+@contextlib.contextmanager
+def nbgrader_functions(folder: ClassFolder, arguments: Sequence[str] = (), **settings: str) -> Iterator[Any]:
+    """An NbGraderAPI with the settings that nbgrader's commands find: the user's, the class's, `arguments`
+    such as --db=URL. `settings` are those of TrustedGrade."""
+    from nbgrader.apps import NbGrader, NbGraderAPI
+    from nbgrader.auth import Authenticator
+
+    with _for_class(folder) as root:
+        app = NbGrader()
+        app.log_level = logging.ERROR
+        app.initialize([*arguments, root])
+        for name, value in settings.items():
+            app.config.TrustedGrade[name] = value
+        app.log.setLevel(logging.ERROR)
+        with warnings.catch_warnings():
+            # nbgrader's own use of its database, which SQLAlchemy 2 remarks upon.
+            warnings.filterwarnings("ignore", message=".*not in session", module="nbgrader.*")
+            yield NbGraderAPI(app.coursedir, Authenticator(parent=app), parent=app)
+
+
+def must_succeed(what: str, result: dict[str, Any] | None) -> None:
+    """nbgrader's functions answer with a traceback and a log where they fail."""
+    if result is None or result["success"]:
+        return
+    said = f"{result.get('log', '')}\n{result.get('error', '')}".strip().splitlines()
+    raise CourseError(f"{what} failed:\n" + "\n".join(f"  {line}" for line in said[-_LAST_LINES:]))
+
+
+@contextlib.contextmanager
+def _for_class(folder: ClassFolder) -> Iterator[str]:
+    """Make nbgrader find the class's settings from any folder, and alembic, which it calls. Yields the option
+    that names the class, against settings of another one in the current folder."""
+    must_be_installed()
+    folder.prepare()
+    changed = {
+        "COURSE_CLASS": [str(folder.root)],
+        "JUPYTER_CONFIG_PATH": [str(folder.root), os.environ.get("JUPYTER_CONFIG_PATH", "")],
+        "PATH": [str(Path(sys.executable).parent), os.environ.get("PATH", "")],
+    }
+    before = {name: os.environ.get(name) for name in changed}
+    os.environ.update({name: os.pathsep.join(filter(None, parts)) for name, parts in changed.items()})
+    try:
+        yield f"--CourseDirectory.root={folder.root}"
+    finally:
+        for name, value in before.items():
+            if value is None:
+                del os.environ[name]
+            else:
+                os.environ[name] = value

@@ -1,0 +1,130 @@
+"""The folder of a class, as nbgrader lays it out, with what the course puts into it.
+
+source/./NN_name/          the notebook of notebooks/NN_name and the exercise's starter beside it
+release/ submitted/ autograded/ feedback/      nbgrader's own
+gradebook.db               unless the settings name another database
+exchange/                  where students fetch and submit, unless the settings name another
+grades/                    the kernels' records, and what was found about odd submissions
+nbgrader_config.py         made once; then the instructor's
+"""
+
+from __future__ import annotations
+
+import filecmp
+import os
+import shutil
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.cache import REPOSITORY
+from common.errors import CourseError
+from grader import registry, student
+from grader.submissions import KERNEL
+
+NOTEBOOKS = REPOSITORY / "notebooks"
+_CONFIG = '''"""Settings of this class for `./course nbgrader` and plain `nbgrader` alike. Yours to extend."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, {repository!r})
+from grader.nbgrader.config import configure
+
+c = get_config()  # noqa: F821
+configure(c, Path(__file__).parent)
+
+# c.CourseDirectory.db_url = "postgresql://user@host/gradebook"
+# c.Exchange.root = "/srv/nbgrader/exchange"     # a folder that every student can reach
+# c.LatePerDay.percent = 10                      # of the points, for each day begun after the due date
+'''
+
+
+@dataclass(frozen=True)
+class ClassFolder:
+    root: Path
+
+    @property
+    def source(self) -> Path:
+        return self.root / "source"
+
+    @property
+    def release(self) -> Path:
+        return self.root / "release"
+
+    @property
+    def submitted(self) -> Path:
+        return self.root / "submitted"
+
+    @property
+    def exchange(self) -> Path:
+        return self.root / "exchange"
+
+    @property
+    def grades(self) -> Path:
+        return self.root / "grades"
+
+    def handed_in(self, name: str, assignment: str) -> Path:
+        return self.submitted / name / assignment
+
+    def prepare(self) -> None:
+        """Make what is missing and bring source/ up to the course's notebooks and starters."""
+        try:
+            for folder in (self.source, self.submitted, self.grades):
+                folder.mkdir(parents=True, exist_ok=True)
+            if not self.exchange.exists():
+                self.exchange.mkdir()
+                self.exchange.chmod(0o777)  # as nbgrader wants it: students put their work there
+            config = self.root / "nbgrader_config.py"
+            if not config.exists():
+                config.write_text(_CONFIG.format(repository=str(REPOSITORY)))
+            for assignment in assignments():
+                put_working_copy(assignment, self.source / assignment, replace=True)
+        except OSError as problem:
+            raise CourseError(
+                f"the class folder {self.root} cannot be filled: {problem.strerror} ({problem.filename})"
+            ) from problem
+
+
+def default_folder() -> ClassFolder:
+    """`COURSE_CLASS`, else work/class."""
+    chosen = os.environ.get("COURSE_CLASS")
+    return ClassFolder(Path(chosen).absolute() if chosen else student.WORK / "class")
+
+
+def assignments() -> list[str]:
+    """Every folder of notebooks/ that holds a notebook of its own name."""
+    return sorted(path.parent.name for path in NOTEBOOKS.glob("*/*.ipynb") if path.stem == path.parent.name)
+
+
+def find_assignment(text: str) -> str:
+    """By number ("01", "1"), by name ("kv_store") or by the folder's name ("01_kv_store")."""
+    wanted = text.strip().rstrip("/").lower()
+    for assignment in assignments():
+        number, _, name = assignment.partition("_")
+        if wanted in (assignment, name, number, number.lstrip("0")):
+            return assignment
+    known = ", ".join(assignments()) or "none yet"
+    raise CourseError(f"there is no notebook {text!r}; the notebooks are {known}")
+
+
+def put_working_copy(assignment: str, folder: Path, *, replace: bool) -> list[Path]:
+    """The notebook, the starter and what else lies beside the notebook; what was written anew.
+
+    Without `replace` nothing that is there is touched: it is somebody's work.
+    """
+    files = [path for path in sorted((NOTEBOOKS / assignment).iterdir()) if _handed_out(path)]
+    starter = registry.EXERCISES / assignment / KERNEL
+    written: list[Path] = []
+    folder.mkdir(parents=True, exist_ok=True)
+    for source in (*files, *([starter] if starter.is_file() else [])):
+        target = folder / source.name
+        if target.exists() and (not replace or filecmp.cmp(source, target, shallow=False)):
+            continue
+        shutil.copyfile(source, target)
+        written.append(target)
+    return written
+
+
+def _handed_out(path: Path) -> bool:
+    """Files that editors and Jupyter leave are nobody's to hand out, nor is a kernel that was tried there."""
+    return path.is_file() and not path.name.startswith(".") and path.name != KERNEL

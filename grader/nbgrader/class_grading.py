@@ -1,0 +1,180 @@
+"""Autogrades a class: first all kernels, side by side and resumable, then nbgrader writes the points.
+
+grades/written/ASSIGNMENT/STUDENT    what a submission's points in the gradebook were made from; written last,
+                                     so that a run which was killed only ever writes the same points again
+"""
+
+from __future__ import annotations
+
+import fcntl
+import hashlib
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common.errors import CourseError
+from grader.class_run import ClassRun
+from grader.names import file_name
+from grader.nbgrader.apps import must_succeed, nbgrader_functions
+from grader.nbgrader.class_folder import ClassFolder
+from grader.nbgrader.handed_in import look_over, read_notes
+from grader.nbgrader.kernels import grade_kernels, submission_of
+from grader.record import Record
+from grader.render.progress import run_progress
+
+
+@dataclass(frozen=True)
+class Graded:
+    """One submission in the gradebook. `record` is the kernel's; `problem` says why there are no points."""
+
+    student: str
+    assignment: str
+    points: float = 0.0
+    most: float = 0.0
+    by_hand: bool = False  # a person has answers of it still to read
+    record: Record | None = None
+    problem: str = ""
+
+
+def handed_in(
+    folder: ClassFolder, assignments: Sequence[str], students: Sequence[str] = ()
+) -> list[tuple[str, str]]:
+    """Students and assignments of which something was handed in, in order."""
+    found = []
+    for place in sorted(folder.submitted.glob("*/*")):
+        student, assignment = place.parent.name, place.name
+        if place.is_dir() and assignment in assignments and (not students or student in students):
+            found.append((student, assignment))
+    return found
+
+
+def autograde(
+    folder: ClassFolder,
+    run: ClassRun,
+    submissions: Sequence[tuple[str, str]],
+    *,
+    arguments: Sequence[str] = (),
+) -> list[Graded]:
+    """Points in the gradebook for every submission. What was written before, from the same files, stays."""
+    with _alone(folder):
+        for student, assignment in submissions:
+            look_over(folder, student, assignment)
+        kernels = [pair for pair in submissions if pair[1] in run.exercises]
+        graded = grade_kernels(run, [submission_of(folder, *pair) for pair in kernels])
+        records = dict(zip(kernels, graded, strict=True))
+        trusted = {"device": run.device.kind, "grader": run.grader}
+        with nbgrader_functions(folder, arguments, **trusted) as functions:
+            problems = _write(folder, run, submissions, functions, fresh=run.fresh)
+            return [
+                _graded(functions, pair, records.get(pair), problems.get(pair, "")) for pair in submissions
+            ]
+
+
+def _write(
+    folder: ClassFolder,
+    run: ClassRun,
+    submissions: Sequence[tuple[str, str]],
+    functions: Any,
+    *,
+    fresh: bool,
+) -> dict[tuple[str, str], str]:
+    """Let nbgrader write what is not written yet; what went wrong, by submission."""
+    keys = {pair: _key(folder, run, *pair, functions.coursedir.db_url) for pair in submissions}
+    there = {pair for pair in submissions if not fresh and _is_written(folder, functions, pair, keys[pair])}
+    waiting = [pair for pair in submissions if pair not in there]
+    problems: dict[tuple[str, str], str] = {}
+    if not waiting:
+        return problems
+    with run_progress(len(waiting)) as progress:
+        for pair in waiting:
+            student, assignment = pair
+            try:
+                must_succeed("nbgrader", functions.autograde(assignment, student, force=True, create=True))
+                _written_path(folder, pair).parent.mkdir(parents=True, exist_ok=True)
+                _written_path(folder, pair).write_text(keys[pair])
+            except CourseError as problem:
+                problems[pair] = str(problem)
+            progress.finished(
+                f"{student} {assignment}", "points not written" if pair in problems else "points written"
+            )
+    return problems
+
+
+def _key(folder: ClassFolder, run: ClassRun, student: str, assignment: str, db_url: str) -> str:
+    """Everything that the points and the graded notebook are made from."""
+    made = hashlib.sha256(f"{db_url}\0{student}\0{assignment}".encode())
+    place = folder.handed_in(student, assignment)
+    files = [
+        *sorted(path for path in place.rglob("*") if path.is_file()),
+        folder.release / assignment / f"{assignment}.ipynb",
+        run.record_path(submission_of(folder, student, assignment)),
+    ]
+    for path in files:
+        made.update(path.name.encode())
+        made.update(hashlib.sha256(path.read_bytes()).digest() if path.is_file() else b"none")
+    made.update("\n".join(read_notes(folder, student, assignment)).encode())
+    return made.hexdigest()
+
+
+def _written_path(folder: ClassFolder, pair: tuple[str, str]) -> Path:
+    student, assignment = pair
+    return folder.grades / "written" / file_name(assignment) / file_name(student)
+
+
+def _is_written(folder: ClassFolder, functions: Any, pair: tuple[str, str], key: str) -> bool:
+    student, assignment = pair
+    coursedir = functions.coursedir
+    autograded = Path(coursedir.format_path(coursedir.autograded_directory, student, assignment))
+    try:
+        if _written_path(folder, pair).read_text() != key:
+            return False
+    except OSError:
+        return False
+    return (autograded / f"{assignment}.ipynb").is_file() and _submission(functions, pair) is not None
+
+
+def _submission(functions: Any, pair: tuple[str, str]) -> tuple[float, float, bool] | None:
+    from nbgrader.api import MissingEntry
+
+    student, assignment = pair
+    with functions.gradebook as gradebook:
+        try:
+            found = gradebook.find_submission(assignment, student)
+        except MissingEntry:
+            return None
+        penalty = sum(notebook.late_submission_penalty or 0 for notebook in found.notebooks)
+        return round(found.score - penalty, 4), found.max_score, bool(found.needs_manual_grade)
+
+
+def _graded(functions: Any, pair: tuple[str, str], record: Record | None, problem: str) -> Graded:
+    found = _submission(functions, pair)
+    if found is None or problem:
+        return Graded(*pair, record=record, problem=problem or "it is not in the gradebook")
+    return Graded(*pair, points=found[0], most=found[1], by_hand=found[2], record=record)
+
+
+@contextmanager
+def _alone(folder: ClassFolder) -> Iterator[None]:
+    """Two runs at once would write the same folders."""
+    folder.prepare()
+    with (folder.grades / ".autograde.lock").open("w") as lock:
+        try:
+            fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except BlockingIOError as problem:
+            raise CourseError(
+                f"another run is autograding the class in {folder.root}; wait for it"
+            ) from problem
+        yield
+
+
+def make_assignments(folder: ClassFolder, assignments: Sequence[str], arguments: Sequence[str] = ()) -> None:
+    """The released version of each, and its place in the gradebook."""
+    with nbgrader_functions(folder, arguments) as functions:
+        for assignment in assignments:
+            must_succeed(f"generating {assignment}", functions.generate_assignment(assignment))
+
+
+def not_generated(folder: ClassFolder, assignments: Sequence[str]) -> list[str]:
+    return [name for name in assignments if not (folder.release / name / f"{name}.ipynb").is_file()]

@@ -1,0 +1,53 @@
+"""How nbgrader is set up for this course. Nothing that a student hands in is run by nbgrader: there is no
+Execute in its lists, and every point of an autograded cell is written by TrustedGrade."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from nbgrader import preprocessors as nbgrader
+
+from grader.nbgrader.class_folder import ClassFolder, assignments
+from grader.nbgrader.collect import CollectPlainFiles
+from grader.nbgrader.late import LatePerDay
+from grader.nbgrader.restore import RestoreCells
+from grader.nbgrader.submitted import SubmittedNotebookExporter
+from grader.nbgrader.trusted_grade import TrustedGrade
+from grader.submissions import KERNEL, PYTHON_KERNEL
+
+COURSE_ID = "serving_kernels"
+
+
+def configure(c: Any, root: Path) -> None:
+    """Settings for the class in `root`, which is made ready on the way."""
+    folder = ClassFolder(root.absolute())
+    folder.prepare()
+    c.CourseDirectory.root = str(folder.root)
+    c.CourseDirectory.course_id = COURSE_ID
+    c.Exchange.root = str(folder.exchange)
+    c.ExchangeFactory.collect = CollectPlainFiles
+    # The notebooks hold no solutions and no hidden tests, so there is nothing to clear from them.
+    c.GenerateAssignment.preprocessors = [
+        nbgrader.LockCells,
+        nbgrader.ClearOutput,
+        nbgrader.CheckCellMetadata,
+        nbgrader.ComputeChecksums,
+        nbgrader.SaveCells,
+        nbgrader.CheckCellMetadata,
+    ]
+    c.Autograde.exporter_class = SubmittedNotebookExporter
+    c.Autograde.sanitize_preprocessors = [
+        RestoreCells,
+        nbgrader.OverwriteKernelspec,
+        nbgrader.OverwriteCells,
+        nbgrader.CheckCellMetadata,
+    ]
+    c.Autograde.autograde_preprocessors = [
+        TrustedGrade,
+        nbgrader.SaveAutoGrades,
+        nbgrader.AssignLatePenalties,
+        nbgrader.CheckCellMetadata,
+    ]
+    c.Autograde.exclude_overwriting = {name: [KERNEL, PYTHON_KERNEL] for name in assignments()}
+    c.AssignLatePenalties.plugin_class = LatePerDay

@@ -1,0 +1,104 @@
+"""Looks at a folder that was handed in before nbgrader does: only plain files stay, with a notebook.
+
+nbgrader follows links with the instructor's rights and passes over folders without a notebook of the right
+name. What is done about either is noted, and RestoreCells puts the notes at the top of the graded notebook.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import stat
+from collections.abc import Iterator
+from pathlib import Path
+
+import nbformat
+
+from common.errors import CourseError
+from grader.names import file_name
+from grader.nbgrader.class_folder import ClassFolder
+from grader.nbgrader.submitted import empty_notebook
+
+_TIMESTAMP = "timestamp.txt"
+_MOST_NOTES = 20
+
+
+def look_over(folder: ClassFolder, student: str, assignment: str) -> list[str]:
+    """Make a submission fit for nbgrader and return what there is to say about it."""
+    place = folder.handed_in(student, assignment)
+    kept = read_notes(folder, student, assignment)
+    notes = [*kept, *_plain_files_only(place), *_timestamp(place), *_notebook(place, assignment)]
+    notes = list(dict.fromkeys(notes))
+    if notes != kept:
+        _write(folder, student, assignment, notes)
+    return notes
+
+
+def read_notes(folder: ClassFolder, student: str, assignment: str) -> list[str]:
+    try:
+        found = json.loads(_notes_path(folder, student, assignment).read_text())
+    except (OSError, ValueError):
+        return []
+    return [str(note) for note in found][:_MOST_NOTES] if isinstance(found, list) else []
+
+
+def renew(folder: ClassFolder, student: str, assignment: str, notes: list[str]) -> None:
+    """A submission that has just been collected: what was noted about an earlier one is no longer so."""
+    _notes_path(folder, student, assignment).unlink(missing_ok=True)
+    if notes:
+        _write(folder, student, assignment, notes)
+
+
+def _plain_files_only(place: Path) -> Iterator[str]:
+    for path in sorted(place.rglob("*")):
+        mode = path.lstat().st_mode
+        if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
+            continue
+        kind = "a symbolic link" if stat.S_ISLNK(mode) else "no plain file"
+        try:
+            path.unlink()
+        except OSError as problem:
+            raise CourseError(f"{path} is {kind} and cannot be removed: {problem.strerror}") from problem
+        yield f"{path.relative_to(place)} was {kind} and was removed."
+
+
+def _timestamp(place: Path) -> Iterator[str]:
+    """nbgrader stops at one that it cannot read; without one a submission counts as in time."""
+    from nbgrader.utils import parse_utc
+
+    path = place / _TIMESTAMP
+    if not path.is_file():
+        return
+    try:
+        parse_utc(path.read_text().strip())
+    except (ValueError, OverflowError, OSError):
+        path.unlink()
+        yield f"{_TIMESTAMP} held no date and was removed: when it was handed in is not known."
+
+
+def _notebook(place: Path, assignment: str) -> Iterator[str]:
+    wanted = place / f"{assignment}.ipynb"
+    if os.path.lexists(wanted) and not wanted.is_dir():
+        return
+    if wanted.is_dir():
+        shutil.rmtree(wanted)
+    others = sorted(path for path in place.rglob("*.ipynb") if path.is_file())
+    if len(others) == 1:
+        shutil.copyfile(others[0], wanted)
+        yield f"{others[0].relative_to(place)} was graded as {wanted.name}: it was the only notebook."
+        return
+    reason = "there was none"
+    if others:
+        reason = f"none of {', '.join(path.name for path in others[:5])} has the name {wanted.name}"
+    nbformat.write(empty_notebook(reason), wanted)
+
+
+def _notes_path(folder: ClassFolder, student: str, assignment: str) -> Path:
+    return folder.grades / "notes" / file_name(assignment) / f"{file_name(student)}.json"
+
+
+def _write(folder: ClassFolder, student: str, assignment: str, notes: list[str]) -> None:
+    path = _notes_path(folder, student, assignment)
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(json.dumps(notes[:_MOST_NOTES], indent=1))

@@ -1,0 +1,94 @@
+"""The kernels of a class: graded as by `./course grade`, with what their predictions are held against."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+from common.build import build_engine
+from common.cache import REPOSITORY
+from common.errors import CourseError
+from grader import registry
+from grader.class_run import ClassRun, grade_all, kept_record
+from grader.nbgrader.class_folder import ClassFolder
+from grader.record import Record
+from grader.settings import choose_device, read_settings
+from grader.spec import Exercise
+from grader.submissions import KERNEL, PYTHON_KERNEL, Submission
+
+GRADER = "grader.nbgrader.kernels:grade"
+
+
+def grade(exercise: Exercise, source: Path, **how: Any) -> Record:
+    """One kernel in its own process: the pipeline's record, and the values that its predictions ask for."""
+    from grader.measured import measure
+    from grader.pipeline import grade as graded
+
+    record = graded(exercise, source, **how)
+    if exercise.predictions:
+        how["tell"]("counting what was predicted")
+        native = source.suffix == ".cu" and record.verdict != "does not compile"
+        found = measure(exercise, source if native else None)
+        record.measured, record.unmeasured = found.values, found.missing
+    return record
+
+
+def class_run(
+    folder: ClassFolder, *, device: str = "", jobs: int | None = None, fresh: bool = False, grader: str = ""
+) -> ClassRun:
+    settings = read_settings()
+    return ClassRun(
+        device=choose_device(device or None, settings),
+        exercises={exercise.id: exercise for exercise in registry.all_exercises()},
+        output=folder.grades,
+        wall_seconds=settings.wall_seconds,
+        jobs=jobs,
+        fresh=fresh,
+        grader=grader or GRADER,
+    )
+
+
+def submission_of(folder: ClassFolder, student: str, assignment: str) -> Submission:
+    place = folder.handed_in(student, assignment)
+    source = place / KERNEL
+    if not source.exists() and (place / PYTHON_KERNEL).exists():
+        source = place / PYTHON_KERNEL
+    problem = "" if source.exists() else f"there is no {KERNEL} beside the notebook"
+    return Submission(student, assignment, source, problem)
+
+
+def grade_kernels(run: ClassRun, submissions: Iterable[Submission]) -> list[Record]:
+    """With a record for each, those of earlier runs kept."""
+    if run.grader == GRADER:
+        build_engine()  # once on a machine, for minutes: no submission's time
+    return grade_all(run, list(submissions))
+
+
+def record_of(folder: ClassFolder, run: ClassRun, student: str, assignment: str) -> Record:
+    """The record that is kept, or one made now, in a process of its own: a grading adopts and ends what
+    kernels leave behind, and in a Jupyter server others would be among its children."""
+    submission = submission_of(folder, student, assignment)
+    if kept := kept_record(run, submission):
+        return kept
+    command = [sys.executable, "-m", "grader.nbgrader.kernels", folder.root, assignment, student]
+    subprocess.run([*map(str, command), run.device.kind], cwd=REPOSITORY, check=False)
+    if kept := kept_record(run, submission):
+        return kept
+    raise CourseError(f"the kernel of {student} for {assignment} could not be graded: what it said is above")
+
+
+def main(arguments: list[str]) -> int:
+    root, assignment, student, device = arguments
+    folder = ClassFolder(Path(root))
+    grade_kernels(class_run(folder, device=device), [submission_of(folder, student, assignment)])
+    return 0
+
+
+if __name__ == "__main__":
+    # Gradings are pickled for their process by this module's name, which is not __main__ there.
+    from grader.nbgrader.kernels import main as named_main
+
+    sys.exit(named_main(sys.argv[1:]))

@@ -1,0 +1,116 @@
+"""Reads a notebook that nobody has looked at: within limits, and with a sentence where it cannot be read."""
+
+from __future__ import annotations
+
+import json
+import os
+import stat
+from pathlib import Path
+from typing import Any
+
+import nbformat
+from nbconvert.exporters import NotebookExporter
+
+from common.errors import CourseError
+
+MOST_BYTES = 16 << 20
+PROBLEM = "submission_problem"  # in the metadata of the empty notebook that takes an unreadable one's place
+
+_PICTURES = ("image/png", "image/jpeg", "image/gif")
+_KINDS = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdown_cell}
+
+
+def read_notebook(path: Path) -> nbformat.NotebookNode:
+    """The notebook as data, without outputs. Raises CourseError with the reason when it is none."""
+    try:
+        # O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError as problem:
+        raise CourseError("it is a symbolic link" if path.is_symlink() else _refusal(problem)) from problem
+    with os.fdopen(handle, "rb", closefd=True) as file:
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise CourseError("it is no plain file")
+        data = file.read(MOST_BYTES + 1)
+    if len(data) > MOST_BYTES:
+        raise CourseError(f"it is larger than {MOST_BYTES >> 20} MiB")
+    try:
+        plain = json.loads(data)
+    except RecursionError as problem:
+        raise CourseError("it is nested too deeply") from problem
+    except ValueError as problem:
+        raise CourseError(f"it is not JSON ({problem})") from problem
+    _must_be_notebook(plain)
+    made = nbformat.v4.new_notebook(cells=[_cell(cell) for cell in plain["cells"]])
+    if isinstance(spec := plain["metadata"].get("kernelspec"), dict):
+        made.metadata["kernelspec"] = spec
+    if isinstance(problem := plain["metadata"].get(PROBLEM), str):
+        made.metadata[PROBLEM] = problem
+    return made
+
+
+def _cell(plain: dict[str, Any]) -> nbformat.NotebookNode:
+    """Well formed, whatever it was: its kind, its text, pictures in it, and whom nbgrader takes it for."""
+    kind = plain.get("cell_type")
+    make = _KINDS[kind] if isinstance(kind, str) and kind in _KINDS else nbformat.v4.new_raw_cell
+    made = make(_text(plain.get("source")))
+    metadata = plain.get("metadata")
+    about = metadata.get("nbgrader") if isinstance(metadata, dict) else None
+    if isinstance(about, dict):
+        made.metadata["nbgrader"] = nbformat.from_dict(about)
+    if kind == "markdown" and (pictures := _pictures(plain.get("attachments"))):
+        made["attachments"] = nbformat.from_dict(pictures)
+    return made
+
+
+def _pictures(attachments: object) -> dict[str, dict[str, str]]:
+    kept: dict[str, dict[str, str]] = {}
+    for name, kinds in attachments.items() if isinstance(attachments, dict) else ():
+        for kind, data in kinds.items() if isinstance(kinds, dict) else ():
+            if kind in _PICTURES and isinstance(data, str):
+                kept.setdefault(_text(name), {})[kind] = data
+    return kept
+
+
+def _text(source: object) -> str:
+    """Notebooks keep text as a list of lines. Half of a surrogate pair is legal in JSON, but in no file."""
+    if isinstance(source, list) and all(isinstance(line, str) for line in source):
+        source = "".join(source)
+    return source.encode(errors="replace").decode() if isinstance(source, str) else ""
+
+
+def _refusal(problem: OSError) -> str:
+    return f"it cannot be opened ({problem.strerror})"
+
+
+def _must_be_notebook(plain: Any) -> None:
+    if not isinstance(plain, dict) or not isinstance(plain.get("cells"), list):
+        raise CourseError("it is JSON, but no notebook of format 4: it has no list of cells")
+    if not isinstance(plain.get("metadata"), dict):
+        raise CourseError("it is no notebook: it has no metadata")
+    if not all(isinstance(cell, dict) for cell in plain["cells"]):
+        raise CourseError("it is no notebook: one of its cells is no cell")
+
+
+def empty_notebook(problem: str) -> nbformat.NotebookNode:
+    made = nbformat.v4.new_notebook()
+    made.metadata[PROBLEM] = problem
+    return made
+
+
+class SubmittedNotebookExporter(NotebookExporter):
+    """nbgrader's own reading ends with a traceback where a notebook is damaged, and the student with nothing.
+    Here an empty notebook takes its place, which RestoreCells fills."""
+
+    def from_filename(
+        self, filename: str, resources: dict[str, Any] | None = None, **kwargs: Any
+    ) -> tuple[str, dict[str, Any]]:
+        path = Path(filename)
+        try:
+            notebook = read_notebook(path)
+        except CourseError as problem:
+            self.log.warning("%s: %s", filename, problem)
+            notebook = empty_notebook(str(problem))
+        resources = self._init_resources(resources)
+        resources["metadata"].update(name=path.stem, path=str(path.parent))
+        made: tuple[str, dict[str, Any]] = self.from_notebook_node(notebook, resources=resources, **kwargs)
+        return made

@@ -1,0 +1,59 @@
+"""Two exercises with predictions, graded by a stand-in that does at once what a comment in a kernel says."""
+
+from __future__ import annotations
+
+import textwrap
+from pathlib import Path
+from typing import Any
+
+from grader.record import Record
+from grader.spec import Exercise
+from tests.grader import fake_pipeline
+
+FIRST = "01_first"
+GRADER = "tests.nbgrader.small_course:grade"
+COUNTED = {"launches": 1.0, "bytes": 4096.0}
+SEED = fake_pipeline.SEED
+
+_SPEC = textwrap.dedent(
+    '''
+    """An exercise for tests."""
+
+    from grader.predictions import Prediction
+    from grader.spec import Exact, Exercise, Points, Speedup, case
+
+    exercise = Exercise(
+        title="The first exercise",
+        entry="first",
+        inputs=lambda size, rng: None,
+        reference=lambda size, buffers: None,
+        compare=Exact(),
+        cases=(case("one token", tokens=1),),
+        hidden=lambda rng: (),
+        bench=(case("64 tokens", tokens=64),),
+        bytes_moved=lambda size: size.tokens * 4096,
+        mechanisms=(),
+        targets=(Speedup(cases=("64 tokens",), passing=1.15, full=1.4),),
+        points=Points(correct=5, clean=0, mechanism=0, speed=5),
+        predictions=(
+            Prediction("launches", "launches in a call", "launches", "64 tokens", full=1.0, none=1.0),
+            Prediction("bytes", "bytes written", "bytes_written", "64 tokens", full=1.0, none=4.0),
+        ),
+    )
+    '''
+)
+
+
+def make_course(root: Path) -> None:
+    folder, solutions = root / "exercises" / FIRST, root / "solutions" / FIRST
+    folder.mkdir(parents=True)
+    solutions.mkdir(parents=True)
+    (folder / "exercise.py").write_text(_SPEC)
+    (folder / "kernel.cu").write_text("// wrong: the starter\n")
+    (solutions / "kernel.cu").write_text("// the secret of the solution\n")
+
+
+def grade(exercise: Exercise, source: Path, **how: Any) -> Record:
+    record = fake_pipeline.grade(exercise, source, **how)
+    record.measured = dict(COUNTED)
+    return record
