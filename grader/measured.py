@@ -54,12 +54,13 @@ def measure(
 def _value(exercise: Exercise, one: Prediction, runs: _Runs) -> float:
     quantity = QUANTITIES[one.quantity]
     case = exercise.bench_case(one.case)
-    value = quantity.read(runs.of(one.side, case))
+    theirs = exercise.case_of_baseline(case)
+    value = quantity.read(runs.of(one.side, theirs if one.side == "baseline" else case))
     if not quantity.over_baseline:
         return value
     if value <= 0:
         raise CourseError("nothing was launched, so there is no time to compare")
-    return quantity.read(runs.of("baseline", exercise.case_of_baseline(case))) / value
+    return quantity.read(runs.of("baseline", theirs)) / value
 
 
 class _Runs:

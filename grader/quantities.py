@@ -11,6 +11,8 @@ from common.virtual_gpu.report import Launch
 if TYPE_CHECKING:
     from grader.profile_run import Profile
 
+_SECTOR = 32  # bytes
+
 
 @dataclass(frozen=True)
 class Quantity:
@@ -61,6 +63,12 @@ QUANTITIES = {
     ),
     "bytes_read": Quantity("bytes read", "bytes", _total("global_load_bytes", "async_bytes")),
     "bytes_written": Quantity("bytes written", "bytes", _total("global_store_bytes")),
+    "first_bytes_read": Quantity(
+        "bytes that the longest launch reads, each sector counted once",
+        "bytes",
+        _longest(lambda one: _SECTOR * one.distinct_load_sectors),
+    ),
+    "matrix_instructions": Quantity("matrix instructions", "", _total("matrix_instructions")),
     "bank_conflicts": Quantity(
         "bank conflicts", "conflicts", _total("shared_load_conflicts", "shared_store_conflicts")
     ),

@@ -12,6 +12,7 @@ from .alternatives import YARDSTICKS
 from .layout import heads_of, inputs, reference
 from .mechanisms import IntegerProducts, LaunchesAtMost, NoSpillsInUse
 from .mistakes import ATTENTION
+from .predictions import PREDICTIONS
 from .shapes import attention, bound, bytes_moved, decode, in_8_bits, only
 from .steps import HEAD_DIMS, PREFILL, STEPS
 
@@ -148,6 +149,7 @@ exercise = Exercise(
     ),
     points=Points(correct=20, clean=8, mechanism=7, speed=25),
     steps=STEPS,
+    predictions=PREDICTIONS,
     suspicions=ATTENTION,
     hints=(
         "Begin with steps 1 and 2, where every bit is checked. A lane takes its elements by eights: at b "

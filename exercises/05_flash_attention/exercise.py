@@ -12,6 +12,7 @@ from .alternatives import YARDSTICKS
 from .layout import inputs, reference
 from .mechanisms import NoBankConflicts, Persistent, ScoresInRegisters, TensorCores
 from .mistakes import MISTAKES
+from .predictions import PREDICTIONS
 from .shapes import SEVEN, attention, bench, bytes_moved
 from .steps import AHEAD, ASYNC, STEPS
 
@@ -108,6 +109,7 @@ exercise = Exercise(
     targets=(Speedup(cases=(MAIN.name,), passing=1.25, full=2.0, protocol="graph"),),
     points=Points(correct=20, clean=8, mechanism=10, speed=25),
     steps=STEPS,
+    predictions=PREDICTIONS,
     suspicions=MISTAKES,
     hints=(
         "Step 1 is one row and one key at a time. Keep the highest score so far (m), the sum of the weights "

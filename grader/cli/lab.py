@@ -35,7 +35,7 @@ from grader.render.text import harmless, table, wrapped
 from grader.settings import Settings, choose_device
 
 # How each figure of a run is written.
-_FIGURES: dict[str, Callable[[float], str]] = {
+FIGURES: dict[str, Callable[[float], str]] = {
     MODELLED_TIME: numbers.seconds,
     ROUND_TRIPS: "{:,.0f}".format,
     BANK_CONFLICTS: "{:,.0f}".format,
@@ -88,15 +88,15 @@ def _figures_table(seen: list[Seen]) -> str:
         (
             shown.source.name,
             shown.verdict,
-            _kinds(shown),
-            *(write(shown.figures[name]) for name, write in _FIGURES.items()),
+            kinds_of_findings(shown),
+            *(write(shown.figures[name]) for name, write in FIGURES.items()),
         )
         for shown in seen
     ]
-    return table(("kernel", "answer", "findings", *(f">{name}" for name in _FIGURES)), rows)
+    return table(("kernel", "answer", "findings", *(f">{name}" for name in FIGURES)), rows)
 
 
-def _kinds(seen: Seen) -> str:
+def kinds_of_findings(seen: Seen) -> str:
     return ", ".join(dict.fromkeys(finding.kind for finding in seen.report.findings)) or "none"
 
 

@@ -100,7 +100,37 @@ def run(exercise: None, file: Path, tell: Tell, *, seconds: float) -> dict[str, 
     }
 
 
-ERRANDS: dict[str, Callable[..., Any]] = {"check": check, "profile": profile, "measure": measure, "run": run}
+def post_mortem(exercise: Exercise, file: Path, tell: Tell) -> dict[str, Any]:
+    """What runs of an exercise's faulty kernels showed; of a file, where one is named."""
+    from grader.cli.lab import kinds_of_findings
+    from grader.lab import find_lab, run_kernel
+
+    lab = find_lab(exercise.id)
+    seen = []
+    for source in [file] if file.name else [lab.source(kernel) for kernel in lab.kernels]:
+        tell(f"running {source.name}")
+        shown = run_kernel(lab, source)
+        seen.append(
+            {
+                "file": source.name,
+                "source": source.read_bytes()[:_MOST_SOURCE].decode(errors="replace"),
+                "answer": shown.verdict,
+                "message": shown.failed or shown.wrong,
+                "kinds": kinds_of_findings(shown),
+                "figures": shown.figures,
+                "report": shown.report.to_dict(),
+            }
+        )
+    return {"runs": seen}
+
+
+ERRANDS: dict[str, Callable[..., Any]] = {
+    "check": check,
+    "profile": profile,
+    "measure": measure,
+    "run": run,
+    "post mortem": post_mortem,
+}
 
 
 def main() -> int:

@@ -27,7 +27,7 @@ class Seen:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Seen:
-        return Seen(**{**data, "report": _report(data["report"])})
+        return Seen(**{**data, "report": report_from(data["report"])})
 
     @property
     def launches(self) -> tuple[Launch, ...]:
@@ -63,7 +63,7 @@ class Seen:
         return f"modelled: {shown}, as check() tells it; {next(iter(ways.values()))}"
 
 
-def _report(data: Mapping[str, Any]) -> Report:
+def report_from(data: Mapping[str, Any]) -> Report:
     """What `to_dict` left as None is absent in a report of the engine."""
     findings = [{key: value for key, value in item.items() if value is not None} for item in data["findings"]]
     return Report.from_dict({**data, "findings": findings})

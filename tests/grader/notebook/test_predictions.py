@@ -228,6 +228,21 @@ def test_each_kernel_runs_once_a_case_and_speedup_is_over_the_baseline(tmp_path)
     assert len(ran) == 3
 
 
+def test_a_baseline_is_counted_on_the_case_that_it_stands_on():
+    """Exercise 04's stands on the same tokens in 8 bits."""
+    exercise = registry.find("04")
+    case = exercise.bench[0]
+    asked = Prediction("base", "", "first_bytes_read", case.name, side="baseline")
+    ran: list[str] = []
+
+    def profiled(exercise: Exercise, file: Path, case: Case) -> Profile:
+        ran.append(case.name)
+        return profile_of(1e-6)
+
+    measure(dataclasses.replace(exercise, predictions=(asked,)), None, profiled=profiled)
+    assert ran == [exercise.case_of_baseline(case).name] != [case.name]
+
+
 def test_a_kernel_that_is_missing_or_wrong_leaves_a_sentence(tmp_path):
     case = registry.find("01").bench[0].name
     exercise = exercise_asking(

@@ -1,0 +1,70 @@
+"""The lab of faulty kernels in a notebook: run them, or a mended copy of one; keep the sheet of answers.
+
+from grader.notebook.post_mortem import PostMortem
+seven = PostMortem("05")
+
+seven.words()           # the words that answers are written in
+seven.run()             # every kernel: answers, findings at their lines, figures
+seven.run("mine.cu")    # a mended copy
+seven.sheet()           # answers.toml beside the notebook, as it is filled in so far
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from common.errors import CourseError
+from grader import lab_sheet, registry
+from grader.lab import find_lab
+from grader.notebook.display import Display
+from grader.notebook.errand import run_errand
+from grader.notebook.lab import LabError, shown_or_told
+from grader.notebook.post_mortem_view import Runs, Sheet, Words
+from grader.notebook.progress import line
+
+SHEET = "answers.toml"
+
+
+class PostMortem:
+    """An exercise's lab, and the student's sheet for it in the notebook's folder."""
+
+    def __init__(self, exercise: str) -> None:
+        try:
+            self._exercise = registry.find(str(exercise))
+            self._lab = find_lab(self._exercise.id)
+        except CourseError as problem:
+            raise LabError(str(problem)) from None
+        self._folder = Path.cwd()
+
+    def __repr__(self) -> str:
+        return f"{self._lab.title}: {', '.join(self._lab.kernels)}, in {self._lab.folder}"
+
+    def words(self) -> Display:
+        """The faults, of which some are in no kernel, and what can give one away."""
+        return Words(self._lab)
+
+    def run(self, file: str | None = None) -> Display:
+        """All kernels on the virtual GPU, or the one file that is named."""
+
+        def ran() -> Display:
+            if file is not None and not (self._folder / str(file)).is_file():
+                raise CourseError(
+                    f"there is no {file} in {self._folder}: copy one of the kernels of {self._lab.folder} "
+                    "there and mend it"
+                )
+            order = {"exercise": self._exercise.id, "file": str(file or "")}
+            with line("running the lab's kernels" if file is None else f"running {file}") as shown:
+                return Runs(run_errand("post mortem", order, self._folder, shown.update)["runs"])
+
+        return shown_or_told(ran)
+
+    def sheet(self) -> Display:
+        """Your answers so far. Where there is no sheet beside the notebook yet, an empty one is put there."""
+
+        def read() -> Display:
+            path = self._folder / SHEET
+            if not path.exists():
+                path.write_bytes(self._lab.sheet.read_bytes())
+            return Sheet(self._lab, path, lab_sheet.read_sheet(path, self._lab))
+
+        return shown_or_told(read)
