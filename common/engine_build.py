@@ -16,7 +16,7 @@ from common.cache import REPOSITORY, Cache, default_cache
 from common.compile import compile_units, make_entry
 from common.errors import CourseError
 from common.link import link
-from common.toolchain import HostCompiler, Nvcc, find_host_compiler, find_nvcc
+from common.toolchain import HostCompiler, Nvcc, compiler_variables, find_host_compiler, find_nvcc
 from common.unit import Unit, digest, hash_file
 
 SOURCE_DIR = REPOSITORY / "common" / "virtual_gpu"
@@ -33,6 +33,7 @@ _RUNTIME_LINK = ("-shared", f"-Wl,-soname,{RUNTIME_NAME}", "-Wl,--default-symver
 _ROUNDING_SUFFIX = "_rounding.cpp"
 # What the fast path needs, as /proc/cpuinfo spells it, and the flag that lets the compiler use it.
 _FAST_ISA = {"avx2": "-mavx2", "fma": "-mfma", "f16c": "-mf16c", "bmi2": "-mbmi2"}
+_STUBS_SCRIPT = "gen_stubs.py"
 _TIMEOUT_SECONDS = 3600.0  # some minutes on a laptop; a single slow core may take much longer
 
 
@@ -54,6 +55,9 @@ def build_engine(source_dir: Path = SOURCE_DIR, *, cache: Cache | None = None) -
     cxx, nvcc = find_host_compiler(), find_nvcc()
     engine_sources = _sources(source_dir / "engine")
     runtime_sources = _sources(source_dir / "runtime")
+    key = _key(source_dir, cxx, nvcc)
+    if (found := cache.find(key)) is not None:
+        return _paths(found.path, cached=True)
     includes = (f"-I{nvcc.include}",)
     stubs = _generated_stubs(source_dir / "runtime", runtime_sources, nvcc, cache)
     units = [
@@ -79,15 +83,26 @@ def build_engine(source_dir: Path = SOURCE_DIR, *, cache: Cache | None = None) -
         fingerprint=cxx.fingerprint,
         cache=cache,
     )
-    together = _side_by_side([engine_entry.path / ENGINE_NAME, runtime_entry.path / RUNTIME_NAME], cache)
-    return EnginePaths(
-        engine=together / ENGINE_NAME,
-        runtime=together / RUNTIME_NAME,
-        cached=engine_linked and runtime_linked and all(compiled.cached for compiled in objects),
+    together = _side_by_side(key, [engine_entry.path / ENGINE_NAME, runtime_entry.path / RUNTIME_NAME], cache)
+    cached = engine_linked and runtime_linked and all(compiled.cached for compiled in objects)
+    return _paths(together, cached=cached)
+
+
+def _paths(folder: Path, *, cached: bool) -> EnginePaths:
+    return EnginePaths(engine=folder / ENGINE_NAME, runtime=folder / RUNTIME_NAME, cached=cached)
+
+
+def _key(source_dir: Path, cxx: HostCompiler, nvcc: Nvcc) -> str:
+    """Of what the sources say and not of where they lie: another copy of the course need not build again."""
+    files = sorted([*source_dir.rglob("*.cpp"), *source_dir.rglob("*.h"), *source_dir.rglob(_STUBS_SCRIPT)])
+    contents = [f"{path.relative_to(source_dir)} {hash_file(path)}" for path in files]
+    flags = [*_ENGINE_FLAGS, *isa_flags(), *_RUNTIME_FLAGS, *_RUNTIME_LINK]
+    return digest(
+        "virtual GPU", cxx.fingerprint, nvcc.fingerprint, *compiler_variables(), *flags, "--", *contents
     )
 
 
-def _side_by_side(binaries: Sequence[Path], cache: Cache) -> Path:
+def _side_by_side(key: str, binaries: Sequence[Path], cache: Cache) -> Path:
     """A folder that holds the binaries together, so that a program finds the engine beside its runtime
     library, and always the one that was built with it."""
 
@@ -98,7 +113,7 @@ def _side_by_side(binaries: Sequence[Path], cache: Cache) -> Path:
             except OSError:  # another file system, or one without hard links
                 shutil.copy2(binary, made / binary.name)
 
-    return make_entry(digest("together", *(binary.parent.name for binary in binaries)), gather, cache).path
+    return make_entry(key, gather, cache).path
 
 
 def isa_flags() -> tuple[str, ...]:
@@ -144,7 +159,7 @@ def _units(
 
 def _generated_stubs(folder: Path, sources: Sequence[Path], nvcc: Nvcc, cache: Cache) -> list[Path]:
     """Answers for every runtime function nobody has written, made from the toolkit's own header."""
-    script = folder / "gen_stubs.py"
+    script = folder / _STUBS_SCRIPT
     if not script.is_file():
         return []
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+import shutil
 import subprocess
 from pathlib import Path
 
@@ -67,6 +68,17 @@ def test_both_binaries_are_built_once_and_work(tree, cache):
     again = build_engine(tree, cache=cache)
     assert again.cached
     assert (again.engine, again.runtime) == (built.engine, built.runtime)
+
+
+def test_another_copy_of_the_sources_is_the_same_build(tree, cache, tmp_path):
+    built = build_engine(tree, cache=cache)
+    copy = shutil.copytree(tree, tmp_path / "elsewhere" / "virtual_gpu")
+    again = build_engine(copy, cache=cache)
+    assert again.cached
+    assert (again.engine, again.runtime) == (built.engine, built.runtime)
+    (copy / "wire.h").rename(copy / "engine" / "wire.h")
+    with pytest.raises(BuildError):  # the runtime does not find it there: where a file lies does count
+        build_engine(copy, cache=cache)
 
 
 def test_a_change_in_a_shared_header_rebuilds_both(tree, cache):
