@@ -2,7 +2,8 @@
 
 Every step runs even if one before it failed. A tool that is not installed is named and skipped, so that a
 machine with torch alone can still run the tests. With arguments, pytest gets exactly those; without, the
-whole suite runs over all cores.
+whole suite runs over all cores. The tests in a browser need this machine's Chromium; what drives it is
+installed first if it is missing.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ from dataclasses import dataclass
 
 from common.cache import REPOSITORY
 from grader import registry
+from grader.cli.browser_tools import install_browser_driver
 
 _CPP_SUFFIXES = (".cu", ".cuh", ".cpp", ".h")
 _CPP_FOLDERS = ("common", "exercises", "solutions", "tests", "benchmarks")
@@ -39,6 +41,9 @@ def main(arguments: list[str]) -> int:
     if arguments and arguments[0] in ("-h", "--help"):
         print(__doc__)
         return 0
+    concerned = not arguments or any("browser" in argument for argument in arguments)
+    if concerned and (done := install_browser_driver()):
+        print(done, flush=True)
     results = [(step.name, *_run(step, arguments)) for step in STEPS]
     print("\nstep             seconds  result")
     for name, seconds, verdict in results:
