@@ -3,12 +3,14 @@
 Every command of nbgrader works (`./course nbgrader --help` lists them), and assignments may be named by their
 numbers: generate_assignment 01, release_assignment 01, collect 01, generate_feedback 01, export, …
 
-autograde is the course's own: all kernels first, side by side and resumable, then their points.
+autograde is the course's own: all kernels first, side by side and resumable, then their points. formgrader
+opens JupyterLab on the class, at the page where results are seen and answers read.
 """
 
 from __future__ import annotations
 
 import argparse
+import json
 import os
 from collections.abc import Sequence
 from pathlib import Path
@@ -18,6 +20,9 @@ from common.errors import CourseError
 from grader.cli import options as shared
 from grader.cli.parser import Parser, count
 from grader.nbgrader.class_folder import ClassFolder, assignments, default_folder, find_assignment
+from grader.render import numbers
+from grader.render.text import table
+from grader.settings import read_settings
 
 if TYPE_CHECKING:
     from grader.nbgrader.class_grading import Graded
@@ -31,6 +36,8 @@ def main(arguments: list[str]) -> int:
         print(__doc__)
     elif rest[0] == "autograde":
         return _autograde(folder, rest[1:])
+    elif rest[0] == "formgrader":
+        return _formgrader(folder, rest[1:])
     from grader.nbgrader.apps import run_nbgrader
 
     return run_nbgrader(folder, [*map(_named, rest)])
@@ -57,6 +64,15 @@ def _named(argument: str) -> str:
         return argument
 
 
+def _formgrader(folder: ClassFolder, for_jupyter: list[str]) -> int:
+    """Jupyter reads the class's nbgrader_config.py from the folder it is started in."""
+    from grader.cli.notebook import start_jupyter
+
+    folder.prepare()
+    os.chdir(folder.root)
+    return start_jupyter(["--LabApp.default_url=/formgrader", *for_jupyter])
+
+
 def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
     from grader.nbgrader.apps import must_be_installed
 
@@ -73,7 +89,7 @@ def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
             f"the exchange, or put student/NN_name/ there"
         )
     run = class_run(folder, device=options.device or "", jobs=options.jobs, fresh=options.force)
-    shared.announce(run.device, shared.read_settings(), to_stderr=options.json)
+    shared.announce(run.device, read_settings(), to_stderr=options.json)
     wanted = list(dict.fromkeys(assignment for _, assignment in submissions))
     make_assignments(folder, not_generated(folder, wanted), for_nbgrader)
     try:
@@ -81,7 +97,7 @@ def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
     except KeyboardInterrupt:
         print("\nWhat was graded is kept: the same command goes on from there.")
         raise
-    _show(graded, as_json=options.json)
+    show_graded(graded, as_json=options.json)
     return 1 if any(one.problem for one in graded) else 0
 
 
@@ -103,12 +119,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _show(graded: Sequence[Graded], *, as_json: bool) -> None:
-    import json
-
-    from grader.render import numbers
-    from grader.render.text import table
-
+def show_graded(graded: Sequence[Graded], *, as_json: bool) -> None:
     if as_json:
         rows = [{"student": g.student, "assignment": g.assignment, **_plain(g)} for g in graded]
         print(json.dumps(rows, indent=1))
@@ -127,7 +138,6 @@ def _show(graded: Sequence[Graded], *, as_json: bool) -> None:
                 )
                 for one in graded
             ],
-            plain=not os.isatty(1),
         )
     )
 

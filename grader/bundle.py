@@ -1,0 +1,69 @@
+"""The student bundle: what a class gets, without solutions, mark schemes, tests or instructors' settings."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+from common.cache import REPOSITORY
+from common.errors import CourseError
+from grader import registry
+from grader.nbgrader.class_folder import assignments, put_working_copy
+
+# Files and folders as they are. Of the benchmarks, the two that say how far the cost model may be trusted.
+_WHOLE = (
+    "course",
+    "LICENSE",
+    "pyproject.toml",
+    "environment.yml",
+    "requirements.txt",
+    "requirements-lock.txt",
+    "requirements-wheels.txt",
+    "common",
+    "grader",
+    "exercises",
+    "benchmarks/nvidia-h200.json",
+    "benchmarks/virtual-h200.json",
+)
+_PAGES = ("virtual-gpu", "checks", "counters", "cost-model", "grading", "security")
+_README = "for-students.md"
+_LEFT_BY_TOOLS = ("__pycache__", "*.pyc", ".*", "*.egg-info")
+
+
+def write_bundle(folder: Path) -> list[Path]:
+    """Write the bundle into a folder that is empty or not there, and return its files."""
+    if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
+        raise CourseError(f"{folder} is there already and not empty: name a new folder")
+    if not _is_whole():
+        raise CourseError("this is a student bundle itself: a bundle is made from the whole course")
+    try:
+        for name in _WHOLE:
+            _copy(REPOSITORY / name, folder / name)
+        for page in _pages():
+            _copy(page, folder / page.relative_to(REPOSITORY))
+        _copy(REPOSITORY / "docs" / _README, folder / "README.md")
+        for assignment in assignments():
+            put_working_copy(assignment, folder / "notebooks" / assignment, replace=True)
+    except OSError as problem:
+        raise CourseError(f"{folder} cannot be written: {problem.strerror} ({problem.filename})") from problem
+    return sorted(path for path in folder.rglob("*") if path.is_file())
+
+
+def _is_whole() -> bool:
+    return registry.SOLUTIONS.is_dir()
+
+
+def _pages() -> Iterator[Path]:
+    """The pages, and the pictures that they show."""
+    for name in _PAGES:
+        yield REPOSITORY / "docs" / f"{name}.md"
+    yield from sorted((REPOSITORY / "docs").glob("*.svg"))
+
+
+def _copy(source: Path, target: Path) -> None:
+    target.parent.mkdir(parents=True, exist_ok=True)
+    if source.is_dir():
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns(*_LEFT_BY_TOOLS), dirs_exist_ok=True)
+    else:
+        shutil.copy2(source, target)

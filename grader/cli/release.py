@@ -1,0 +1,20 @@
+"""`./course release DIR`: write what students get into a new folder: notebooks with their starters, the
+exercises, the grader and the virtual GPU; no solutions, mark schemes, tests or settings of the class."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from grader.bundle import write_bundle
+from grader.cli.parser import Parser
+
+
+def main(arguments: list[str]) -> int:
+    parser = Parser(prog="./course release", description=__doc__)
+    parser.add_argument("folder", metavar="DIR", type=Path, help="new, or empty")
+    options = parser.parse_args(arguments)
+    files = write_bundle(options.folder)
+    size = sum(path.stat().st_size for path in files)
+    print(f"{len(files):,} files, {size / 1e6:.1f} MB in {options.folder}")
+    print("Hand the folder out as it is, or as a zip: it needs nothing else from here.")
+    return 0

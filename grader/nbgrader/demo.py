@@ -1,0 +1,171 @@
+"""A small pretend class, from release to feedback: what an instructor looks at in the first ten minutes."""
+
+from __future__ import annotations
+
+import datetime
+import json
+import re
+import shutil
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common.errors import CourseError
+from grader.measured import Measured, measure
+from grader.nbgrader.apps import must_succeed, nbgrader_functions
+from grader.nbgrader.class_folder import ClassFolder
+from grader.nbgrader.class_grading import Graded, autograde, handed_in, make_assignments
+from grader.nbgrader.exchange import fetch, submit
+from grader.nbgrader.kernels import class_run
+from grader.spec import Exercise
+
+_MARKER = ".demo-class"
+_LATE_PERCENT = 10.0
+_LEAVES_AT_ONCE = """
+#include <cstdlib>
+// Ends the process that loads this library, and says that all went well.
+__attribute__((constructor)) static void leave() { std::_Exit(0); }
+"""
+_RAISES_EVERY_GRADE = """
+import sqlite3
+book = sqlite3.connect("../../../gradebook.db")
+book.execute("update grade set manual_score = 100")
+book.commit()
+"""
+
+
+@dataclass(frozen=True)
+class Pretender:
+    """A student: what becomes of the notebook and of kernel.cu between fetching and submitting."""
+
+    name: str
+    does: str
+    kernel: Callable[[Exercise], str]
+    notebook: Callable[[dict[str, Any], Exercise, Measured], dict[str, Any] | str]
+    days_late: int = 0
+
+
+def _solution(exercise: Exercise) -> str:
+    return exercise.solution.read_text()
+
+
+def _answered(share: float, answer: str) -> Callable[..., dict[str, Any]]:
+    """The first `share` of the predictions as they are counted, the rest twice as large."""
+
+    def fill(notebook: dict[str, Any], exercise: Exercise, counted: Measured) -> dict[str, Any]:
+        values = list(counted.values.items())
+        right = round(share * len(values))
+        lines = [f'    "{name}": {v if i < right else 2 * v:.6g},\n' for i, (name, v) in enumerate(values)]
+        for cell in notebook["cells"]:
+            about = cell["metadata"].get("nbgrader", {})
+            if about.get("grade_id") == "predictions" and values:
+                cell["source"] = f"predictions = {{\n{''.join(lines)}}}"
+            elif about.get("solution") and about.get("grade") and answer:
+                cell["source"] = answer
+        return notebook
+
+    return fill
+
+
+def _hostile(notebook: dict[str, Any], exercise: Exercise, counted: Measured) -> dict[str, Any]:
+    """Deletes the cells that give points, and asks the gradebook for more."""
+    kept = [cell for cell in notebook["cells"] if not cell["metadata"].get("nbgrader", {}).get("grade")]
+    for cell in kept:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == "predictions":
+            cell["source"] = _RAISES_EVERY_GRADE
+    return {**notebook, "cells": kept}
+
+
+PRETENDERS = (
+    Pretender("ada", "everything right", _solution, _answered(1.0, "Because the trips overlap.")),
+    Pretender(
+        "ben",
+        "right, but not faster than the baseline; half of the predictions",
+        lambda exercise: exercise.baseline.read_text(),
+        _answered(0.5, "It is faster, I think."),
+    ),
+    Pretender(
+        "cleo",
+        "only the starter",
+        lambda exercise: exercise.starter.read_text(),
+        _answered(0.3, ""),
+    ),
+    Pretender(
+        "dan",
+        "hostile: a library that ends its loader, deleted cells, SQL for the gradebook",
+        lambda exercise: _LEAVES_AT_ONCE + exercise.baseline.read_text(),
+        _hostile,
+    ),
+    Pretender(
+        "eva",
+        "right and two days late, with a notebook cut off in the middle",
+        _solution,
+        lambda notebook, exercise, counted: json.dumps(notebook)[:2000],
+        days_late=2,
+    ),
+)
+
+
+def make_demo_class(
+    root: Path, exercise: Exercise, *, device: str, tell: Callable[[str], None]
+) -> list[Graded]:
+    """Everything below `root`, which is made anew; it must be an earlier demo or not there."""
+    folder = ClassFolder(root.absolute())
+    _make_room(folder)
+    tell("releasing")
+    make_assignments(folder, [exercise.id])
+    with nbgrader_functions(folder) as functions:
+        due = datetime.datetime.now(datetime.UTC).replace(tzinfo=None) + datetime.timedelta(days=1)
+        with functions.gradebook as gradebook:
+            gradebook.update_or_create_assignment(exercise.id, duedate=due.isoformat(" ", "seconds"))
+        must_succeed("the release", functions.release_assignment(exercise.id))
+        tell("counting what was there to predict")
+        counted = measure(exercise, exercise.solution)
+        for one in PRETENDERS:
+            tell(f"{one.name} fetches and submits")
+            _take_part(functions, one, exercise, counted, folder.root / "students" / one.name)
+        tell("collecting")
+        must_succeed("collecting", functions.collect(exercise.id))
+        for one in PRETENDERS:
+            if one.days_late:
+                _date(folder, one, exercise, due)
+    run = class_run(folder, device=device)
+    graded = autograde(folder, run, handed_in(folder, [exercise.id]))
+    tell("writing feedback")
+    with nbgrader_functions(folder) as functions:
+        must_succeed("feedback", functions.generate_feedback(exercise.id))
+        must_succeed("the release of feedback", functions.release_feedback(exercise.id))
+    return graded
+
+
+def feedback_pages(root: Path, exercise: Exercise) -> list[Path]:
+    return sorted((root / "feedback").glob(f"*/{exercise.id}/*.html"))
+
+
+def _make_room(folder: ClassFolder) -> None:
+    if folder.root.exists() and any(folder.root.iterdir()):
+        if not (folder.root / _MARKER).exists():
+            raise CourseError(f"{folder.root} is there already and is no demo class: name another folder")
+        shutil.rmtree(folder.root)
+    folder.prepare()
+    (folder.root / _MARKER).write_text("./course demo-class makes this folder anew.\n")
+    config = folder.root / "nbgrader_config.py"
+    line = re.compile(r"^# c\.LatePerDay\.percent = \d+", re.MULTILINE)
+    config.write_text(line.sub(f"c.LatePerDay.percent = {_LATE_PERCENT:g}", config.read_text()))
+
+
+def _take_part(functions: Any, one: Pretender, exercise: Exercise, counted: Measured, home: Path) -> None:
+    place = fetch(functions, one.name, exercise.id, home)
+    notebook = place / f"{exercise.id}.ipynb"
+    made = one.notebook(json.loads(notebook.read_text()), exercise, counted)
+    notebook.write_text(made if isinstance(made, str) else json.dumps(made, indent=1))
+    (place / "kernel.cu").write_text(one.kernel(exercise))
+    submit(functions, one.name, exercise.id, home)
+
+
+def _date(folder: ClassFolder, one: Pretender, exercise: Exercise, due: datetime.datetime) -> None:
+    """Pretend that it was handed in later than it was."""
+    handed_in_at = due + datetime.timedelta(days=one.days_late, minutes=-5)
+    stamp = folder.handed_in(one.name, exercise.id) / "timestamp.txt"
+    stamp.write_text(f"{handed_in_at:%Y-%m-%d %H:%M:%S} UTC")
