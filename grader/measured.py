@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -32,10 +32,12 @@ def measure(
     exercise: Exercise,
     yours: Path | None,
     *,
+    names: Collection[str] | None = None,
     tell: Callable[[str], None] = lambda text: None,
     profiled: Callable[[Exercise, Path, Case], Profile] = profile,
 ) -> Measured:
-    """All that the exercise's predictions ask for; each kernel runs once at each case."""
+    """All that the exercise's predictions ask for, or those of these names; each kernel runs once at each
+    case."""
     files: dict[Side, Path | None] = {
         "baseline": exercise.baseline,
         "solution": exercise.solution,
@@ -44,6 +46,8 @@ def measure(
     runs = _Runs(exercise, files, tell, profiled)
     found = Measured()
     for one in exercise.predictions:
+        if names is not None and one.name not in names:
+            continue
         try:
             found.values[one.name] = _value(exercise, one, runs)
         except CourseError as problem:

@@ -60,10 +60,10 @@ def profile(
     }
 
 
-def measure(exercise: Exercise, file: Path, tell: Tell) -> dict[str, Any]:
+def measure(exercise: Exercise, file: Path, tell: Tell, *, names: list[str]) -> dict[str, Any]:
     from grader.measured import measure as measured
 
-    return dataclasses.asdict(measured(exercise, file, tell=tell))
+    return dataclasses.asdict(measured(exercise, file, names=names, tell=tell))
 
 
 def run(exercise: None, file: Path, tell: Tell, *, seconds: float) -> dict[str, Any]:

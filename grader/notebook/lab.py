@@ -31,6 +31,7 @@ from grader.spec import BASELINE
 _MINE = "mine"
 _STALL_WARPS = 8  # followed for the share of stalls in a profile
 _MOST_WARPS = 16
+_NOTHING: dict[str, dict[str, Any]] = {"values": {}, "missing": {}}
 
 
 class LabError(CourseError):
@@ -137,8 +138,12 @@ class Lab:
 
             self._must_ask()
             asked = self._exercise.predictions
-            found = self._errand("measure", "predictions", needs_file=False)
             answers = _plain_numbers(predictions)
+            # What nobody has predicted yet is not shown, so it need not be counted.
+            names = [one.name for one in asked if _is_answered(answers, one.name)]
+            found = (
+                self._errand("measure", "predictions", needs_file=False, names=names) if names else _NOTHING
+            )
             marked = mark(asked, answers, found["values"])
             return Comparison(asked, marked, found["missing"], unknown_names(asked, answers))
 
@@ -212,6 +217,10 @@ def shown_or_told(make: Callable[[], Display]) -> Display:
 def _one_of(name: str, value: object, known: tuple[object, ...]) -> None:
     if value not in known:
         raise CourseError(f"{name} is one of {', '.join(repr(one) for one in known)}, not {value!r}")
+
+
+def _is_answered(answers: object, name: str) -> bool:
+    return isinstance(answers, dict) and answers.get(name) not in (None, ...)
 
 
 def _plain_numbers(predictions: object) -> object:

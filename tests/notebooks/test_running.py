@@ -1,0 +1,139 @@
+"""Notebooks 00 to 03 run from the first cell to the last, with the starter as it is handed out and with the
+solution in its place."""
+
+from __future__ import annotations
+
+import ast
+import time
+from pathlib import Path
+
+import pytest
+
+from grader import registry
+from grader.measured import measure
+from grader.predictions import mark
+from tests.notebooks.sources import (
+    NOTEBOOKS,
+    Cell,
+    execute,
+    graded,
+    html_of,
+    read,
+    text_of,
+    text_shown,
+    working_copy,
+)
+
+nbformat = pytest.importorskip("nbformat")
+pytest.importorskip("nbclient")
+
+NAMES = ("00_start", "01_kv_store", "02_fused_copy", "03_batched_copy")
+MOST_SECONDS = 180
+TOLD_TWICE = 2  # the figure above the work and the one behind it
+
+
+def notebook(name: str) -> Path:
+    return NOTEBOOKS / name / f"{name}.ipynb"
+
+
+@pytest.fixture(scope="module", params=NAMES)
+def untouched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cell]:
+    """The code cells of a run with the starter, by id."""
+    name = request.param
+    began = time.monotonic()
+    cells = execute(working_copy(notebook(name), tmp_path_factory.mktemp(name)))
+    assert time.monotonic() - began < MOST_SECONDS
+    return {cell["id"]: cell for cell in cells}
+
+
+def test_with_the_starter_nothing_raises_and_nothing_is_earned(untouched: dict[str, Cell]):
+    for name, cell in untouched.items():
+        shown = text_shown(cell)
+        assert all(output["output_type"] != "error" for output in cell["outputs"]), name
+        assert "Traceback" not in shown, name
+        if name.startswith("part-"):
+            assert "0/" in shown, name
+            assert "still the starter" in shown, name
+    if "predictions-points" in untouched:
+        assert text_shown(untouched["predictions-points"]).startswith("Predictions: 0/20 points")
+
+
+def test_there_is_a_figure_and_what_is_measured_has_one_too(untouched: dict[str, Cell]):
+    drawn = [name for name, cell in untouched.items() if "data:image/png" in html_of(cell)]
+    assert any(name.startswith("figure-") for name in drawn)
+    assert len(drawn) >= TOLD_TWICE
+
+
+def test_the_start_shows_what_it_says(tmp_path: Path):
+    """Each of its programs, and what becomes of it when the text's advice is taken."""
+    from grader.notebook import run_file
+
+    sources = {
+        text_of(cell).split("\n")[0].split()[1]: text_of(cell).partition("\n")[2]
+        for cell in read(notebook("00_start"))["cells"]
+        if text_of(cell).startswith("%%writefile")
+    }
+    told = {}
+    changes = {
+        "add.cu": ("  if (threadIdx.x == 0) {", "  __syncthreads();\n  if (threadIdx.x == 0) {"),
+        "stride.cu": ("kStride = 8", "kStride = 1"),
+        "transpose.cu": ("kPadding = 0", "kPadding = 1"),
+    }
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(tmp_path)
+        for name, (before, after) in changes.items():
+            Path(name).write_text(sources[name])
+            first = run_file(name)
+            assert before in sources[name]
+            Path(name).write_text(sources[name].replace(before, after))
+            told[name] = repr(first), repr(run_file(name))
+    assert told["add.cu"][0].startswith("add.cu: 3 findings")
+    assert told["add.cu"][1].startswith("add.cu: no findings")
+    assert "checksum of the first block = 384" in told["add.cu"][1]
+    assert "load 128 × 32.0 sectors" in told["stride.cu"][0]
+    assert "load 128 × 4.0 sectors" in told["stride.cu"][1]
+    assert "992 bank conflicts" in told["transpose.cu"][0]
+    assert "bank conflicts" not in told["transpose.cu"][1]
+
+
+@pytest.fixture(scope="module")
+def measured_values() -> dict[str, dict[str, float]]:
+    """What the predictions are held against when the solution is handed in, by exercise."""
+    made = {}
+    for name in NAMES[1:]:
+        exercise = registry.find(name[:2])
+        found = measure(exercise, exercise.solution)
+        assert found.missing == {}
+        made[exercise.id] = found.values
+    return made
+
+
+@pytest.mark.parametrize("name", NAMES[1:])
+def test_numbers_that_are_counted_earn_every_point_and_no_answers_none(
+    name: str, measured_values: dict[str, dict[str, float]]
+):
+    asked = registry.find(name[:2]).predictions
+    values = measured_values[name]
+    assert sum(one.earned for one in mark(asked, values, values)) == 20
+    assert sum(one.earned for one in mark(asked, {one.name: ... for one in asked}, values)) == 0
+
+
+def test_with_the_solution_the_first_notebook_earns_every_point(
+    tmp_path: Path, measured_values: dict[str, dict[str, float]]
+):
+    exercise = registry.find("01")
+    copy = working_copy(notebook("01_kv_store"), tmp_path, exercise.solution)
+    answers = {name: round(value, 6) for name, value in measured_values[exercise.id].items()}
+    filled = read(copy)
+    (cell,) = [cell for cell in filled["cells"] if cell["id"] == "predictions"]
+    cell["source"] = f"predictions = {answers!r}"
+    nbformat.write(nbformat.from_dict(filled), copy)
+    shown = {cell["id"]: cell for cell in execute(copy)}
+    assert text_shown(shown["predictions-points"]).startswith("Predictions: 20/20 points")
+    for name, cell in shown.items():
+        if name.startswith("part-"):
+            most = graded(cell)["points"]
+            assert f"{most:g}/{most:g} points" in text_shown(cell), name
+    given = ast.literal_eval(text_of(shown["predictions"]).partition("= ")[2])
+    marked = mark(exercise.predictions, given, measured_values[exercise.id])
+    assert sum(one.earned for one in marked) == 20
