@@ -9,12 +9,10 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from grader import registry, student
-from grader.nbgrader import class_folder
+from grader import registry
 from grader.nbgrader.class_folder import ClassFolder
-from grader.nbgrader.class_grading import Graded, autograde, handed_in, make_assignments
-from grader.nbgrader.kernels import class_run
-from tests.nbgrader.small_course import FIRST, GRADER, make_course
+from grader.nbgrader.class_grading import Graded, make_assignments
+from tests.nbgrader.small_course import FIRST, autograde_class, make_course, use_course
 from tests.nbgrader.tiny_notebook import write_tiny_notebook
 
 
@@ -42,10 +40,8 @@ class SmallClass:
             (place / "kernel.cu").write_text(kernel)
         return place
 
-    def autograde(self, **how: object) -> dict[str, Graded]:
-        run = class_run(self.folder, device="virtual", jobs=2, grader=GRADER, **how)  # type: ignore[arg-type]
-        graded = autograde(self.folder, run, handed_in(self.folder, [FIRST]))
-        return {one.student: one for one in graded}
+    def autograde(self) -> dict[str, Graded]:
+        return {one.student: one for one in autograde_class(self.folder)}
 
     def autograded(self, name: str) -> NotebookNode:
         path = self.folder.root / "autograded" / name / FIRST / f"{FIRST}.ipynb"
@@ -58,10 +54,7 @@ def small_class(tmp_path_factory: pytest.TempPathFactory):
     root = tmp_path_factory.mktemp("course")
     with pytest.MonkeyPatch.context() as patch:
         make_course(root)
-        patch.setattr(registry, "EXERCISES", root / "exercises")
-        patch.setattr(registry, "SOLUTIONS", root / "solutions")
-        patch.setattr(student, "WORK", root / "work")
-        patch.setattr(class_folder, "NOTEBOOKS", root / "notebooks")
+        use_course(root, patch.setattr)
         write_tiny_notebook(registry.find(FIRST), root / "notebooks")
         folder = ClassFolder(root / "class")
         make_assignments(folder, [FIRST])

@@ -1,11 +1,18 @@
-"""Two exercises with predictions, graded by a stand-in that does at once what a comment in a kernel says."""
+"""An exercise with predictions, graded by a stand-in that does at once what a comment in a kernel says."""
 
 from __future__ import annotations
 
+import sys
 import textwrap
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from grader import registry, student
+from grader.nbgrader import class_folder
+from grader.nbgrader.class_folder import ClassFolder
+from grader.nbgrader.class_grading import Graded, autograde, handed_in
+from grader.nbgrader.kernels import class_run
 from grader.record import Record
 from grader.spec import Exercise
 from tests.grader import fake_pipeline
@@ -53,7 +60,25 @@ def make_course(root: Path) -> None:
     (solutions / "kernel.cu").write_text("// the secret of the solution\n")
 
 
+def use_course(root: Path, put: Callable[[object, str, Path], None] = setattr) -> None:
+    """Make it the course of this process."""
+    put(registry, "EXERCISES", root / "exercises")
+    put(registry, "SOLUTIONS", root / "solutions")
+    put(student, "WORK", root / "work")
+    put(class_folder, "NOTEBOOKS", root / "notebooks")
+
+
+def autograde_class(folder: ClassFolder) -> list[Graded]:
+    run = class_run(folder, device="virtual", jobs=2, grader=GRADER)
+    return autograde(folder, run, handed_in(folder, [FIRST]))
+
+
 def grade(exercise: Exercise, source: Path, **how: Any) -> Record:
     record = fake_pipeline.grade(exercise, source, **how)
     record.measured = dict(COUNTED)
     return record
+
+
+if __name__ == "__main__":  # a run that can be killed
+    use_course(Path(sys.argv[1]))
+    autograde_class(ClassFolder(Path(sys.argv[1]) / "class"))

@@ -1,17 +1,106 @@
-"""A class goes into the gradebook."""
+"""A class goes into the gradebook once, whoever kills the run."""
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+
+from common.cache import REPOSITORY
+from grader.nbgrader.apps import nbgrader_functions
+from tests.nbgrader.small_course import FIRST
 from tests.nbgrader.tiny_notebook import QUESTION, cell_of
 
+STUDENTS = [f"student{number}" for number in range(8)]
 
-def test_points_are_those_of_the_grader(small_class):
-    right = small_class.released
-    cell_of(right, "predictions").source = 'predictions = {"launches": 1, "bytes": 32 * 64}'
-    cell_of(right, QUESTION).source = "Because."
-    small_class.hand_in("ada", right)
-    small_class.hand_in("ben", small_class.released, "// wrong")
+
+@pytest.fixture(scope="module")
+def marks(small_class, tmp_path_factory) -> dict[str, Path]:
+    """Eight hand in; a kernel's mark grows by one with each grading of it."""
+    folder = tmp_path_factory.mktemp("marks")
+    for number, name in enumerate(STUDENTS):
+        notebook = small_class.released
+        cell_of(notebook, "predictions").source = 'predictions = {"launches": 1, "bytes": 32 * 64}'
+        cell_of(notebook, QUESTION).source = "Because."
+        kind = "// wrong" if number % 2 else "// fine"
+        small_class.hand_in(name, notebook, f"{kind}\n// mark: {folder / name} \n// slow\n")
+    return {name: folder / name for name in STUDENTS}
+
+
+def run_and_kill(small_class, when) -> None:
+    """Start the run in a process of its own and kill it, with all it started, when `when()` holds."""
+    process = subprocess.Popen(
+        [sys.executable, "-m", "tests.nbgrader.small_course", small_class.folder.root.parent],
+        cwd=REPOSITORY,
+        start_new_session=True,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.DEVNULL,
+    )
+    try:
+        started = time.monotonic()
+        while not when():
+            assert process.poll() is None, "the run ended before it could be killed"
+            assert time.monotonic() - started < 300
+            time.sleep(0.01)
+    finally:
+        os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+
+
+def test_a_class_that_is_killed_twice_goes_on_and_grades_nobody_twice(small_class, marks):
+    grades = small_class.folder.grades
+    run_and_kill(small_class, lambda: len(list(grades.glob("records/*/.keys/*"))) >= 3)
+    finished = [path.name for path in grades.glob("records/*/.keys/*")]
+    assert 3 <= len(finished) < 8
+    run_and_kill(small_class, lambda: len(list(grades.glob(f"written/{FIRST}/*"))) >= 2)
+    assert len(list(grades.glob(f"written/{FIRST}/*"))) < 8
+
     graded = small_class.autograde()
-    assert (graded["ada"].points, graded["ada"].by_hand) == (11.5, True)
-    assert (graded["ben"].points, graded["ben"].by_hand) == (3.0, False)
-    assert graded["ada"].most == 17
+    assert [one.problem for one in graded.values()] == [""] * 8
+    assert {one.points for name, one in graded.items() if int(name[-1]) % 2} == {3 + 1.5}
+    assert {one.points for name, one in graded.items() if not int(name[-1]) % 2} == {10 + 1.5}
+    # Two at a time: whoever was being graded when the run was killed was not graded yet.
+    counts = {name: len(path.read_text()) for name, path in marks.items()}
+    assert [counts[name] for name in finished] == [1] * len(finished)
+    assert sum(counts.values()) <= 8 + 2
+
+
+def test_the_same_command_again_changes_nothing(small_class, marks):
+    small_class.autograde()
+    counts = {name: path.read_text() for name, path in marks.items()}
+    written = small_class.folder.root / "autograded" / "student0" / FIRST / f"{FIRST}.ipynb"
+    before = written.stat().st_mtime_ns
+    small_class.autograde()
+    assert {name: path.read_text() for name, path in marks.items()} == counts
+    assert written.stat().st_mtime_ns == before
+
+
+def test_a_newer_submission_is_graded_and_what_a_person_gave_stays(small_class, marks):
+    small_class.autograde()
+    with nbgrader_functions(small_class.folder) as functions, functions.gradebook as book:
+        book.find_grade(QUESTION, FIRST, FIRST, "student1").manual_score = 4
+        book.db.commit()
+    kernel = small_class.folder.handed_in("student1", FIRST) / "kernel.cu"
+    kernel.write_text("// fine now")
+    graded = small_class.autograde()
+    assert graded["student1"].points == 10 + 1.5 + 4
+
+
+def test_the_database_may_be_another(small_class, marks, tmp_path):
+    from grader.nbgrader.class_grading import autograde, make_assignments
+    from grader.nbgrader.kernels import class_run
+    from tests.nbgrader.small_course import GRADER
+
+    url = f"--db=sqlite:///{tmp_path}/elsewhere.db"
+    make_assignments(small_class.folder, [FIRST], [url])
+    small_class.autograde()
+    run = class_run(small_class.folder, device="virtual", grader=GRADER)
+    [one] = autograde(small_class.folder, run, [("student0", FIRST)], arguments=[url])
+    assert (one.points, one.problem) == (11.5, "")
+    with nbgrader_functions(small_class.folder, [url]) as functions, functions.gradebook as book:
+        assert [student.id for student in book.students] == ["student0"]
