@@ -80,6 +80,10 @@ def _framed(body: Iterable[Child]) -> Markup:
     return tag("div", tag("style", Markup(_STYLE)), *body, class_="course-lab")
 
 
+# JupyterLab aligns every table to the right and stripes its rows, by rules that outweigh a class; an id
+# outweighs them, though nothing has it.
+_OURS = ":is(.course-lab, #course-lab)"
+
 # Jupyter's own variables where there are any; the marks of good and bad are readable on both themes.
 _STYLE = """
 .course-lab { --good: #1a7f37; --bad: #c62828; --doubt: #9a6700; --heat: 214, 69, 34;
@@ -88,8 +92,8 @@ _STYLE = """
   font-size: 13px; line-height: 1.45; }
 [data-jp-theme-light="false"] .course-lab { --good: #56c271; --bad: #ff7b72; --doubt: #d9a53a;
   --heat: 240, 110, 70; }
-.course-lab h3 { font-size: 1.25em; margin: .2em 0 .3em; }
-.course-lab h4 { font-size: 1em; margin: 1em 0 .3em; }
+.course-lab h3 { font-size: 1.25em; font-weight: 600; margin: .2em 0 .3em; }
+.course-lab h4 { font-size: 1em; font-weight: 600; margin: 1em 0 .3em; }
 .course-lab p { margin: .2em 0; } .course-lab .good { color: var(--good); }
 .course-lab .bad { color: var(--bad); font-weight: 600; } .course-lab .doubt { color: var(--doubt); }
 .course-lab .faint { color: var(--faint); } .course-lab .wide { overflow-x: auto; }
@@ -108,4 +112,5 @@ _STYLE = """
 .course-lab figure { margin: .6em 0; } .course-lab figcaption { color: var(--faint); max-width: 70em; }
 .course-lab img { max-width: 100%; background: #ffffff; }
 .course-lab summary { cursor: pointer; }
-"""
+.course-lab tr { background: none; }
+""".replace(".course-lab ", f"{_OURS} ")
