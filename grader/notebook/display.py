@@ -96,21 +96,23 @@ _STYLE = """
 .course-lab h4 { font-size: 1em; font-weight: 600; margin: 1em 0 .3em; }
 .course-lab p { margin: .2em 0; } .course-lab .good { color: var(--good); }
 .course-lab .bad { color: var(--bad); font-weight: 600; } .course-lab .doubt { color: var(--doubt); }
-.course-lab .faint { color: var(--faint); } .course-lab .wide { overflow-x: auto; }
+.course-lab .faint { color: var(--faint); } .course-lab .wide { overflow-x: auto; margin-bottom: .5em; }
 .course-lab table { border-collapse: collapse; margin: 0; font-size: 1em; }
-.course-lab th, .course-lab td { text-align: left; padding: .2em .9em .2em 0; vertical-align: top;
-  border-bottom: 1px solid var(--line); background: none; max-width: 60em; white-space: normal; }
+.course-lab th, .course-lab td { text-align: left; vertical-align: top;
+  padding: .2em .9em .2em 0; border-bottom: 1px solid var(--line); background: none; max-width: 60em; white-space: normal; }
 .course-lab th { color: var(--faint); font-weight: 600; }
-.course-lab th.number, .course-lab td.number { text-align: right; font-variant-numeric: tabular-nums; }
+.course-lab th.number, .course-lab td.number { text-align: right;
+  font-variant-numeric: tabular-nums; }
 .course-lab pre { background: var(--soft); padding: .5em .7em; margin: .3em 0; overflow-x: auto;
   font-size: 12px; line-height: 1.4; white-space: pre-wrap; }
 .course-lab .marked { background: rgba(var(--heat), .28); font-weight: 600; }
 .course-lab .source td { border: 0; padding: 0 .8em 0 0;
   font: 12px/1.4 var(--jp-code-font-family, monospace); }
-.course-lab .source th { padding: 0 .8em .2em 0; } .course-lab .source td.code { white-space: pre; }
+.course-lab .source th { padding: 0 .8em .2em 0; }
+.course-lab .source td.code { white-space: pre; }
 .course-lab .bar { background: rgba(var(--heat), .55); height: .8em; min-width: 1px; }
 .course-lab figure { margin: .6em 0; } .course-lab figcaption { color: var(--faint); max-width: 70em; }
 .course-lab img { max-width: 100%; background: #ffffff; }
-.course-lab summary { cursor: pointer; }
+.course-lab summary { cursor: pointer; display: list-item; }
 .course-lab tr { background: none; }
 """.replace(".course-lab ", f"{_OURS} ")

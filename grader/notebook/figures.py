@@ -69,7 +69,7 @@ def launches_in_time(profiles: Mapping[str, Display]) -> Display:
     """
     calls = {name: getattr(shown, "seen", None) for name, shown in profiles.items()}
     with styled():
-        figure = new_figure(9.0, 0.9 + 0.5 * len(calls))
+        figure = new_figure(9.0, 1.1 + 0.5 * len(calls))
         axes = figure.subplots()
         for row, seen in enumerate(calls.values()):
             at = 0.0
@@ -82,7 +82,7 @@ def launches_in_time(profiles: Mapping[str, Display]) -> Display:
         axes.set_yticks(range(len(calls)), list(calls))
         axes.invert_yaxis()
         axes.set_xlabel("µs inside a graph, modelled")
-        axes.legend(fontsize=8, loc="lower right")
+        figure.legend(loc="outside upper center", ncols=2, fontsize=8, frameon=False)
     counted = "; ".join(
         f"{name}: {len(seen.launches) if seen is not None else 'did not run'}" for name, seen in calls.items()
     )

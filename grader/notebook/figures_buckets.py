@@ -117,7 +117,8 @@ def errors_by_width(errors: Mapping[str, Mapping[int, float]]) -> Display:
             for place, (bits, error) in enumerate(sorted(found.items())):
                 x = group + step * (place - len(found) / 2)
                 axes.bar(x, error, width=step * 0.92, color=_WIDTHS[bits])
-                axes.text(x, error * 1.08, f"{error:.2g} %", ha="center", va="bottom", fontsize=7)
+                told = f"{error:.0f} %" if error >= 10 else f"{error:.2g} %"
+                axes.text(x, error * 1.08, told, ha="center", va="bottom", fontsize=7)
         for bits, colour in _WIDTHS.items():
             axes.bar([0], [0], color=colour, label=f"all in {bits} bits")
         highest = max(max(found.values()) for found in errors.values())

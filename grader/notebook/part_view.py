@@ -9,8 +9,8 @@ from grader.render import numbers
 from grader.render.markup import tag
 
 _STOPS = (
-    "check() stops at the first case that fails, and grading goes on: a kernel that is right in some cases "
-    "may earn more than this."
+    "check() stops at the first case that fails. Grading runs them all, and this part may then earn more or "
+    "less."
 )
 
 

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import ast
 import re
-import time
+import resource
 from pathlib import Path
 
 import pytest
 
 from common.cache import REPOSITORY
+from common.engine_build import build_engine
 from grader import registry
 from grader.lab import find_lab
 from grader.measured import measure
@@ -45,15 +46,22 @@ def notebook(name: str) -> Path:
     return NOTEBOOKS / name / f"{name}.ipynb"
 
 
+def processor_seconds() -> float:
+    """Of processes that have ended: how long a run takes where nobody else works, however busy it is here."""
+    used = resource.getrusage(resource.RUSAGE_CHILDREN)
+    return used.ru_utime + used.ru_stime
+
+
 @pytest.fixture(scope="module")
 def untouched(tmp_path_factory: pytest.TempPathFactory) -> dict[str, tuple[Path, dict[str, Cell]]]:
     """Both, run with the starter: the folder, and the code cells by id."""
+    build_engine()  # once for all, whoever comes first
     made = {}
     for name in NAMES:
         folder = tmp_path_factory.mktemp(name)
-        began = time.monotonic()
-        cells = execute(working_copy(notebook(name), folder))
-        assert time.monotonic() - began < MOST_SECONDS
+        began = processor_seconds()
+        cells = execute(working_copy(notebook(name), folder), seconds=600)
+        assert processor_seconds() - began < MOST_SECONDS
         made[name] = folder, {cell["id"]: cell for cell in cells}
     return made
 

@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -139,6 +140,21 @@ def test_an_errand_tells_how_far_it_is(lab: Lab):
     assert told[0] == "building"
     with pytest.raises(CourseError, match="there is no exercise"):
         errand.run_errand("check", {**order, "exercise": "99"}, Path.cwd(), told.append)
+
+
+def test_only_what_was_predicted_is_counted(lab: Lab, monkeypatch: pytest.MonkeyPatch):
+    orders: list[dict[str, Any]] = []
+
+    def counted(name: str, order: dict[str, Any], *others: object) -> dict[str, Any]:
+        orders.append(order)
+        return {"values": {"launches": 1.0}, "missing": {}}
+
+    monkeypatch.setattr("grader.notebook.lab.run_errand", counted)
+    empty = {one.name: ... for one in registry.find("01").predictions}
+    assert "0/" in repr(lab.compare(empty))
+    assert orders == []
+    assert "right" in repr(lab.compare({**empty, "launches": 1, "bytes_written": None}))
+    assert [order["names"] for order in orders] == [["launches"]]
 
 
 def test_numbers_of_numpy_are_numbers():
