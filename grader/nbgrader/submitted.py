@@ -43,8 +43,8 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
     made = nbformat.v4.new_notebook(cells=[_cell(cell) for cell in plain["cells"]])
     if isinstance(spec := plain["metadata"].get("kernelspec"), dict):
         made.metadata["kernelspec"] = spec
-    if isinstance(problem := plain["metadata"].get(PROBLEM), str):
-        made.metadata[PROBLEM] = problem
+    if isinstance(told := plain["metadata"].get(PROBLEM), str):
+        made.metadata[PROBLEM] = told
     return made
 
 

@@ -1,0 +1,107 @@
+"""Students get all they need to work, and nothing that would do the work for them."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from common.cache import REPOSITORY
+from common.errors import CourseError
+from grader.bundle import write_bundle
+from grader.starters import _BEGIN, _END
+
+_RUN = 5  # so many lines of a solution, one after the other, are a piece of it
+
+
+@pytest.fixture(scope="module")
+def bundle(tmp_path_factory) -> Path:
+    folder = tmp_path_factory.mktemp("students") / "bundle"
+    write_bundle(folder)
+    return folder
+
+
+def test_solutions_tests_and_the_instructors_part_stay_here(bundle):
+    names = {path.name for path in bundle.iterdir()}
+    assert names.isdisjoint(
+        {"solutions", "tests", "work", "grades", "nbgrader_config.py", "course.toml", ".ci"}
+    )
+    found = [
+        path for path in bundle.rglob("*") if path.name in ("mark_scheme.md", "answers.md", "gradebook.db")
+    ]
+    assert found == []
+
+
+def test_no_piece_of_a_solution_is_in_it(bundle):
+    secrets = {run: path for path, lines in solved_lines() for run in runs(lines)}
+    assert len(secrets) > 100
+    leaks = {
+        f"{path.relative_to(bundle)}: {run[0]} (of {secrets[run]})"
+        for path in bundle.rglob("*")
+        if path.is_file() and path.suffix not in (".png", ".svg")
+        for run in runs(path.read_text(errors="replace").splitlines())
+        if run in secrets
+    }
+    assert leaks == set()
+
+
+def solved_lines() -> Iterator[tuple[Path, list[str]]]:
+    """The regions of every solution that its starter has not, and whole pages that are for instructors."""
+    solutions = REPOSITORY / "solutions"
+    for path in solutions.rglob("*.cu"):
+        inside: list[str] | None = None
+        for line in path.read_text().splitlines():
+            if _BEGIN.match(line):
+                inside = []
+            elif _END.match(line) and inside is not None:
+                yield path.relative_to(REPOSITORY), inside
+                inside = None
+            elif inside is not None and "// STARTER:" not in line and "// TODO:" not in line:
+                inside.append(line)
+    for path in solutions.rglob("*.md"):
+        yield path.relative_to(REPOSITORY), path.read_text().splitlines()
+
+
+def runs(lines: list[str]) -> Iterator[tuple[str, ...]]:
+    """Consecutive lines that say something, without their spaces."""
+    plain = [
+        text for line in lines if len(text := " ".join(line.split())) > 12 and not text.startswith("| -")
+    ]
+    yield from zip(*(plain[start:] for start in range(_RUN)), strict=False)
+
+
+def test_pages_link_to_what_is_there(bundle):
+    for page in (*bundle.glob("*.md"), *bundle.glob("docs/*.md")):
+        links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
+        assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+def test_every_notebook_has_its_starter_beside_it(bundle):
+    for notebook in bundle.glob("notebooks/*/*.ipynb"):
+        exercise = bundle / "exercises" / notebook.stem
+        if exercise.is_dir():
+            starter = notebook.with_name("kernel.cu").read_bytes()
+            assert starter == (exercise / "kernel.cu").read_bytes()
+
+
+def test_a_student_can_check_a_kernel_with_the_bundle_alone(bundle, tmp_path):
+    kernel = tmp_path / "kernel.cu"
+    kernel.write_bytes((bundle / "exercises" / "01_kv_store" / "baseline.cu").read_bytes())
+    answer = subprocess.run(
+        [sys.executable, "-m", "grader", "check", "01", str(kernel), "--device", "virtual"],
+        cwd=bundle,
+        capture_output=True,
+        text=True,
+        timeout=900,
+    )
+    assert "Correctness: PASSED" in answer.stdout, answer.stderr
+    assert str(REPOSITORY) not in answer.stdout
+
+
+def test_a_folder_with_something_in_it_is_left_alone(bundle):
+    with pytest.raises(CourseError, match="there already and not empty"):
+        write_bundle(bundle)
