@@ -14,6 +14,7 @@ from grader.nbgrader.late import LatePerDay
 from grader.nbgrader.restore import RestoreCells
 from grader.nbgrader.submitted import SubmittedNotebookExporter
 from grader.nbgrader.trusted_grade import TrustedGrade
+from grader.nbgrader.validating import patient
 from grader.submissions import KERNEL, PYTHON_KERNEL
 
 COURSE_ID = "serving_kernels"
@@ -51,3 +52,4 @@ def configure(c: Any, root: Path) -> None:
     ]
     c.Autograde.exclude_overwriting = {name: [KERNEL, PYTHON_KERNEL] for name in assignments()}
     c.AssignLatePenalties.plugin_class = LatePerDay
+    patient(c)

@@ -6,6 +6,7 @@ follow JupyterLab's theme.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Sequence
 from typing import TypeVar
 
@@ -16,6 +17,7 @@ T = TypeVar("T")
 
 MOST_HTML = 1 << 20
 MOST_TEXT = 1 << 16
+_VALIDATING = "NBGRADER_VALIDATING"  # set by nbgrader
 _MOST_CODE = 160  # characters of a line of source
 
 
@@ -37,11 +39,22 @@ class Display:
         return str(_framed((told, tag("pre", self._text))))
 
 
-def sentence(text: str) -> Display:
+class Earning(Display):
+    """An answer about points, `points` of them. nbgrader's Validate takes a number for what a cell earns and
+    any other text for full marks: it gets the number, so that it tells no starter that it passes."""
+
+    points = 0.0
+
+    def _repr_mimebundle_(self, **_: object) -> dict[str, str]:
+        plain = f"{self.points:g}" if _VALIDATING in os.environ else repr(self)
+        return {"text/plain": plain, "text/html": self._repr_html_()}
+
+
+def sentence(text: str, kind: type[Display] = Display) -> Display:
     """For what could not be done: what, why and the way out, without a traceback."""
     text = cut(harmless(text), 8000)
     head, _, rest = text.partition("\n")
-    return Display(text, tag("p", head, class_="bad"), tag("pre", rest) if rest.strip() else None)
+    return kind(text, tag("p", head, class_="bad"), tag("pre", rest) if rest.strip() else None)
 
 
 def cut(text: str, most: int) -> str:
@@ -99,7 +112,8 @@ _STYLE = """
 .course-lab .faint { color: var(--faint); } .course-lab .wide { overflow-x: auto; margin-bottom: .5em; }
 .course-lab table { border-collapse: collapse; margin: 0; font-size: 1em; }
 .course-lab th, .course-lab td { text-align: left; vertical-align: top;
-  padding: .2em .9em .2em 0; border-bottom: 1px solid var(--line); background: none; max-width: 60em; white-space: normal; }
+  padding: .2em .9em .2em 0; border-bottom: 1px solid var(--line); background: none; max-width: 60em;
+  white-space: normal; }
 .course-lab th { color: var(--faint); font-weight: 600; }
 .course-lab th.number, .course-lab td.number { text-align: right;
   font-variant-numeric: tabular-nums; }
