@@ -43,10 +43,15 @@ def new_page(browser: Browser, *, width: int = 1280, height: int = 900) -> Itera
         context.close()
 
 
+def wait_for_lab(page: Page) -> None:
+    page.locator("#jp-MainMenu").wait_for()
+    page.locator("#jupyterlab-splash").wait_for(state="detached")
+
+
 def open_notebook(page: Page, address: str) -> Locator:
     """Go there and wait until its kernel can be used. The notebook, to look for things in."""
     page.goto(address)
-    page.locator("#jupyterlab-splash").wait_for(state="detached")
+    wait_for_lab(page)
     panel = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
     panel.locator(".jp-Spinner").wait_for(state="detached")
     panel.locator(".jp-Notebook .jp-Cell").first.wait_for()

@@ -1,4 +1,4 @@
-"""nbgrader's settings for the JupyterLab that `./course notebook` starts: its Validate button runs every cell,
+"""nbgrader's settings for the JupyterLab that `./course notebook` starts: its Validate button runs all cells,
 and cells build and check kernels."""
 
 import sys
