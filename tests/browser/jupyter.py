@@ -17,8 +17,11 @@ from common.process import kill_session
 
 _START_SECONDS = 120  # a busy machine takes its time to import everything
 _TOKEN = "of-this-test-alone"
-# Nothing of the course: questions that JupyterLab asks on its first start, over the page.
-_QUIET = {"@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False}}
+# No questions over the page on a first start; all cells on the page, not only those in sight.
+_SETTINGS: dict[str, dict[str, object]] = {
+    "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
+    "@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},
+}
 
 
 @dataclass(frozen=True)
@@ -60,7 +63,7 @@ def running_jupyter(root: Path, own: Path, **variables: str) -> Iterator[Jupyter
 
 def _environment(own: Path, variables: Mapping[str, str]) -> dict[str, str]:
     settings = own / "settings"
-    for name, values in _QUIET.items():
+    for name, values in _SETTINGS.items():
         file = settings / f"{name}.jupyterlab-settings"
         file.parent.mkdir(parents=True, exist_ok=True)
         file.write_text(json.dumps(values))

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 SECOND = 1000.0
 _PATIENCE = 90 * SECOND  # for anything a page does by itself, on a machine with much else to do
 RUN_PATIENCE = 600 * SECOND  # for a notebook's cells; a notebook has to be through in three minutes
-ERROR = '[data-mime-type="application/vnd.jupyter.error"]'
+TROUBLE = ", ".join(f'[data-mime-type="application/vnd.jupyter.{kind}"]' for kind in ("error", "stderr"))
 
 
 @contextlib.contextmanager
@@ -68,12 +68,6 @@ def run_all_cells(page: Page) -> None:
 def choose(page: Page, menu: str, item: str) -> None:
     page.locator("#jp-MainMenu .lm-MenuBar-item").filter(has_text=menu).first.click()
     page.locator(".lm-Menu-item").get_by_text(item, exact=True).click()
-
-
-def save(page: Page) -> None:
-    choose(page, "File", "Save Notebook")
-    page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)").wait_for()
-    page.wait_for_function("() => !document.querySelector('.jp-mod-dirty')")
 
 
 # Every code cell with something in it has got its number, or an error after which the rest is not run.

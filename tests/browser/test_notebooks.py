@@ -7,14 +7,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from grader.nbgrader.class_folder import put_working_copy
 from tests.browser.jupyter import JupyterServer, running_jupyter
-from tests.browser.pages import ERROR, open_notebook, run_all_cells, save
-from tests.notebooks.sources import all_notebooks, read
+from tests.browser.pages import TROUBLE, open_notebook, run_all_cells
+from tests.notebooks.sources import all_notebooks
 
 BY_DEFAULT = ("00_start", "01_kv_store")
 LEFT_OUT = pytest.mark.skipif(
@@ -34,29 +33,17 @@ def jupyter(browser: object, tmp_path_factory: pytest.TempPathFactory) -> Iterat
         yield server
 
 
-def outputs(notebook: Path) -> list[dict]:
-    return [output for cell in read(notebook)["cells"] for output in cell.get("outputs", ())]
-
-
 @pytest.mark.parametrize("name", CHOSEN)
 def test_a_notebook_runs_with_the_starter_and_shows_its_figures_and_tables(name, jupyter, page):
     put_working_copy(name, jupyter.root / name, replace=False)
     notebook = open_notebook(page, jupyter.notebook(f"{name}/{name}.ipynb"))
     run_all_cells(page)
 
-    assert notebook.locator(ERROR).all_inner_texts() == []
+    assert notebook.locator(TROUBLE).all_inner_texts() == []
     assert page.evaluate(PICTURES), "there is no picture"
     assert all(width > 0 for width in page.evaluate(PICTURES)), "a picture could not be drawn"
     assert notebook.locator(".course-lab table:visible").count() > 0
     assert page.evaluate(CUT_OFF) == []
-
-    save(page)
-    kinds = {
-        output.get("name") or output["output_type"]
-        for output in outputs(jupyter.root / name / f"{name}.ipynb")
-    }
-    assert kinds
-    assert not kinds & {"error", "stderr"}
 
 
 PICTURES = "() => [...document.querySelectorAll('.jp-OutputArea img')].map(image => image.naturalWidth)"

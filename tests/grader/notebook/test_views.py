@@ -10,7 +10,9 @@ from common.virtual_gpu.report import Span, Timeline
 from grader.notebook.check_view import Check, Untouched
 from grader.notebook.compare_view import Comparison, Questions
 from grader.notebook.display import MOST_HTML, MOST_TEXT, Display, excerpt, sentence
+from grader.notebook.hints_view import Hints
 from grader.notebook.line_costs import MEASURES, stalls
+from grader.notebook.part_view import PartView
 from grader.notebook.profile_view import ProfileView
 from grader.notebook.timeline_view import TimelineView
 from grader.notebook.warp_lanes import LEVELS, Flight, common, lanes, overlap, united
@@ -87,6 +89,9 @@ def test_build_errors_stand_at_their_lines():
     [
         check_of(hostile_record(), HOSTILE, HOSTILE),
         Untouched(find("01"), [Todo(1, HOSTILE)], HOSTILE),
+        PartView(HOSTILE, 10.0, check_of(hostile_record())),
+        PartView(HOSTILE, 10.0, sentence(HOSTILE)),
+        Hints(dataclasses.replace(find("01"), hints=(HOSTILE, HOSTILE))),
         ProfileView(seen(HOSTILE + "\n" + HOSTILE, HOSTILE, [launch(HOSTILE + "$\\frac{")]), "sectors"),
         ProfileView(seen(launches=[]), "sectors"),
         TimelineView(seen(HOSTILE + "\n" + HOSTILE, HOSTILE), 4),
