@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 from collections.abc import Iterator
 from pathlib import Path
@@ -42,7 +43,7 @@ def write_bundle(folder: Path) -> list[Path]:
             _copy(REPOSITORY / name, folder / name)
         for page in _pages():
             _copy(page, folder / page.relative_to(REPOSITORY))
-        _copy(REPOSITORY / "docs" / _README, folder / "README.md")
+        (folder / "README.md").write_text(_front_page())
         for assignment in assignments():
             put_working_copy(assignment, folder / "notebooks" / assignment, replace=True)
     except OSError as problem:
@@ -59,6 +60,12 @@ def _pages() -> Iterator[Path]:
     for name in _PAGES:
         yield REPOSITORY / "docs" / f"{name}.md"
     yield from sorted((REPOSITORY / "docs").glob("*.svg"))
+
+
+def _front_page() -> str:
+    """The students' page, which lies among the others here and above them there."""
+    text = (REPOSITORY / "docs" / _README).read_text()
+    return re.sub(r"\]\((?=[\w-]+\.md)", "](docs/", text)
 
 
 def _copy(source: Path, target: Path) -> None:

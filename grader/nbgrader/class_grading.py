@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
-from collections.abc import Iterator, Sequence
+import json
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -24,6 +25,8 @@ from grader.nbgrader.kernels import grade_kernels, submission_of
 from grader.record import Record
 from grader.render.progress import run_progress
 
+Pair = tuple[str, str]  # a student and an assignment
+
 
 @dataclass(frozen=True)
 class Graded:
@@ -38,9 +41,7 @@ class Graded:
     problem: str = ""
 
 
-def handed_in(
-    folder: ClassFolder, assignments: Sequence[str], students: Sequence[str] = ()
-) -> list[tuple[str, str]]:
+def handed_in(folder: ClassFolder, assignments: Sequence[str], students: Sequence[str] = ()) -> list[Pair]:
     """Students and assignments of which something was handed in, in order."""
     found = []
     for place in sorted(folder.submitted.glob("*/*")):
@@ -53,77 +54,84 @@ def handed_in(
 def autograde(
     folder: ClassFolder,
     run: ClassRun,
-    submissions: Sequence[tuple[str, str]],
+    submissions: Sequence[Pair],
     *,
     arguments: Sequence[str] = (),
 ) -> list[Graded]:
     """Points in the gradebook for every submission. What was written before, from the same files, stays."""
     with _alone(folder):
-        for student, assignment in submissions:
-            look_over(folder, student, assignment)
-        kernels = [pair for pair in submissions if pair[1] in run.exercises]
+        problems = _looked_over(folder, submissions)
+        fit = [pair for pair in submissions if pair not in problems]
+        kernels = [pair for pair in fit if pair[1] in run.exercises]
         graded = grade_kernels(run, [submission_of(folder, *pair) for pair in kernels])
         records = dict(zip(kernels, graded, strict=True))
         trusted = {"device": run.device.kind, "grader": run.grader}
         with nbgrader_functions(folder, arguments, **trusted) as functions:
-            problems = _write(folder, run, submissions, functions, fresh=run.fresh)
+            keys = {pair: _key(folder, pair, records.get(pair), functions.coursedir.db_url) for pair in fit}
+            if not run.fresh:
+                keys = {
+                    pair: key for pair, key in keys.items() if not _is_written(folder, functions, pair, key)
+                }
+            problems |= _write(folder, keys, functions)
             return [
                 _graded(functions, pair, records.get(pair), problems.get(pair, "")) for pair in submissions
             ]
 
 
-def _write(
-    folder: ClassFolder,
-    run: ClassRun,
-    submissions: Sequence[tuple[str, str]],
-    functions: Any,
-    *,
-    fresh: bool,
-) -> dict[tuple[str, str], str]:
-    """Let nbgrader write what is not written yet; what went wrong, by submission."""
-    keys = {pair: _key(folder, run, *pair, functions.coursedir.db_url) for pair in submissions}
-    there = {pair for pair in submissions if not fresh and _is_written(folder, functions, pair, keys[pair])}
-    waiting = [pair for pair in submissions if pair not in there]
-    problems: dict[tuple[str, str], str] = {}
-    if not waiting:
+def _looked_over(folder: ClassFolder, submissions: Sequence[Pair]) -> dict[Pair, str]:
+    """What is wrong with those that cannot be made fit for nbgrader; it costs nobody else anything."""
+    problems: dict[Pair, str] = {}
+    for pair in submissions:
+        try:
+            look_over(folder, *pair)
+        except CourseError as problem:
+            problems[pair] = str(problem)
+        except OSError as problem:
+            problems[pair] = f"it cannot be read: {problem.strerror} ({problem.filename})"
+    return problems
+
+
+def _write(folder: ClassFolder, keys: Mapping[Pair, str], functions: Any) -> dict[Pair, str]:
+    """Let nbgrader write the points of these; what went wrong, by submission."""
+    problems: dict[Pair, str] = {}
+    if not keys:
         return problems
-    with run_progress(len(waiting)) as progress:
-        for pair in waiting:
+    with run_progress(len(keys)) as progress:
+        for pair, key in keys.items():
             student, assignment = pair
             try:
                 must_succeed("nbgrader", functions.autograde(assignment, student, force=True, create=True))
                 _written_path(folder, pair).parent.mkdir(parents=True, exist_ok=True)
-                _written_path(folder, pair).write_text(keys[pair])
+                _written_path(folder, pair).write_text(key)
             except CourseError as problem:
                 problems[pair] = str(problem)
-            progress.finished(
-                f"{student} {assignment}", "points not written" if pair in problems else "points written"
-            )
+            told = "points not written" if pair in problems else "points written"
+            progress.finished(f"{student} {assignment}", told)
     return problems
 
 
-def _key(folder: ClassFolder, run: ClassRun, student: str, assignment: str, db_url: str) -> str:
+def _key(folder: ClassFolder, pair: Pair, record: Record | None, db_url: str) -> str:
     """Everything that the points and the graded notebook are made from."""
-    made = hashlib.sha256(f"{db_url}\0{student}\0{assignment}".encode())
+    student, assignment = pair
     place = folder.handed_in(student, assignment)
-    files = [
-        *sorted(path for path in place.rglob("*") if path.is_file()),
-        folder.release / assignment / f"{assignment}.ipynb",
-        run.record_path(submission_of(folder, student, assignment)),
-    ]
+    released = folder.release / assignment / f"{assignment}.ipynb"
+    files = [*sorted(path for path in place.rglob("*") if path.is_file()), released]
+    made = hashlib.sha256(f"{db_url}\0{student}\0{assignment}".encode())
     for path in files:
         made.update(path.name.encode())
         made.update(hashlib.sha256(path.read_bytes()).digest() if path.is_file() else b"none")
-    made.update("\n".join(read_notes(folder, student, assignment)).encode())
+    # When a record was made says nothing about points: those of unreadable kernels are made in every run.
+    kept = {} if record is None else {**record.to_dict(), "started": "", "seconds": 0}
+    made.update(json.dumps([kept, read_notes(folder, student, assignment)]).encode())
     return made.hexdigest()
 
 
-def _written_path(folder: ClassFolder, pair: tuple[str, str]) -> Path:
+def _written_path(folder: ClassFolder, pair: Pair) -> Path:
     student, assignment = pair
     return folder.grades / "written" / file_name(assignment) / file_name(student)
 
 
-def _is_written(folder: ClassFolder, functions: Any, pair: tuple[str, str], key: str) -> bool:
+def _is_written(folder: ClassFolder, functions: Any, pair: Pair, key: str) -> bool:
     student, assignment = pair
     coursedir = functions.coursedir
     autograded = Path(coursedir.format_path(coursedir.autograded_directory, student, assignment))
@@ -135,7 +143,7 @@ def _is_written(folder: ClassFolder, functions: Any, pair: tuple[str, str], key:
     return (autograded / f"{assignment}.ipynb").is_file() and _submission(functions, pair) is not None
 
 
-def _submission(functions: Any, pair: tuple[str, str]) -> tuple[float, float, bool] | None:
+def _submission(functions: Any, pair: Pair) -> tuple[float, float, bool] | None:
     from nbgrader.api import MissingEntry
 
     student, assignment = pair
@@ -148,7 +156,7 @@ def _submission(functions: Any, pair: tuple[str, str]) -> tuple[float, float, bo
         return round(found.score - penalty, 4), found.max_score, bool(found.needs_manual_grade)
 
 
-def _graded(functions: Any, pair: tuple[str, str], record: Record | None, problem: str) -> Graded:
+def _graded(functions: Any, pair: Pair, record: Record | None, problem: str) -> Graded:
     found = _submission(functions, pair)
     if found is None or problem:
         return Graded(*pair, record=record, problem=problem or "it is not in the gradebook")

@@ -11,6 +11,7 @@ from nbgrader import preprocessors as nbgrader
 from grader.nbgrader.class_folder import ClassFolder, assignments
 from grader.nbgrader.collect import CollectPlainFiles
 from grader.nbgrader.late import LatePerDay
+from grader.nbgrader.pages import markdown2html
 from grader.nbgrader.restore import RestoreCells
 from grader.nbgrader.submitted import SubmittedNotebookExporter
 from grader.nbgrader.trusted_grade import TrustedGrade
@@ -51,5 +52,6 @@ def configure(c: Any, root: Path) -> None:
         nbgrader.CheckCellMetadata,
     ]
     c.Autograde.exclude_overwriting = {name: [KERNEL, PYTHON_KERNEL] for name in assignments()}
+    c.HTMLExporter.filters = {"markdown2html": markdown2html}
     c.AssignLatePenalties.plugin_class = LatePerDay
     patient(c)

@@ -6,6 +6,7 @@ its points, its lock) is as it was released. Notes at the top say what was done.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -25,6 +26,7 @@ MOST_TEXT = 200_000  # characters of a cell
 _MOST_ALL_TEXT = 4_000_000
 _MOST_PICTURES = 6_000_000
 _NAMED = 6
+_TAG = re.compile(r"<(?=[A-Za-z/!?])")
 
 
 class RestoreCells(NbGraderPreprocessor):
@@ -123,8 +125,8 @@ class _Restoration:
 
     def _answered(self, name: str, cell: NotebookNode, room: _Room) -> NotebookNode:
         made = _fresh(self.known[name])
-        if self._is_answer(name):
-            made.source = room.text(cell.source)
+        if self._is_answer(name) and cell.source != made.source:
+            made.source = _own_text(made.cell_type, cell, room)
             if made.cell_type == cell.cell_type:
                 _attach(made, cell, room)
         return made
@@ -184,10 +186,24 @@ def _fresh(cell: NotebookNode) -> NotebookNode:
 
 
 def _free(cell: NotebookNode, room: _Room) -> NotebookNode:
-    """A cell of the student's own: its text, and pictures in it; no outputs and no metadata."""
-    made: NotebookNode = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")(room.text(cell.source))
-    _attach(made, cell, room)
+    """A cell of the student's own: its text, and pictures in it; no outputs and no metadata. Raw ones become
+    Markdown: nbconvert writes them into its pages as they are."""
+    code = cell.cell_type == "code"
+    make = nbformat.v4.new_code_cell if code else nbformat.v4.new_markdown_cell
+    made: NotebookNode = make(_own_text(cell.cell_type, cell, room))
+    if not code:
+        _attach(made, cell, room)
     return made
+
+
+def _own_text(kind: str, cell: NotebookNode, room: _Room) -> str:
+    """As it stands, but no HTML: formgrader and feedback would run a student's script as their reader.
+
+    A space without width behind each "<" that could begin a tag leaves code and formulas readable, and needs
+    no second opinion on what Markdown takes for code.
+    """
+    text = room.text(cell.source)
+    return text if kind == "code" else _TAG.sub("<\u200b", text)
 
 
 def _attach(made: NotebookNode, cell: NotebookNode, room: _Room) -> None:

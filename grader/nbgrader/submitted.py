@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import stat
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ MOST_BYTES = 16 << 20
 PROBLEM = "submission_problem"  # in the metadata of the empty notebook that takes an unreadable one's place
 
 _PICTURES = ("image/png", "image/jpeg", "image/gif")
+_BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
 _KINDS = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdown_cell}
 
 
@@ -66,7 +68,7 @@ def _pictures(attachments: object) -> dict[str, dict[str, str]]:
     kept: dict[str, dict[str, str]] = {}
     for name, kinds in attachments.items() if isinstance(attachments, dict) else ():
         for kind, data in kinds.items() if isinstance(kinds, dict) else ():
-            if kind in _PICTURES and isinstance(data, str):
+            if kind in _PICTURES and isinstance(data, str) and _BASE64.fullmatch(data):
                 kept.setdefault(_text(name), {})[kind] = data
     return kept
 

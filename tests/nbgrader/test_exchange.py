@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import csv
 import datetime
+import json
+import re
 
 import pytest
 
 from grader.nbgrader.apps import must_succeed, nbgrader_functions, run_nbgrader
 from grader.nbgrader.exchange import fetch, submit
 from tests.nbgrader.small_course import FIRST, SEED
+from tests.nbgrader.tiny_notebook import QUESTION
 
 
 @pytest.fixture(scope="module")
@@ -27,6 +30,7 @@ def term(small_class, tmp_path_factory):
         for name in ("early", "late", "linking"):
             place = fetch(functions, name, FIRST, homes / name)
             (place / "kernel.cu").write_text("// fine, and mine\n")
+            plant_scripts(place / f"{FIRST}.ipynb")
             submit(functions, name, FIRST, homes / name)
         plant_links(folder)
         must_succeed("collect", functions.collect(FIRST))
@@ -37,6 +41,24 @@ def term(small_class, tmp_path_factory):
         must_succeed("feedback", functions.generate_feedback(FIRST))
         must_succeed("release of feedback", functions.release_feedback(FIRST))
     return graded
+
+
+SCRIPT = "$a <b$ <script>alert(1)</script> <img src=x onerror=alert(2)> [link](javascript:alert(3))"
+
+
+def plant_scripts(notebook):
+    """HTML wherever a page would show it: in an answer, in Markdown, in a raw cell, among the outputs."""
+    plain = json.loads(notebook.read_text())
+    for cell in plain["cells"]:
+        if cell["metadata"].get("nbgrader", {}).get("grade_id") == QUESTION:
+            cell["source"] = SCRIPT
+    for kind in ("markdown", "raw", "code"):
+        plain["cells"].append({"cell_type": kind, "id": f"mine-{kind}", "metadata": {}, "source": SCRIPT})
+    plain["cells"][-1] |= {"execution_count": None, "outputs": [HTML_OUTPUT]}
+    notebook.write_text(json.dumps(plain))
+
+
+HTML_OUTPUT = {"output_type": "display_data", "metadata": {}, "data": {"text/html": SCRIPT}}
 
 
 def plant_links(folder):
@@ -80,7 +102,13 @@ def test_feedback_shows_points_and_reasons_and_no_seed(small_class, term):
     for words in ("correct: 5/5 points", "2 of 2 cases passed", "one token", "geometric mean", "1.44"):
         assert words in page
     assert SEED not in page
-    assert "<script>alert" not in page
+
+
+def test_a_page_runs_no_script_of_a_student(small_class, term):
+    page = (small_class.folder.root / "feedback" / "early" / FIRST / f"{FIRST}.html").read_text()
+    assert re.sub("<[^>]*>", "", page).count("alert(1)") == 4  # the answer and three cells, as text
+    for harm in ("<script>alert", "<img src=x", 'href="javascript:alert'):
+        assert harm not in page
 
 
 def test_the_table_has_what_the_gradebook_has(small_class, term, tmp_path, monkeypatch):

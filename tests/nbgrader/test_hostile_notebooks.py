@@ -214,3 +214,28 @@ def test_nothing_that_a_student_gets_back_holds_a_secret(small_class, graded):
     ]
     assert texts
     assert not any(SEED in text or "the secret of the solution" in text for text in texts)
+
+
+def test_the_same_command_again_writes_nobodys_points_again(small_class, graded):
+    """Nor of those that have no kernel to be graded."""
+    before = {
+        path: path.stat().st_mtime_ns for path in small_class.folder.root.glob("autograded/*/*/*.ipynb")
+    }
+    assert small_class.autograde()["no kernel"].points == 0
+    assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_a_folder_that_cannot_be_read_costs_nobody_else(small_class, graded, monkeypatch):
+    from grader.nbgrader import class_grading
+
+    look_over = class_grading.look_over
+
+    def refused(folder, student, assignment):
+        if student == "honest":
+            raise PermissionError(13, "Permission denied", "a link")
+        return look_over(folder, student, assignment)
+
+    monkeypatch.setattr(class_grading, "look_over", refused)
+    again = small_class.autograde()
+    assert "Permission denied" in again["honest"].problem
+    assert again["renamed"].points == 12

@@ -1,0 +1,66 @@
+"""The verbs for a class: light to import, and a sentence for whatever is missing."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+
+import nbformat
+import pytest
+
+from common.cache import REPOSITORY
+from grader import cli, student
+from grader.nbgrader import class_folder
+from grader.nbgrader.class_folder import put_working_copy
+from tests.nbgrader.small_course import FIRST
+
+
+@pytest.mark.parametrize("module", ["nbgrader", "notebook", "release", "demo_class"])
+def test_importing_a_verb_is_cheap(module):
+    heavy = {"nbgrader", "nbconvert", "nbformat", "sqlalchemy", "traitlets", "torch", "jupyterlab"}
+    script = f"import sys, grader.cli.{module}; print(*sorted({heavy!r} & set(sys.modules)))"
+    command = [sys.executable, "-c", script]
+    assert (
+        subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True).stdout.split()
+        == []
+    )
+
+
+def test_without_nbgrader_there_is_a_sentence(small_class, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "nbgrader", None)
+    for arguments in (["nbgrader", "list"], ["nbgrader", "autograde"], ["demo-class"]):
+        assert cli.main([*arguments]) == cli.USAGE_ERROR
+        assert "nbgrader is not installed in this Python" in capsys.readouterr().err
+
+
+def test_nothing_handed_in_is_said(small_class, capsys):
+    assert cli.main(["nbgrader", "--class", str(small_class.folder.root), "autograde", "--all"]) == 2
+    assert "nothing was handed in below" in capsys.readouterr().err
+
+
+def test_a_notebook_that_is_not_there_is_named(small_class, capsys):
+    assert cli.main(["notebook", "09", "--only-copy"]) == 2
+    assert f"there is no notebook '09'; the notebooks are {FIRST}" in capsys.readouterr().err
+
+
+def test_a_working_copy_is_made_once_and_then_belongs_to_the_student(small_class, capsys):
+    assert cli.main(["notebook", "01", "--only-copy"]) == 0
+    mine = student.WORK / "notebooks" / FIRST
+    assert sorted(path.name for path in mine.iterdir()) == [f"{FIRST}.ipynb", "kernel.cu"]
+    (mine / "kernel.cu").write_text("// mine")
+    assert cli.main(["notebook", "01", "--only-copy"]) == 0
+    assert (mine / "kernel.cu").read_text() == "// mine"
+
+
+def test_the_source_of_an_assignment_follows_the_course(small_class, tmp_path):
+    folder = tmp_path / FIRST
+    put_working_copy(FIRST, folder, replace=True)
+    (folder / "kernel.cu").write_text("// old")
+    assert put_working_copy(FIRST, folder, replace=True) == [folder / "kernel.cu"]
+    assert put_working_copy(FIRST, folder, replace=True) == []
+
+
+def test_the_release_holds_what_the_notebook_holds(small_class):
+    """nbgrader clears nothing from the notebooks: they have no solutions to clear."""
+    source = nbformat.read(class_folder.NOTEBOOKS / FIRST / f"{FIRST}.ipynb", as_version=4)
+    assert [cell.source for cell in small_class.released.cells] == [cell.source for cell in source.cells]
