@@ -5,7 +5,7 @@ Fixtures are a module's at most: while Playwright runs, no other test of this pr
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Generator, Iterator
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -32,7 +32,7 @@ def page(browser: Browser) -> Iterator[Page]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Iterator[Any]:
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, Any, Any]:
     """A failed test says where the picture is of what its page looked like."""
     report = yield
     if report.when == "call" and report.failed and "page" in getattr(item, "funcargs", {}):
