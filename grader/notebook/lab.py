@@ -129,7 +129,7 @@ class Lab:
 
         return shown_or_told(asked)
 
-    def compare(self, predictions: Mapping[str, float]) -> Display:
+    def compare(self, predictions: Mapping[str, object]) -> Display:
         """Your numbers beside what the virtual GPU counts, with what each of them earns."""
 
         def compared() -> Display:
