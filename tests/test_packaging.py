@@ -43,6 +43,7 @@ def test_every_requirement_is_pinned_and_locked_at_the_same_version():
         if name != "torch":  # its builds for CPU and CUDA differ in what they pull in
             assert locked[name].endswith(f"=={version}")
     assert all(re.fullmatch(r"[\w.-]+==[\w.]+", line) for line in locked.values())
+    assert all("==" in line for line in pins("requirements-browser.txt"))
 
 
 def test_importing_the_grader_is_light():

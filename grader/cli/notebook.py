@@ -17,6 +17,7 @@ from common.errors import CourseError
 from grader import student
 from grader.cli.parser import Parser
 from grader.nbgrader.class_folder import assignments, find_assignment, put_working_copy
+from grader.nbgrader.validating import SETTINGS
 
 
 def main(arguments: list[str]) -> int:
@@ -55,8 +56,8 @@ def start_jupyter(arguments: list[str]) -> int:
             "JupyterLab is not installed in this Python: `./course` without COURSE_PYTHON installs it, or "
             "`pip install jupyterlab`"
         )
-    inherited = os.environ.get("PYTHONPATH", "")
-    # Notebooks import the grader, wherever their folder is.
-    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(REPOSITORY), inherited)))
+    # Notebooks import the grader, wherever their folder is, and Validate gives their cells time.
+    for name, place in (("PYTHONPATH", REPOSITORY), ("JUPYTER_CONFIG_PATH", SETTINGS)):
+        os.environ[name] = os.pathsep.join(filter(None, (str(place), os.environ.get(name, ""))))
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *arguments])

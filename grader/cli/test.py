@@ -2,7 +2,8 @@
 
 What runs on one core runs beside the tests. Every step runs even if one before it failed. A tool that is not
 installed is named and skipped, so that a machine with torch alone can still run the tests. With arguments,
-pytest gets exactly those; without, the whole suite runs over all cores.
+pytest gets exactly those; without, the whole suite runs over all cores. The tests in a browser need this
+machine's Chromium; what drives it is installed first if it is missing.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from dataclasses import dataclass
 
 from common.cache import REPOSITORY
 from grader import registry
+from grader.cli.browser_tools import install_browser_driver
 
 _CPP_SUFFIXES = (".cu", ".cuh", ".cpp", ".h")
 _CPP_FOLDERS = ("common", "exercises", "solutions", "tests", "benchmarks")
@@ -48,6 +50,9 @@ def main(arguments: list[str]) -> int:
     if arguments and arguments[0] in ("-h", "--help"):
         print(__doc__)
         return 0
+    concerned = not arguments or any("browser" in argument for argument in arguments)
+    if concerned and (done := install_browser_driver()):
+        print(done, flush=True)
     with ThreadPoolExecutor(1) as pool:  # one: the type checker's second run goes on from its first
         asides = [pool.submit(_run, step, arguments) for step in STEPS if step.aside]
         results = [_run(step, arguments) for step in STEPS if not step.aside]

@@ -15,6 +15,7 @@ from grader.nbgrader.pages import markdown2html
 from grader.nbgrader.restore import RestoreCells
 from grader.nbgrader.submitted import SubmittedNotebookExporter
 from grader.nbgrader.trusted_grade import TrustedGrade
+from grader.nbgrader.validating import patient
 from grader.submissions import KERNEL, PYTHON_KERNEL
 
 COURSE_ID = "serving_kernels"
@@ -53,3 +54,4 @@ def configure(c: Any, root: Path) -> None:
     c.Autograde.exclude_overwriting = {name: [KERNEL, PYTHON_KERNEL] for name in assignments()}
     c.HTMLExporter.filters = {"markdown2html": markdown2html}
     c.AssignLatePenalties.plugin_class = LatePerDay
+    patient(c)

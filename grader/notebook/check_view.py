@@ -45,7 +45,9 @@ class Untouched(Display):
     def __init__(self, exercise: Exercise, todos: Sequence[Todo], file: str) -> None:
         told = f"{file} is still the starter as it was handed out."
         text = "\n".join((told, *(f"  {file}:{todo.line}  {todo.text}" for todo in todos)))
-        hint = f"`./course hint {exercise.number}` opens a hint."
+        hint = (
+            "Write what they ask for, save, and check again; lab.hints() has hints." if exercise.hints else ""
+        )
         super().__init__(f"{text}\n{hint}", tag("h3", told, class_="doubt"), _todos(todos), tag("p", hint))
 
 

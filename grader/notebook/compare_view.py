@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from grader.notebook.display import Display, cut
+from grader.notebook.display import Display, Earning, cut
 from grader.predictions import Marked, Prediction, number_text
 from grader.quantities import QUANTITIES
 from grader.render import numbers
@@ -24,7 +24,7 @@ class Questions(Display):
         super().__init__(text_table(columns, rows, plain=True) + cell, table(columns, rows), tag("pre", cell))
 
 
-class Comparison(Display):
+class Comparison(Earning):
     """What each prediction earned. `credit` is the part of all points, 0 to 1."""
 
     def __init__(
@@ -36,7 +36,7 @@ class Comparison(Display):
     ) -> None:
         self.marked = list(marked)
         most = sum(one.points for one in marked)
-        earned = sum(one.earned for one in marked)
+        earned = self.points = sum(one.earned for one in marked)
         self.credit = earned / most if most else 0.0
         title = f"Predictions: {numbers.points_of(earned, most)} points"
         typed = f"Nobody asked for {', '.join(unknown)}." if unknown else ""

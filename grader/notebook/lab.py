@@ -22,7 +22,7 @@ from typing import Any
 
 from common.errors import CourseError
 from grader import registry
-from grader.notebook.display import Display, sentence
+from grader.notebook.display import Display, Earning, sentence
 from grader.notebook.errand import run_errand
 from grader.notebook.progress import line
 from grader.settings import DEVICES
@@ -79,7 +79,7 @@ class Lab:
             assert self._checked is not None
             return PartView(name, self._exercise.rubric[name], self._checked[1])
 
-        return shown_or_told(show)
+        return shown_or_told(show, Earning)
 
     def hints(self, number: int | None = None) -> Display:
         """The exercise's hints, each to be opened by a click; with `number`, that one alone."""
@@ -147,7 +147,7 @@ class Lab:
             marked = mark(asked, answers, found["values"])
             return Comparison(asked, marked, found["missing"], unknown_names(asked, answers))
 
-        return shown_or_told(compared)
+        return shown_or_told(compared, Earning)
 
     def _check(self, step: int | None, device: str | None) -> Display:
         from grader.notebook.check_view import Check, Untouched
@@ -206,12 +206,12 @@ class Lab:
             return run_errand(name, order, self._folder, shown.update)
 
 
-def shown_or_told(make: Callable[[], Display]) -> Display:
+def shown_or_told(make: Callable[[], Display], kind: type[Display] = Display) -> Display:
     """What a student can mend is a sentence, never a traceback."""
     try:
         return make()
     except CourseError as problem:
-        return sentence(str(problem))
+        return sentence(str(problem), kind)
 
 
 def _one_of(name: str, value: object, known: tuple[object, ...]) -> None:

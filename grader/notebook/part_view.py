@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from grader.notebook.check_view import Check
-from grader.notebook.display import Display, cut
+from grader.notebook.display import Display, Earning, cut
 from grader.record import PartResult
 from grader.render import numbers
 from grader.render.markup import tag
@@ -14,7 +14,7 @@ _STOPS = (
 )
 
 
-class PartView(Display):
+class PartView(Earning):
     """A part's row of a check. `points` is what it stands at."""
 
     def __init__(self, name: str, most: float, checked: Display) -> None:

@@ -30,6 +30,7 @@ _COLOURS = {  # drawn in this order: what is short comes last, so that it is see
 _MOST_BARS = 3000
 _LEAST_WIDTH = 1 / 700  # of the picture: an instruction of one cycle can be seen
 _WORST_LINES = 3
+_LEAST_SHARE = 1.0  # per cent of all waiting: less is no reason for anything
 
 
 class TimelineView(Display):
@@ -128,8 +129,8 @@ def _summary(timeline: Timeline, shown: Sequence[WarpLanes]) -> str:
 
 
 def _worst(timeline: Timeline) -> list[tuple[int, float]]:
-    found = stalls(timeline)
-    return sorted(found.items(), key=lambda item: -item[1])[:_WORST_LINES]
+    found = [(line, share) for line, share in stalls(timeline).items() if share >= _LEAST_SHARE]
+    return sorted(found, key=lambda item: -item[1])[:_WORST_LINES]
 
 
 def _worst_text(seen: Seen, timeline: Timeline) -> str:

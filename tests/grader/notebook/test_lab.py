@@ -16,6 +16,7 @@ from common.errors import CourseError
 from grader import registry
 from grader.notebook import Lab, errand
 from grader.notebook.check_view import Check, Untouched
+from grader.notebook.display import Earning
 from grader.notebook.lab import LabError, _plain_numbers
 from grader.notebook.part_view import PartView
 from grader.notebook.progress import in_notebook
@@ -212,6 +213,18 @@ def test_a_part_of_the_untouched_starter_has_earned_nothing(lab: Lab):
     assert isinstance(shown, PartView)
     assert shown.points == 0
     assert read(shown).text == "correct: 0/50 points: kernel.cu is still the starter as it was handed out"
+
+
+def test_validate_reads_from_a_part_what_it_stands_at_even_if_nothing_could_be_checked(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+):
+    """nbgrader would take any text for full marks."""
+    for shown in (lab.part("correct"), lab.part("nonsense"), lab.compare({})):
+        assert isinstance(shown, Earning)
+        assert shown._repr_mimebundle_()["text/plain"] == repr(shown)
+        with monkeypatch.context() as validating:
+            validating.setenv("NBGRADER_VALIDATING", "1")
+            assert shown._repr_mimebundle_()["text/plain"] == "0"
 
 
 def test_a_part_is_a_row_of_the_newest_check_and_of_the_file_as_it_is_now(

@@ -1,0 +1,123 @@
+"""Makes the pictures of docs/images with this machine's Chromium, from real runs on the virtual GPU.
+
+    python -m docs.make_screenshots           all of them; some minutes
+    python -m docs.make_screenshots finding   one, by its name
+
+finding      a race that was planted in 00_start, at its two lines, and what every line costs
+profile      what bounds exercise 01's baseline, in its notebook
+submissions  formgrader's list of a pretend class
+grading      formgrader's page of one submission: points with their reasons, an answer to grade
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import tempfile
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from common.cache import REPOSITORY
+from common.chromium import missing_for_a_browser
+from common.errors import CourseError
+from grader import registry
+from grader.nbgrader.class_folder import put_working_copy
+from tests.browser.jupyter import JupyterServer, running_jupyter
+from tests.browser.pages import new_page, open_notebook, run_all_cells, running_chromium
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, Locator, Page
+
+IMAGES = REPOSITORY / "docs" / "images"
+EXERCISE = "01_kv_store"
+STUDENT = "ben"
+
+
+def finding(browser: Browser, folder: Path) -> None:
+    with _notebook(browser, folder, "00_start", height=1010) as (page, notebook):
+        _to_the_top(page, notebook.get_by_text("race", exact=True).first)
+        page.screenshot(path=IMAGES / "finding.png")
+
+
+def profile(browser: Browser, folder: Path) -> None:
+    with _notebook(browser, folder, EXERCISE, height=1400) as (page, notebook):
+        _to_the_top(page, notebook.locator(".jp-CodeCell").filter(has_text="lab.profile(of=").first)
+        page.screenshot(path=IMAGES / "profile.png")
+
+
+def submissions(browser: Browser, folder: Path) -> None:
+    with _formgrader(browser, folder, height=640) as (page, server):
+        page.goto(server.address(f"formgrader/manage_submissions/{EXERCISE}"))
+        page.get_by_role("row").filter(has_text=STUDENT).wait_for()
+        page.screenshot(path=IMAGES / "submissions.png")
+
+
+def grading(browser: Browser, folder: Path) -> None:
+    with _formgrader(browser, folder, height=1080) as (page, server):
+        page.goto(server.address(f"formgrader/gradebook/{EXERCISE}/{EXERCISE}"))
+        # In the order of their names, which the page keeps to itself so that answers are read blind.
+        page.get_by_role("link", name="Submission #2").click()
+        _to_the_top(page, page.locator("#part-mechanism"), above=80)
+        page.screenshot(path=IMAGES / "grading.png")
+
+
+PICTURES: dict[str, Callable[[Browser, Path], None]] = {
+    made.__name__: made for made in (finding, profile, submissions, grading)
+}
+
+
+@contextlib.contextmanager
+def _notebook(browser: Browser, folder: Path, name: str, height: int) -> Iterator[tuple[Page, Locator]]:
+    """Run to its end, with the untouched starter, and without the list of files beside it."""
+    home = folder / name
+    put_working_copy(name, home / name, replace=True)
+    with running_jupyter(home, own=home) as server, new_page(browser, height=height) as page:
+        notebook = open_notebook(page, server.notebook(f"{name}/{name}.ipynb"))
+        page.keyboard.press("Control+b")
+        run_all_cells(page)
+        yield page, notebook
+
+
+@contextlib.contextmanager
+def _formgrader(browser: Browser, folder: Path, height: int) -> Iterator[tuple[Page, JupyterServer]]:
+    """On a pretend class, signed in."""
+    from grader.nbgrader.demo import make_demo_class
+
+    root, own = folder / "class", folder / "instructor"
+    if not root.exists():
+        make_demo_class(root, registry.find(EXERCISE), device="virtual", tell=lambda text: None)
+    own.mkdir(exist_ok=True)
+    with running_jupyter(root, own=own) as server, new_page(browser, height=height) as page:
+        page.goto(server.address("formgrader"))
+        page.get_by_text("Manage Assignments").first.wait_for()
+        yield page, server
+
+
+def _to_the_top(page: Page, place: Locator, above: int = 0) -> None:
+    """Scroll until it is just below the bars."""
+    place.wait_for()
+    place.evaluate(
+        "(one, above) => { one.style.scrollMarginTop = `${above}px`; one.scrollIntoView() }", above
+    )
+    page.evaluate("() => new Promise(done => requestAnimationFrame(() => requestAnimationFrame(done)))")
+
+
+def main() -> None:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("names", nargs="*", choices=[*PICTURES, []], metavar="NAME", help=", ".join(PICTURES))
+    names = parser.parse_args().names or list(PICTURES)
+    if lack := missing_for_a_browser():
+        raise CourseError(lack)
+    IMAGES.mkdir(exist_ok=True)
+    with tempfile.TemporaryDirectory() as folder, running_chromium() as browser:
+        for name in names:
+            PICTURES[name](browser, Path(folder))
+            size = (IMAGES / f"{name}.png").stat().st_size
+            print(f"{name}.png  {size / 1000:.0f} kB", flush=True)
+
+
+if __name__ == "__main__":
+    main()
