@@ -3,10 +3,9 @@
     python -m docs.make_screenshots           all of them; some minutes
     python -m docs.make_screenshots finding   one, by its name
 
-finding      a race that was planted in 00_start, at its two lines, and what every line costs
-profile      what bounds exercise 01's baseline, in its notebook
-submissions  formgrader's list of a pretend class
-grading      formgrader's page of one submission: points with their reasons, an answer to grade
+finding   a race that was planted in 00_start, at its two lines, and what every line costs
+profile   what bounds exercise 01's baseline, in its notebook
+grading   formgrader's page of one submission: points with their reasons, an answer to grade
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ from common.cache import REPOSITORY
 from common.chromium import missing_for_a_browser
 from common.errors import CourseError
 from grader import registry
-from grader.nbgrader.class_folder import put_working_copy
+from grader.nbgrader.class_folder import ClassFolder, put_working_copy
 from tests.browser.jupyter import JupyterServer, running_jupyter
 from tests.browser.pages import new_page, open_notebook, run_all_cells, running_chromium
 
@@ -35,35 +34,30 @@ STUDENT = "ben"
 
 
 def finding(browser: Browser, folder: Path) -> None:
-    with _notebook(browser, folder, "00_start", height=1010) as (page, notebook):
+    with _notebook(browser, folder, "00_start", height=1240) as (page, notebook):
         _to_the_top(page, notebook.get_by_text("race", exact=True).first)
         page.screenshot(path=IMAGES / "finding.png")
 
 
 def profile(browser: Browser, folder: Path) -> None:
-    with _notebook(browser, folder, EXERCISE, height=1400) as (page, notebook):
+    with _notebook(browser, folder, EXERCISE, height=1440) as (page, notebook):
         _to_the_top(page, notebook.locator(".jp-CodeCell").filter(has_text="lab.profile(of=").first)
         page.screenshot(path=IMAGES / "profile.png")
 
 
-def submissions(browser: Browser, folder: Path) -> None:
-    with _formgrader(browser, folder, height=640) as (page, server):
-        page.goto(server.address(f"formgrader/manage_submissions/{EXERCISE}"))
-        page.get_by_role("row").filter(has_text=STUDENT).wait_for()
-        page.screenshot(path=IMAGES / "submissions.png")
-
-
 def grading(browser: Browser, folder: Path) -> None:
-    with _formgrader(browser, folder, height=1080) as (page, server):
-        page.goto(server.address(f"formgrader/gradebook/{EXERCISE}/{EXERCISE}"))
-        # In the order of their names, which the page keeps to itself so that answers are read blind.
-        page.get_by_role("link", name="Submission #2").click()
+    from grader.nbgrader.apps import nbgrader_functions
+
+    with _formgrader(browser, folder, height=1330) as (page, server):
+        with nbgrader_functions(ClassFolder(server.root)) as functions, functions.gradebook as gradebook:
+            submission = gradebook.find_submission_notebook(EXERCISE, EXERCISE, STUDENT).id
+        page.goto(server.address(f"formgrader/submissions/{submission}"))
         _to_the_top(page, page.locator("#part-mechanism"), above=80)
         page.screenshot(path=IMAGES / "grading.png")
 
 
 PICTURES: dict[str, Callable[[Browser, Path], None]] = {
-    made.__name__: made for made in (finding, profile, submissions, grading)
+    made.__name__: made for made in (finding, profile, grading)
 }
 
 
@@ -85,9 +79,8 @@ def _formgrader(browser: Browser, folder: Path, height: int) -> Iterator[tuple[P
     from grader.nbgrader.demo import make_demo_class
 
     root, own = folder / "class", folder / "instructor"
-    if not root.exists():
-        make_demo_class(root, registry.find(EXERCISE), device="virtual", tell=lambda text: None)
-    own.mkdir(exist_ok=True)
+    make_demo_class(root, registry.find(EXERCISE), device="virtual", tell=lambda text: None)
+    own.mkdir()
     with running_jupyter(root, own=own) as server, new_page(browser, height=height) as page:
         page.goto(server.address("formgrader"))
         page.get_by_text("Manage Assignments").first.wait_for()

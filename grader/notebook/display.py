@@ -105,7 +105,7 @@ _STYLE = """
   font-size: 13px; line-height: 1.45; }
 [data-jp-theme-light="false"] .course-lab { --good: #56c271; --bad: #ff7b72; --doubt: #d9a53a;
   --heat: 240, 110, 70; }
-.course-lab h3 { font-size: 1.25em; font-weight: 600; margin: .2em 0 .3em; }
+.course-lab h3 { font-size: 1.25em; margin: .2em 0 .3em; }
 .course-lab h4 { font-size: 1em; font-weight: 600; margin: 1em 0 .3em; }
 .course-lab p { margin: .2em 0; } .course-lab .good { color: var(--good); }
 .course-lab .bad { color: var(--bad); font-weight: 600; } .course-lab .doubt { color: var(--doubt); }
