@@ -38,7 +38,8 @@ def _body(seen: Seen, show: str) -> Iterable[Child]:
     launch = seen.longest
     yield tag("h3", seen.title)
     if seen.wrong:
-        told = f"Its answer is wrong here, so the figures say little: {seen.wrong} Mend that first: check()"
+        told = f"Its answer is wrong here, so the figures say little: {seen.wrong.rstrip('.')}."
+        told += " Mend that first: check()"
         yield tag("p", told, class_="bad")
     yield tag("p", seen.time_words)
     yield launches_table(seen.launches)
