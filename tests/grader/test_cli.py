@@ -187,6 +187,7 @@ def test_a_failing_step_hides_no_later_one_and_a_missing_tool_is_named(monkeypat
         step("last", "print('the last step ran')"),
     )
     monkeypatch.setattr(suite, "STEPS", steps)
+    monkeypatch.setattr(suite, "install_browser_driver", lambda: "")
     assert suite.main([]) == 1
     both = capfd.readouterr()
     shown = both.out
