@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import subprocess
 import sys
@@ -10,7 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY
+from common.cache import REPOSITORY, default_cache
+from common.engine_build import build_engine
 from common.errors import CourseError
 from grader.bundle import write_bundle
 from grader.starters import _BEGIN, _END
@@ -91,15 +93,19 @@ def test_every_notebook_has_its_starter_beside_it(bundle):
 def test_a_student_can_check_a_kernel_with_the_bundle_alone(bundle, tmp_path):
     kernel = tmp_path / "kernel.cu"
     kernel.write_bytes((bundle / "exercises" / "01_kv_store" / "baseline.cu").read_bytes())
+    # The sources of its virtual GPU are the repository's, and so is what was built of them.
+    engine = build_engine().engine
     answer = subprocess.run(
         [sys.executable, "-m", "grader", "check", "01", str(kernel), "--device", "virtual"],
         cwd=bundle,
+        env={**os.environ, "COURSE_CACHE": str(default_cache().root)},
         capture_output=True,
         text=True,
         timeout=900,
     )
     assert "Correctness: PASSED" in answer.stdout, answer.stderr
     assert str(REPOSITORY) not in answer.stdout
+    assert build_engine(bundle / "common" / "virtual_gpu").engine == engine
 
 
 def test_a_folder_with_something_in_it_is_left_alone(bundle):
