@@ -21,13 +21,22 @@ def exercise_folders() -> list[Path]:
     return sorted(path.parent for path in EXERCISES.glob("*/exercise.py"))
 
 
+def package_of(folder: Path) -> str:
+    """The package as which a folder's files are imported. One of the same name elsewhere is forgotten."""
+    package = f"exercise_{folder.name}"
+    known = sys.modules.get(package)
+    if known is None or list(known.__path__) != [str(folder)]:
+        for name in [name for name in sys.modules if name.startswith(f"{package}.")]:
+            del sys.modules[name]
+        sys.modules[package] = module = types.ModuleType(package)
+        module.__path__ = [str(folder)]
+    return package
+
+
 @functools.cache
 def load(folder: Path) -> Exercise:
     """The exercise of a folder, with its paths filled in. Its files may import each other as `.name`."""
-    package = f"exercise_{folder.name}"
-    sys.modules[package] = module = types.ModuleType(package)
-    module.__path__ = [str(folder)]
-    exercise: Exercise = importlib.import_module(f"{package}.exercise").exercise
+    exercise: Exercise = importlib.import_module(f"{package_of(folder)}.exercise").exercise
     return dataclasses.replace(exercise, folder=folder, solution=SOLUTIONS / folder.name / "kernel.cu")
 
 

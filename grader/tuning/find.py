@@ -5,8 +5,6 @@ from __future__ import annotations
 import hashlib
 import importlib
 import re
-import sys
-import types
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -75,9 +73,5 @@ def _load(folder: Path) -> Tunable:
     source = registry.SOLUTIONS / folder.name / "kernel.cu"
     if not source.is_file():
         raise CourseError(f"there is no solution {source} whose tunables could be searched")
-    package = f"exercise_{folder.name}"
-    if package not in sys.modules:  # as the registry does: files of the folder import each other as `.name`
-        sys.modules[package] = module = types.ModuleType(package)
-        module.__path__ = [str(folder)]
-    tuning: Tuning = importlib.import_module(f"{package}.tuning").tuning
+    tuning: Tuning = importlib.import_module(f"{registry.package_of(folder)}.tuning").tuning
     return Tunable(folder.name, tuning, source)

@@ -120,17 +120,18 @@ def test_a_grader_that_dies_is_a_sentence(lab: Lab, monkeypatch: pytest.MonkeyPa
 
 def test_an_interrupt_ends_the_errand_and_reaches_the_notebook(lab: Lab):
     write(DOES_NOTHING)
-    started: list[str] = []
+    started: set[int] = set()
+    others = set(children_of(os.getpid()))  # of tests before this one
 
     def interrupt(text: str) -> None:
-        started.extend(map(str, children_of(os.getpid())))
+        started.update(set(children_of(os.getpid())) - others)
         raise KeyboardInterrupt
 
     order = {"exercise": "01", "file": "kernel.cu", "device": "virtual", "step": None}
     with pytest.raises(KeyboardInterrupt):
         errand.run_errand("check", order, Path.cwd(), interrupt)
     assert started
-    assert not any(is_running(int(pid)) for pid in started)
+    assert not any(is_running(pid) for pid in started)
 
 
 def test_an_errand_tells_how_far_it_is(lab: Lab):

@@ -1,0 +1,28 @@
+"""Exercises are found by folder; a folder of the same name elsewhere is another exercise."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from grader import registry
+
+SPEC = """
+from grader.spec import Exact, Exercise, Points
+from .words import TITLE
+
+exercise = Exercise(
+    title=TITLE, entry="f", inputs=lambda size, rng: None, reference=lambda size, buffers: None,
+    compare=Exact(), cases=(), hidden=lambda rng: (), bench=(), bytes_moved=lambda size: 0, mechanisms=(),
+    targets=(), points=Points(correct=1, clean=0, mechanism=0, speed=0),
+)
+"""
+
+
+def test_two_folders_of_one_name_are_two_exercises(tmp_path: Path) -> None:
+    folders = [tmp_path / course / "01_same" for course in ("here", "there")]
+    for folder in folders:
+        folder.mkdir(parents=True)
+        (folder / "exercise.py").write_text(SPEC)
+        (folder / "words.py").write_text(f"TITLE = {folder.parent.name!r}\n")
+    assert [registry.load(folder).title for folder in folders] == ["here", "there"]
+    assert registry.load(folders[0]).title == "here"
