@@ -117,10 +117,8 @@ def _clang_format(_: list[str]) -> list[str] | None:
 def _pytest(arguments: list[str]) -> list[str] | None:
     if importlib.util.find_spec("pytest") is None:
         return None
-    # By files: what a file's tests share is made once. In the order that tests/conftest.py has chosen. One
-    # more than there are cores, because some tests wait: for a time limit, a browser, another process.
-    workers = str(len(os.sched_getaffinity(0)) + 1)
-    spread = ["-n", workers, "--dist", "loadfile", "--no-loadscope-reorder"]
+    # By files: what a file's tests share is made once. In the order that tests/conftest.py has chosen.
+    spread = ["-n", str(len(os.sched_getaffinity(0))), "--dist", "loadfile", "--no-loadscope-reorder"]
     if arguments or importlib.util.find_spec("xdist") is None:
         spread = []
     return [sys.executable, "-m", "pytest", *spread, *arguments]
