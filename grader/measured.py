@@ -1,4 +1,5 @@
-"""The values that predictions are held against: counted by the virtual GPU on the kernels that they name."""
+"""The values that predictions are held against: counted by the virtual GPU on the kernels that they name, and
+speedups that a GPU measured."""
 
 from __future__ import annotations
 
@@ -10,6 +11,7 @@ from common.errors import CourseError
 from grader.predictions import Prediction, Side
 from grader.profile_run import Profile, profile
 from grader.quantities import QUANTITIES
+from grader.record import Speed
 from grader.spec import Case, Exercise
 
 
@@ -19,6 +21,9 @@ class Measured:
 
     values: dict[str, float] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
+
+    def __or__(self, other: Measured) -> Measured:
+        return Measured(self.values | other.values, self.missing | other.missing)
 
 
 _ABSENT = {
@@ -36,8 +41,8 @@ def measure(
     tell: Callable[[str], None] = lambda text: None,
     profiled: Callable[[Exercise, Path, Case], Profile] = profile,
 ) -> Measured:
-    """All that the exercise's predictions ask for, or those of these names; each kernel runs once at each
-    case."""
+    """All that the exercise's predictions ask the virtual GPU for, or those of these names; each kernel runs
+    once at each case."""
     files: dict[Side, Path | None] = {
         "baseline": exercise.baseline,
         "solution": exercise.solution,
@@ -46,7 +51,7 @@ def measure(
     runs = _Runs(exercise, files, tell, profiled)
     found = Measured()
     for one in exercise.predictions:
-        if names is not None and one.name not in names:
+        if one.needs_gpu or (names is not None and one.name not in names):
             continue
         try:
             found.values[one.name] = _value(exercise, one, runs)
@@ -55,8 +60,19 @@ def measure(
     return found
 
 
+def timed(exercise: Exercise, speed: Speed | None) -> Measured:
+    """What is asked about a GPU's clock, from the times that it took while it graded the kernel."""
+    taken = {} if speed is None or speed.modelled else {case.name: case.ratio for case in speed.over_baseline}
+    asked = [one for one in exercise.predictions if one.needs_gpu]
+    return Measured(
+        {one.name: taken[one.case] for one in asked if one.case in taken},
+        {one.name: f"your kernel was not timed at {one.case}" for one in asked if one.case not in taken},
+    )
+
+
 def _value(exercise: Exercise, one: Prediction, runs: _Runs) -> float:
     quantity = QUANTITIES[one.quantity]
+    assert quantity.read is not None  # what a GPU's clock tells is not asked for here
     case = exercise.bench_case(one.case)
     theirs = exercise.case_of_baseline(case)
     value = quantity.read(runs.of(one.side, theirs if one.side == "baseline" else case))

@@ -15,6 +15,7 @@ from grader.render.text import one_line
 
 Side = Literal["baseline", "solution", "yours"]
 SIDES: tuple[Side, ...] = ("baseline", "solution", "yours")
+MEASURED_SPEEDUP = "measured_speedup"  # the quantity that only a GPU's clock can tell
 
 MOST_ANSWERS = 200
 _LARGEST = 1e18
@@ -45,6 +46,12 @@ class Prediction:
             raise ValueError(f"prediction {self.name}: 1 <= full <= none, not {self.full} and {self.none}")
         if self.side not in SIDES:
             raise ValueError(f"prediction {self.name}: side is one of {', '.join(SIDES)}, not {self.side!r}")
+        if self.needs_gpu and self.side != "yours":
+            raise ValueError(f"prediction {self.name}: a GPU times the submission, not {self.side}")
+
+    @property
+    def needs_gpu(self) -> bool:
+        return self.quantity == MEASURED_SPEEDUP
 
 
 @dataclass(frozen=True)
@@ -62,6 +69,12 @@ class Marked:
     @property
     def earned(self) -> float:
         return self.credit * self.points
+
+
+def asked_on(device: str, predictions: Sequence[Prediction]) -> tuple[Prediction, ...]:
+    """Those that can be held against something on a "gpu" or the "virtual" one: nobody gains or loses by what
+    cannot be known there."""
+    return tuple(one for one in predictions if device == "gpu" or not one.needs_gpu)
 
 
 def mark(asked: Sequence[Prediction], answers: object, measured: Mapping[str, float]) -> list[Marked]:

@@ -1,4 +1,4 @@
-"""What can be counted or modelled of one call on the virtual GPU, by name: what predictions are about."""
+"""What predictions are about: what the virtual GPU counts or models of a call, and what a GPU times."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from common.virtual_gpu.report import Launch
+from grader.predictions import MEASURED_SPEEDUP
 
 if TYPE_CHECKING:
     from grader.profile_run import Profile
@@ -16,11 +17,11 @@ _SECTOR = 32  # bytes
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number that `read` finds in what was seen of a call."""
+    """A number that `read` finds in what was seen of a call; without it, one that a GPU's clock tells."""
 
     words: str
     unit: str
-    read: Callable[[Profile], float]
+    read: Callable[[Profile], float] | None
     over_baseline: bool = False  # the baseline's value over this one
 
     @property
@@ -90,4 +91,5 @@ QUANTITIES = {
     "speedup": Quantity(
         "modelled speedup over the baseline", "×", lambda seen: seen.shown_seconds, over_baseline=True
     ),
+    MEASURED_SPEEDUP: Quantity("measured speedup over the baseline", "×", None),
 }

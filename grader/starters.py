@@ -17,6 +17,7 @@ from __future__ import annotations
 
 import difflib
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -28,6 +29,8 @@ _MORE = re.compile(r"^\s*//\s*TODO:(?P<text>.*)$")
 _KEPT = re.compile(r"^(?P<indent>\s*)//\s*STARTER:\s?(?P<code>.*)$")
 _MARKED = re.compile(r"\b(?:BEGIN|END) SOLUTION\b")
 _TODO = re.compile(r"//\s*(?P<text>TODO\b.*)$")
+_COMMENT = re.compile(r"//\s*(?P<text>\S.*)$")
+_MORE_LINES = 3  # that a task is followed for to the end of its sentence
 
 
 @dataclass(frozen=True)
@@ -93,8 +96,20 @@ def _misplaced(name: str, line: int, what: str) -> CourseError:
 
 def open_todos(text: str) -> list[Todo]:
     """The tasks that a file still names, with their lines."""
-    found = ((number, _TODO.search(line)) for number, line in enumerate(text.split("\n"), 1))
-    return [Todo(number, match["text"].strip()) for number, match in found if match]
+    lines = text.split("\n")
+    found = ((number, _TODO.search(line)) for number, line in enumerate(lines, 1))
+    return [Todo(number, _sentence(match, lines[number:])) for number, match in found if match]
+
+
+def _sentence(todo: re.Match[str], below: Sequence[str]) -> str:
+    """What a task says up to the end of a sentence, in the comment's next lines if need be."""
+    said = todo["text"].strip()
+    for line in below[:_MORE_LINES]:
+        more = _COMMENT.match(line, todo.start()) if not line[: todo.start()].strip() else None
+        if said.endswith((".", "?", "!")) or not more or more["text"].startswith("TODO"):
+            break
+        said = f"{said} {more['text'].strip()}"
+    return said
 
 
 def is_untouched(text: str, starter: str) -> bool:

@@ -1,11 +1,11 @@
 """Numbers to predict before they are counted: of the baseline first, then of the student's own kernel.
 
-Twenty points in all.
+Twenty points in all, and three more for the last where a GPU times the kernel.
 """
 
 from __future__ import annotations
 
-from grader.predictions import Prediction
+from grader.predictions import MEASURED_SPEEDUP, Prediction
 
 ONE, MANY = "1 token, 8 × 128", "4,096 tokens, 8 × 128"
 
@@ -101,5 +101,15 @@ PREDICTIONS = (
         none=1.6,
         points=3,
         why="With many tokens other warps fill the waiting, and both kernels move the same bytes.",
+    ),
+    Prediction(
+        "measured_speedup",
+        "measured speedup over the baseline at one token",
+        MEASURED_SPEEDUP,
+        ONE,
+        full=1.15,
+        none=1.6,
+        points=3,
+        why="The model knows the trips; a GPU adds what every launch costs, whatever the kernel does.",
     ),
 )

@@ -1,11 +1,11 @@
 """Numbers to predict before they are counted: of six launches first, then of the student's one.
 
-Twenty points in all.
+Twenty points in all, and three more for the last where a GPU times the kernel.
 """
 
 from __future__ import annotations
 
-from grader.predictions import Prediction
+from grader.predictions import MEASURED_SPEEDUP, Prediction
 
 SMALL, MIDDLE, LARGE = "1 × 64", "32 × 2,048", "256 × 8,192"
 ONE_LONG_ROW, ALIGNED_DIFFERENTLY = "1 × 16,384", "128 × 4,097"
@@ -94,5 +94,15 @@ PREDICTIONS = (
         none=2.0,
         points=3,
         why="Both move the same bytes in units as wide: what is left to win is five launches.",
+    ),
+    Prediction(
+        "measured_speedup",
+        "measured speedup over six launches",
+        MEASURED_SPEEDUP,
+        LARGE,
+        full=1.15,
+        none=1.6,
+        points=3,
+        why="Five launches less, over the time of the bytes: a model is near, and a clock is right.",
     ),
 )

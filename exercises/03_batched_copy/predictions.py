@@ -1,11 +1,11 @@
 """Numbers to predict before they are counted: of a launch for each copy, then of one launch for all.
 
-Twenty points in all.
+Twenty points in all, and three more for the last where a GPU times the kernel.
 """
 
 from __future__ import annotations
 
-from grader.predictions import Prediction
+from grader.predictions import MEASURED_SPEEDUP, Prediction
 
 SMALLEST, STEP, LARGE = "decode, 1 × 1,024", "decode, 32 × 2,048", "decode, 128 × 8,192"
 TINY, DENSE = "7 dense copies of 32", "7 dense copies of 65,536"
@@ -91,5 +91,15 @@ PREDICTIONS = (
         none=2.0,
         points=3,
         why="One copy has nearly all the bytes and takes as long in either; six launches are gone.",
+    ),
+    Prediction(
+        "measured_speedup",
+        "measured speedup over a launch for each copy",
+        MEASURED_SPEEDUP,
+        LARGE,
+        full=1.15,
+        none=1.6,
+        points=3,
+        why="What six launches take, over the time of the one copy that has nearly all the bytes.",
     ),
 )

@@ -1,11 +1,11 @@
 """Numbers to predict before they are counted: of V2 first, then of the student's own kernel.
 
-Twenty points in all.
+Twenty points in all, and three more for the last where a GPU times the kernel.
 """
 
 from __future__ import annotations
 
-from grader.predictions import Prediction
+from grader.predictions import MEASURED_SPEEDUP, Prediction
 
 TARGET = "2 × 8 heads, 512"
 
@@ -101,5 +101,15 @@ PREDICTIONS = (
         none=2.0,
         points=3,
         why="The same products without the trips to shared memory around them, and copies behind them.",
+    ),
+    Prediction(
+        "measured_speedup",
+        "measured speedup over V2",
+        MEASURED_SPEEDUP,
+        TARGET,
+        full=1.15,
+        none=1.8,
+        points=3,
+        why="What the model says, less what it does not see: how well copies hide behind products.",
     ),
 )

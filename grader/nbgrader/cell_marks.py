@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from grader.nbgrader.answers import Answers
 from grader.nbgrader.part_feedback import part_feedback, predictions_feedback
 from grader.notebook.display import Display, sentence
-from grader.predictions import mark
+from grader.predictions import asked_on, mark, unknown_names
 from grader.record import PartResult, Record
 from grader.render.public import for_student
 from grader.spec import Exercise
@@ -68,14 +68,15 @@ class Marker:
         return CellMark(points, part_feedback(record, part, points, most))
 
     def _predictions(self, exercise: Exercise, record: Record, most: float) -> CellMark:
-        asked = exercise.predictions
+        asked = asked_on(record.device.kind, exercise.predictions)
         marked = mark(asked, self._answers.values, record.measured)
         worth = sum(one.points for one in asked)
         earned = sum(one.earned for one in marked)
         points = round(earned if worth == most else earned / worth * most if worth else 0.0, 2)
         # A kernel that was never run leaves nothing to hold any of them against.
         missing = {one.name: record.verdict for one in asked} | record.unmeasured
-        return CellMark(points, predictions_feedback(asked, marked, missing, self._answers))
+        unknown = unknown_names(exercise.predictions, self._answers.values)
+        return CellMark(points, predictions_feedback(asked, marked, missing, unknown, self._answers.problem))
 
 
 def _scaled(part: PartResult, most: float) -> float:

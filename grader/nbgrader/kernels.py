@@ -24,7 +24,7 @@ GRADER = "grader.nbgrader.kernels:grade"
 
 def grade(exercise: Exercise, source: Path, **how: Any) -> Record:
     """One kernel in its own process: the pipeline's record, and the values that its predictions ask for."""
-    from grader.measured import measure
+    from grader.measured import measure, timed
     from grader.pipeline import grade as graded
 
     record = graded(exercise, source, **how)
@@ -32,6 +32,8 @@ def grade(exercise: Exercise, source: Path, **how: Any) -> Record:
         how["tell"]("counting what was predicted")
         native = source.suffix == ".cu" and record.verdict != "does not compile"
         found = measure(exercise, source if native else None)
+        if record.device.kind == "gpu":
+            found |= timed(exercise, record.speed)
         record.measured, record.unmeasured = found.values, found.missing
     return record
 
@@ -62,9 +64,29 @@ def submission_of(folder: ClassFolder, student: str, assignment: str) -> Submiss
 
 def grade_kernels(run: ClassRun, submissions: Iterable[Submission]) -> list[Record]:
     """With a record for each, those of earlier runs kept."""
-    if run.grader == GRADER:
-        build_engine()  # once on a machine, for minutes: no submission's time
-    return grade_all(run, list(submissions))
+    if run.grader != GRADER:
+        return grade_all(run, list(submissions))
+    build_engine()  # once on a machine, for minutes: no submission's time
+    wanted = list(submissions)
+    records = grade_all(run, wanted)
+    _count_what_needs_no_kernel(run, zip(wanted, records, strict=True))
+    return records
+
+
+def _count_what_needs_no_kernel(run: ClassRun, graded: Iterable[tuple[Submission, Record]]) -> None:
+    """Predictions about the baseline stand where a kernel is missing, or was never counted."""
+    from grader.measured import measure
+
+    counted: dict[str, dict[str, float]] = {}
+    for submission, record in graded:
+        if record.measured or record.unmeasured:
+            continue
+        exercise = run.exercises[submission.exercise]
+        if exercise.id not in counted:
+            counted[exercise.id] = measure(exercise, None).values
+        if counted[exercise.id]:
+            record.measured = counted[exercise.id]
+            record.write(run.record_path(submission))
 
 
 def record_of(folder: ClassFolder, run: ClassRun, student: str, assignment: str) -> Record:

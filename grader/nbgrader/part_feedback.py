@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from grader.nbgrader.answers import Answers
 from grader.notebook.compare_view import Comparison
 from grader.notebook.display import Display, cut, excerpt, limited
-from grader.predictions import Marked, Prediction, unknown_names
+from grader.predictions import Marked, Prediction
 from grader.record import PartResult, Record
 from grader.render import html, numbers
 from grader.render.findings import diagnostic_text, findings_of
@@ -84,10 +83,14 @@ def _folded(title: str, body: Markup | None) -> Markup | None:
 
 
 def predictions_feedback(
-    asked: Sequence[Prediction], marked: Sequence[Marked], missing: Mapping[str, str], answers: Answers
+    asked: Sequence[Prediction],
+    marked: Sequence[Marked],
+    missing: Mapping[str, str],
+    unknown: Sequence[str],
+    problem: str,
 ) -> Display:
-    shown = Comparison(asked, marked, missing, unknown_names(asked, answers.values))
-    if not answers.problem:
+    shown = Comparison(asked, marked, missing, unknown)
+    if not problem:
         return shown
-    told = f"No answer could be read: {answers.problem}."
+    told = f"No answer could be read: {problem}."
     return Display(f"{told}\n{shown!r}", tag("p", told, class_="bad"), Markup(shown._repr_html_()))

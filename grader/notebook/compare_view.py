@@ -18,7 +18,7 @@ class Questions(Display):
     """What is asked, and an answer cell to start from."""
 
     def __init__(self, asked: Sequence[Prediction]) -> None:
-        rows = [(one.name, one.ask, _SIDES[one.side], one.case, numbers.points(one.points)) for one in asked]
+        rows = [(one.name, one.ask, _of(one), one.case, numbers.points(one.points)) for one in asked]
         columns = ("name", "what", "of", "at", ">points")
         cell = "predictions = {\n" + "".join(f'    "{one.name}": ...,\n' for one in asked) + "}"
         super().__init__(text_table(columns, rows, plain=True) + cell, table(columns, rows), tag("pre", cell))
@@ -56,6 +56,10 @@ class Comparison(Earning):
             table(columns, rows),
             tag("p", typed, class_="doubt") if typed else None,
         )
+
+
+def _of(one: Prediction) -> str:
+    return f"{_SIDES[one.side]}{', where a GPU times it' if one.needs_gpu else ''}"
 
 
 def _value(value: float | None) -> str:

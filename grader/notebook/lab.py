@@ -130,14 +130,16 @@ class Lab:
         return shown_or_told(asked)
 
     def compare(self, predictions: Mapping[str, object]) -> Display:
-        """Your numbers beside what the virtual GPU counts, with what each of them earns."""
+        """Your numbers beside what is counted, and measured where there is a GPU, with what each earns."""
 
         def compared() -> Display:
             from grader.notebook.compare_view import Comparison
-            from grader.predictions import mark, unknown_names
+            from grader.predictions import asked_on, mark, unknown_names
+            from grader.settings import choose_device, read_settings
 
             self._must_ask()
-            asked = self._exercise.predictions
+            device = choose_device(None, read_settings())
+            asked = asked_on(device.kind, self._exercise.predictions)
             answers = _plain_numbers(predictions)
             # What nobody has predicted yet is not shown, so it need not be counted.
             names = [one.name for one in asked if _is_answered(answers, one.name)]
@@ -145,7 +147,8 @@ class Lab:
                 self._errand("measure", "predictions", needs_file=False, names=names) if names else _NOTHING
             )
             marked = mark(asked, answers, found["values"])
-            return Comparison(asked, marked, found["missing"], unknown_names(asked, answers))
+            unknown = unknown_names(self._exercise.predictions, answers)
+            return Comparison(asked, marked, found["missing"], unknown)
 
         return shown_or_told(compared, Earning)
 

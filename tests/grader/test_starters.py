@@ -110,6 +110,17 @@ def test_open_tasks_are_found_with_their_lines():
     assert starters.open_todos("int x;\n  // TODO 1: do it\n// done\n") == [Todo(2, "TODO 1: do it")]
 
 
+def test_a_task_is_told_to_the_end_of_its_sentence():
+    text = "  // TODO 1: fetch a tile, wait until it is\n  // there. More is in the file.\n"
+    assert [todo.text for todo in starters.open_todos(f"{text}  // and more\n")] == [
+        "TODO 1: fetch a tile, wait until it is there. More is in the file."
+    ]
+    assert [todo.text for todo in starters.open_todos("// TODO 1: one\n// TODO 2: two\n")] == [
+        "TODO 1: one",
+        "TODO 2: two",
+    ]
+
+
 def test_a_starter_is_untouched_whatever_an_editor_did_to_its_line_ends():
     assert starters.is_untouched(STARTER.replace("\n", "\r\n") + "\n\n", STARTER)
     assert not starters.is_untouched(STARTER.replace("(void)stage;", "x;"), STARTER)

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+
 import pytest
 
 from grader import registry
 from grader.nbgrader.answers import Answers, read_answers
 from grader.nbgrader.cell_marks import Marker, slug
-from grader.record import PartResult
+from grader.predictions import MEASURED_SPEEDUP, Prediction
+from grader.record import DeviceInfo, PartResult
 from tests.grader.fake_pipeline import SEED, make_record
 from tests.nbgrader.small_course import COUNTED, FIRST
 
@@ -55,6 +58,19 @@ def test_predictions_that_could_not_be_counted_say_why(exercise):
     )
     assert found.points == 0
     assert "your kernel did not run" in repr(found.reasons)
+
+
+def test_a_measured_speedup_shares_the_points_where_a_gpu_grades_and_is_not_asked_for_elsewhere(exercise):
+    fast = Prediction("fast", "measured speedup", MEASURED_SPEEDUP, "64 tokens", points=2)
+    exercise = dataclasses.replace(exercise, predictions=(*exercise.predictions, fast))
+    answers = read_answers('predictions = {"launches": 1, "bytes": 4096, "fast": 9}')
+    record = make_record()
+    record.measured = {**COUNTED, "fast": 3.0}
+    found = Marker(exercise, record, answers).mark("predictions-points", 4)
+    assert found.points == 4
+    assert "fast" not in repr(found.reasons)
+    record.device = DeviceInfo("gpu", "NVIDIA H200")
+    assert Marker(exercise, record, answers).mark("predictions-points", 4).points == 2
 
 
 def test_no_mark_shows_the_seed(exercise):

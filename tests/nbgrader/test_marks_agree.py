@@ -9,11 +9,14 @@ import re
 import pytest
 
 from grader import cli, registry
+from grader.class_run import kept_record
 from grader.nbgrader import class_folder
+from grader.nbgrader.answers import read_answers
 from grader.nbgrader.apps import must_succeed, nbgrader_functions, run_nbgrader
+from grader.nbgrader.cell_marks import Marker
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.class_grading import autograde, make_assignments
-from grader.nbgrader.kernels import class_run
+from grader.nbgrader.kernels import class_run, grade_kernels, submission_of
 from tests.nbgrader.tiny_notebook import cell_of, tiny_notebook, write_tiny_notebook
 
 ID = "01_kv_store"
@@ -102,3 +105,17 @@ def test_feedback_says_it_too(marks):
     for name, points in cells.items():
         if name.startswith("part-"):
             assert f"{name.removeprefix('part-')}: {points:g}/" in text
+
+
+def test_without_a_kernel_what_was_predicted_of_the_baseline_still_counts(tmp_path):
+    folder = ClassFolder(tmp_path / "class")
+    (folder.handed_in(STUDENT, ID)).mkdir(parents=True)
+    run = class_run(folder, device="virtual")
+    [record] = grade_kernels(run, [submission_of(folder, STUDENT, ID)])
+    assert record.measured["baseline_store_sectors"] == 16
+    assert "launches" not in record.measured
+    answers = read_answers(f"predictions = {RIGHT}")
+    found = Marker(registry.find("01"), record, answers).mark("predictions-points", 20)
+    assert found.points == 2
+    assert "there is no kernel.cu beside the notebook" in repr(found.reasons)
+    assert kept_record(run, submission_of(folder, STUDENT, ID)) == record

@@ -10,6 +10,7 @@ from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from grader.nbgrader.cell_marks import slug
+from grader.predictions import asked_on
 from grader.spec import Exercise
 from grader.stages.points import PARTS
 
@@ -25,7 +26,7 @@ def tiny_notebook(exercise: Exercise) -> NotebookNode:
     if exercise.predictions:
         names = "".join(f'    "{one.name}": ...,  # {one.ask}\n' for one in exercise.predictions)
         cells.append(_cell("predictions", f"predictions = {{\n{names}}}", solution=True))
-        worth = sum(one.points for one in exercise.predictions)
+        worth = sum(one.points for one in asked_on("virtual", exercise.predictions))
         cells.append(_cell("predictions-points", "lab.compare(predictions)", grade=True, points=worth))
     parts = {step.name: step.points for step in exercise.steps}
     parts |= {name: getattr(exercise.points, name) for name in PARTS}

@@ -11,7 +11,7 @@ import pytest
 
 from grader import registry
 from grader.measured import measure
-from grader.predictions import mark
+from grader.predictions import asked_on, mark
 from tests.notebooks.sources import (
     NOTEBOOKS,
     Cell,
@@ -135,5 +135,5 @@ def test_with_the_solution_the_first_notebook_earns_every_point(
             most = graded(cell)["points"]
             assert f"{most:g}/{most:g} points" in text_shown(cell), name
     given = ast.literal_eval(text_of(shown["predictions"]).partition("= ")[2])
-    marked = mark(exercise.predictions, given, measured_values[exercise.id])
+    marked = mark(asked_on("virtual", exercise.predictions), given, measured_values[exercise.id])
     assert sum(one.earned for one in marked) == 20

@@ -13,12 +13,25 @@ from hypothesis import strategies as st
 from common.errors import CourseError
 from common.virtual_gpu.report import Report
 from grader import registry
-from grader.measured import measure
+from grader.cli import check as check_verb
+from grader.cli.check import Checked
+from grader.measured import measure, timed
+from grader.notebook import errand_process
 from grader.notebook.compare_view import Comparison, Questions
-from grader.predictions import MOST_ANSWERS, Prediction, closeness, mark, unknown_names
+from grader.predictions import (
+    MEASURED_SPEEDUP,
+    MOST_ANSWERS,
+    Prediction,
+    asked_on,
+    closeness,
+    mark,
+    unknown_names,
+)
 from grader.profile_run import Profile
 from grader.quantities import QUANTITIES
+from grader.record import Speed, SpeedCase
 from grader.spec import Case, Exercise
+from tests.grader.fake_pipeline import make_record
 from tests.grader.notebook.html_reading import read
 from tests.grader.notebook.seen_fixtures import launch
 
@@ -195,7 +208,54 @@ def test_every_table_names_quantities_and_bench_cases_that_exist(exercise: Exerc
     assert len(set(names)) == len(names)
     for one in exercise.predictions:
         assert one.quantity in QUANTITIES
-        assert not exercise.bench_case(one.case).gpu_only
+        assert one.needs_gpu or not exercise.bench_case(one.case).gpu_only
+
+
+@pytest.mark.parametrize("exercise", registry.all_exercises(), ids=lambda exercise: exercise.id)
+def test_twenty_points_without_a_gpu_and_one_number_more_with_one(exercise: Exercise):
+    assert sum(one.points for one in asked_on("virtual", exercise.predictions)) == 20
+    more = set(asked_on("gpu", exercise.predictions)) - set(asked_on("virtual", exercise.predictions))
+    assert [one.quantity for one in more] == [MEASURED_SPEEDUP]
+
+
+def timed_at(*cases: str, modelled: bool = False) -> Speed:
+    return Speed(modelled, [SpeedCase(case, {}, 4e-6, 2e-6, 2.0, 1.9, 2.1) for case in cases])
+
+
+def test_a_measured_speedup_is_one_of_the_times_that_a_gpu_took():
+    one, other = (case.name for case in registry.find("01").bench[:2])
+    exercise = exercise_asking(Prediction("fast", "", MEASURED_SPEEDUP, one))
+    assert timed(exercise, timed_at(one, other)).values == {"fast": 2.0}
+    for speed in (None, timed_at(other), timed_at(one, modelled=True)):
+        found = timed(exercise, speed)
+        assert found.values == {}
+        assert one in found.missing["fast"]
+    assert measure(exercise, None).missing == {}, "the virtual GPU is not asked"
+
+
+def test_a_notebook_has_its_kernel_timed_only_for_a_number_that_needs_it(tmp_path, monkeypatch):
+    case = registry.find("01").bench[0].name
+    exercise = exercise_asking(Prediction("fast", "", MEASURED_SPEEDUP, case))
+    kernel = tmp_path / "kernel.cu"
+    kernel.write_text("// mine\n")
+    record = make_record()
+    record.speed = timed_at(case)
+    devices: list[str] = []
+
+    def checked(exercise: Exercise, file: Path, text: str, device: str, *others: object) -> Checked:
+        devices.append(device)
+        return Checked(record, [])
+
+    monkeypatch.setattr(check_verb, "checked", checked)
+    assert errand_process.measure(exercise, kernel, print, names=[])["values"] == {}
+    assert devices == []
+    assert errand_process.measure(exercise, kernel, print, names=["fast"])["values"] == {"fast": 2.0}
+    assert devices == ["gpu"]
+
+
+def test_only_the_submission_is_timed():
+    with pytest.raises(ValueError, match="not baseline"):
+        Prediction("fast", "", MEASURED_SPEEDUP, "any", side="baseline")
 
 
 def profile_of(seconds: float) -> Profile:
