@@ -20,7 +20,7 @@ from grader.class_run import ClassRun
 from grader.names import file_name
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
 from grader.nbgrader.class_folder import ClassFolder
-from grader.nbgrader.handed_in import look_over, read_notes
+from grader.nbgrader.handed_in import look_over_these, read_notes
 from grader.nbgrader.kernels import grade_kernels, submission_of
 from grader.record import Record
 from grader.render.progress import run_progress
@@ -60,7 +60,7 @@ def autograde(
 ) -> list[Graded]:
     """Points in the gradebook for every submission. What was written before, from the same files, stays."""
     with _alone(folder):
-        problems = _looked_over(folder, submissions)
+        problems = look_over_these(folder, submissions)
         fit = [pair for pair in submissions if pair not in problems]
         kernels = [pair for pair in fit if pair[1] in run.exercises]
         graded = grade_kernels(run, [submission_of(folder, *pair) for pair in kernels])
@@ -76,19 +76,6 @@ def autograde(
             return [
                 _graded(functions, pair, records.get(pair), problems.get(pair, "")) for pair in submissions
             ]
-
-
-def _looked_over(folder: ClassFolder, submissions: Sequence[Pair]) -> dict[Pair, str]:
-    """What is wrong with those that cannot be made fit for nbgrader; it costs nobody else anything."""
-    problems: dict[Pair, str] = {}
-    for pair in submissions:
-        try:
-            look_over(folder, *pair)
-        except CourseError as problem:
-            problems[pair] = str(problem)
-        except OSError as problem:
-            problems[pair] = f"it cannot be read: {problem.strerror} ({problem.filename})"
-    return problems
 
 
 def _write(folder: ClassFolder, keys: Mapping[Pair, str], functions: Any) -> dict[Pair, str]:

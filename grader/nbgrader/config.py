@@ -3,6 +3,7 @@ Execute in its lists, and every point of an autograded cell is written by Truste
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -10,6 +11,7 @@ from nbgrader import preprocessors as nbgrader
 
 from grader.nbgrader.class_folder import ClassFolder, assignments
 from grader.nbgrader.collect import CollectPlainFiles
+from grader.nbgrader.handed_in import look_over_all
 from grader.nbgrader.late import LatePerDay
 from grader.nbgrader.pages import markdown2html
 from grader.nbgrader.restore import RestoreCells
@@ -25,6 +27,9 @@ def configure(c: Any, root: Path) -> None:
     """Settings for the class in `root`, which is made ready on the way."""
     folder = ClassFolder(root.absolute())
     folder.prepare()
+    if "autograde" in sys.argv[1:2]:  # `nbgrader autograde`: it passes over folders without a notebook
+        for (student, assignment), problem in look_over_all(folder).items():
+            print(f"{student}, {assignment}: {problem}", file=sys.stderr)
     c.CourseDirectory.root = str(folder.root)
     c.CourseDirectory.course_id = COURSE_ID
     c.Exchange.root = str(folder.exchange)

@@ -10,7 +10,7 @@ import json
 import os
 import shutil
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 
 import nbformat
@@ -33,6 +33,27 @@ def look_over(folder: ClassFolder, student: str, assignment: str) -> list[str]:
     if notes != kept:
         _write(folder, student, assignment, notes)
     return notes
+
+
+def look_over_all(folder: ClassFolder) -> dict[tuple[str, str], str]:
+    """Every submission; what is wrong with those that cannot be made fit costs nobody else anything."""
+    places = sorted(path for path in folder.submitted.glob("*/*") if path.is_dir())
+    return look_over_these(folder, [(place.parent.name, place.name) for place in places])
+
+
+def look_over_these(
+    folder: ClassFolder, submissions: Sequence[tuple[str, str]]
+) -> dict[tuple[str, str], str]:
+    """What is wrong, by student and assignment, with those that cannot be made fit for nbgrader."""
+    problems: dict[tuple[str, str], str] = {}
+    for student, assignment in submissions:
+        try:
+            look_over(folder, student, assignment)
+        except CourseError as problem:
+            problems[student, assignment] = str(problem)
+        except OSError as problem:
+            problems[student, assignment] = f"it cannot be read: {problem.strerror} ({problem.filename})"
+    return problems
 
 
 def read_notes(folder: ClassFolder, student: str, assignment: str) -> list[str]:

@@ -226,16 +226,16 @@ def test_the_same_command_again_writes_nobodys_points_again(small_class, graded)
 
 
 def test_a_folder_that_cannot_be_read_costs_nobody_else(small_class, graded, monkeypatch):
-    from grader.nbgrader import class_grading
+    from grader.nbgrader import handed_in
 
-    look_over = class_grading.look_over
+    look_over = handed_in.look_over
 
     def refused(folder, student, assignment):
         if student == "honest":
             raise PermissionError(13, "Permission denied", "a link")
         return look_over(folder, student, assignment)
 
-    monkeypatch.setattr(class_grading, "look_over", refused)
+    monkeypatch.setattr(handed_in, "look_over", refused)
     again = small_class.autograde()
     assert "Permission denied" in again["honest"].problem
     assert again["renamed"].points == 12

@@ -5,6 +5,9 @@ from __future__ import annotations
 import csv
 import json
 import re
+import shutil
+import subprocess
+import sys
 
 import pytest
 
@@ -119,3 +122,22 @@ def test_without_a_kernel_what_was_predicted_of_the_baseline_still_counts(tmp_pa
     assert found.points == 2
     assert "there is no kernel.cu beside the notebook" in repr(found.reasons)
     assert kept_record(run, submission_of(folder, STUDENT, ID)) == record
+
+
+def test_plain_nbgrader_gives_the_same_points_and_finds_a_notebook_under_another_name(marks):
+    root, graded, cells = marks
+    folder = ClassFolder(root / "class")
+    mine, theirs = folder.handed_in(STUDENT, ID), folder.handed_in("dora", ID)
+    theirs.mkdir(parents=True)
+    shutil.copyfile(mine / f"{ID}.ipynb", theirs / "my notebook.ipynb")
+    shutil.copyfile(mine / "kernel.cu", theirs / "kernel.cu")
+    command = [sys.executable, "-m", "nbgrader", "autograde", ID, "--create", "--force"]
+    done = subprocess.run(
+        [*command, "--TrustedGrade.device=virtual"], cwd=folder.root, capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    with nbgrader_functions(folder) as functions, functions.gradebook as book:
+        scores = {one.student.id: one.score for one in book.assignment_submissions(ID)}
+        [notebook] = book.find_submission(ID, "dora").notebooks
+        assert {grade.name: grade.auto_score for grade in notebook.grades} == cells
+    assert scores == {STUDENT: graded.points, "dora": graded.points}
