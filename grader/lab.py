@@ -18,6 +18,7 @@ from grader import registry, seeds
 from grader.compare import answer, difference
 from grader.libraries import compile_submission
 from grader.modelled import modelled_call
+from grader.names import is_named
 from grader.random_inputs import Random
 from grader.scratch_folder import scratch_folder
 from grader.spec import Call, Case, Comparison, OnBuffers, Size
@@ -120,12 +121,9 @@ class Seen:
 
 def find_lab(text: str) -> Lab:
     """By the exercise's number ("01", "1"), name or folder."""
-    wanted = text.strip().rstrip("/").lower()
     folders = sorted(path.parent for path in registry.EXERCISES.glob("*/lab/lab.py"))
     for folder in folders:
-        exercise = folder.parent.name
-        number, _, name = exercise.partition("_")
-        if wanted in (exercise, name, number, number.lstrip("0")):
+        if is_named(folder.parent.name, text):
             return _load(folder)
     known = ", ".join(folder.parent.name for folder in folders) or "none"
     raise CourseError(f"there is no lab in an exercise {text!r}; exercises with a lab: {known}")

@@ -15,13 +15,13 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import CourseError
+from grader.answer_files import parse_toml, read_text
 from grader.lab import EVIDENCE, Lab
 from grader.render import numbers
 from grader.render.text import one_line
 
 FIELDS = ("fault", "line", "evidence")  # a point each
 _UNGRADED = ("fix",)
-_MOST_BYTES = 1 << 16  # a filled sheet has one or two thousand
 _MOST_SHOWN = 60  # characters of an answer that is not as it should be
 _MOST_NOTES = 10
 _EMPTY = "not answered"
@@ -76,35 +76,7 @@ def read_key(lab: Lab) -> dict[str, Key]:
 
 def read_sheet(path: Path, lab: Lab) -> dict[str, Any]:
     """The sheet as TOML has it. Raises CourseError: what, where, what was expected, what to try."""
-    text = _text(path, f"copy {lab.sheet} and fill it in")
-    try:
-        return tomllib.loads(text)
-    except tomllib.TOMLDecodeError as problem:
-        found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", str(problem))
-        place, what = (f"{path}:{found[2]}:{found[3]}", found[1]) if found else (str(path), str(problem))
-        raise CourseError(f"{place}: this is not TOML ({one_line(what)}): {_FORM}") from problem
-    except (ValueError, RecursionError) as problem:  # thousands of digits, thousands of brackets
-        raise CourseError(f"{path}: a value in it is longer than any answer can be: {_FORM}") from problem
-
-
-def _text(path: Path, remedy: str) -> str:
-    try:
-        if not path.exists():
-            raise CourseError(f"there is no sheet {path}: {remedy}")
-        if not path.is_file():
-            raise CourseError(f"{path} is a folder or a device and no text file: {remedy}")
-        with path.open("rb") as file:
-            data = file.read(_MOST_BYTES + 1)
-    except OSError as problem:
-        raise CourseError(f"{path} cannot be read ({problem.strerror}): {remedy}") from problem
-    if len(data) > _MOST_BYTES:
-        raise CourseError(f"{path} has more than {_MOST_BYTES:,} bytes, which no sheet needs: {remedy}")
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        line = data.count(b"\n", 0, problem.start) + 1
-        told = f"{path}:{line}: this is not UTF-8 text: save it as UTF-8, or {remedy}"
-        raise CourseError(told) from problem
+    return parse_toml(read_text(path, f"copy {lab.sheet} and fill it in"), path, _FORM)
 
 
 def grade_sheet(lab: Lab, sheet: Mapping[str, Any], key: Mapping[str, Key]) -> Result:

@@ -1,4 +1,4 @@
-"""File names from names that students chose."""
+"""Names of exercises as people type them, and file names from names that students chose."""
 
 from __future__ import annotations
 
@@ -16,3 +16,9 @@ def file_name(name: str) -> str:
         return plain
     mark = hashlib.sha256(name.encode(errors="surrogateescape")).hexdigest()[:8]
     return f"{plain or 'unnamed'}-{mark}"
+
+
+def is_named(folder: str, text: str) -> bool:
+    """Whether `text` stands for a folder such as 01_kv_store: its number ("01", "1"), name or all of it."""
+    number, _, name = folder.partition("_")
+    return text.strip().rstrip("/").lower() in (folder, name, number, number.lstrip("0"))

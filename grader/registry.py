@@ -11,6 +11,7 @@ from pathlib import Path
 
 from common.cache import REPOSITORY
 from common.errors import CourseError
+from grader.names import is_named
 from grader.spec import Exercise
 
 EXERCISES = REPOSITORY / "exercises"
@@ -46,10 +47,8 @@ def all_exercises() -> list[Exercise]:
 
 def find(text: str) -> Exercise:
     """By number ("01", "1"), by name ("kv_store") or by the folder's name ("01_kv_store")."""
-    wanted = text.strip().rstrip("/").lower()
     for folder in exercise_folders():
-        number, _, name = folder.name.partition("_")
-        if wanted in (folder.name, name, number, number.lstrip("0")):
+        if is_named(folder.name, text):
             return load(folder)
     known = ", ".join(folder.name for folder in exercise_folders()) or "none yet"
     raise CourseError(f"there is no exercise {text!r}; the exercises are {known}")

@@ -19,6 +19,7 @@ from pathlib import Path
 from common.cache import REPOSITORY
 from common.errors import CourseError
 from grader import registry, student
+from grader.names import is_named
 from grader.submissions import KERNEL
 
 NOTEBOOKS = REPOSITORY / "notebooks"
@@ -98,10 +99,8 @@ def assignments() -> list[str]:
 
 def find_assignment(text: str) -> str:
     """By number ("01", "1"), by name ("kv_store") or by the folder's name ("01_kv_store")."""
-    wanted = text.strip().rstrip("/").lower()
     for assignment in assignments():
-        number, _, name = assignment.partition("_")
-        if wanted in (assignment, name, number, number.lstrip("0")):
+        if is_named(assignment, text):
             return assignment
     known = ", ".join(assignments()) or "none yet"
     raise CourseError(f"there is no notebook {text!r}; the notebooks are {known}")

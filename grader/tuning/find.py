@@ -10,6 +10,7 @@ from pathlib import Path
 
 from common.errors import CourseError
 from grader import registry
+from grader.names import is_named
 from grader.spec import Case
 from grader.stages.build import HEADERS
 from grader.tuning.spec import Tuning
@@ -60,10 +61,8 @@ def folders() -> list[Path]:
 
 def find(text: str) -> Tunable:
     """By number ("05", "5"), by name or by the folder's name, as other verbs find exercises."""
-    wanted = text.strip().rstrip("/").lower()
     for folder in folders():
-        number, _, name = folder.name.partition("_")
-        if wanted in (folder.name, name, number, number.lstrip("0")):
+        if is_named(folder.name, text):
             return _load(folder)
     known = ", ".join(folder.name for folder in folders()) or "none"
     raise CourseError(f"there is nothing to tune in an exercise {text!r}; exercises with tunables: {known}")

