@@ -41,7 +41,8 @@ def pytest_configure() -> None:
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
     """Long files first, and tests under tests/gpu are skipped by name where there is no GPU."""
     long = [TESTS / name for name in LONG]
-    items.sort(key=lambda item: not any(path in (item.path, *item.path.parents) for path in long))
+    waits = {path: not any(path.is_relative_to(one) for one in long) for path in {i.path for i in items}}
+    items.sort(key=lambda item: waits[item.path])
     if find_gpus():
         return
     needs_gpu = pytest.mark.skip(reason="needs a CUDA GPU")
