@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -75,25 +76,25 @@ def test_what_cannot_run_is_a_sentence(folder: Path):
     assert "no_such_name" in read(run_file("bad.cu")).text
 
 
-PROFILE = ProfileView(seen(), "sectors")
-
-
 @pytest.mark.parametrize(
-    ("shown", "words"),
+    ("draw", "words"),
     [
-        (figures.scattered_pages([2, 0], 4), "indices[token] names the page"),
-        (figures.wide_table(2, 3, 3, 5), "the two strides differ"),
-        (figures.copies_by_size({"vector": 4, "table": 396}), "The largest has 99.0% of all bytes"),
-        (figures.warp_sectors([1, 8]), "whole sectors of 32 bytes"),
-        (figures.warp_banks([1, 32]), "how many turns"),
+        (lambda: figures.scattered_pages([2, 0], 4), "indices[token] names the page"),
+        (lambda: figures.wide_table(2, 3, 3, 5), "the two strides differ"),
+        (lambda: figures.copies_by_size({"vector": 4, "table": 396}), "The largest has 99.0% of all bytes"),
+        (lambda: figures.warp_sectors([1, 8]), "whole sectors of 32 bytes"),
+        (lambda: figures.warp_banks([1, 32]), "how many turns"),
         (
-            figures.launches_in_time({"one": PROFILE, "none": Display("it failed")}),
+            lambda: figures.launches_in_time(
+                {"one": ProfileView(seen(), "sectors"), "none": Display("it failed")}
+            ),
             "one: 1; none: did not run",
         ),
     ],
     ids=["pages", "table", "sizes", "sectors", "banks", "launches"],
 )
-def test_a_figure_is_a_picture_with_a_caption(shown: Display, words: str):
+def test_a_figure_is_a_picture_with_a_caption(draw: Callable[[], Display], words: str):
+    shown = draw()
     html = read(shown)
     assert html.texts("img") == html.texts("figcaption") == 1
     assert words in html.text

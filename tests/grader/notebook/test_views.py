@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from collections.abc import Callable
 
 import pytest
 
@@ -84,31 +85,31 @@ def test_build_errors_stand_at_their_lines():
     assert html.texts("span", "marked") == 1
 
 
-@pytest.mark.parametrize(
-    "shown",
-    [
-        check_of(hostile_record(), HOSTILE, HOSTILE),
-        Untouched(find("01"), [Todo(1, HOSTILE)], HOSTILE),
-        PartView(HOSTILE, 10.0, check_of(hostile_record())),
-        PartView(HOSTILE, 10.0, sentence(HOSTILE)),
-        Hints(dataclasses.replace(find("01"), hints=(HOSTILE, HOSTILE))),
-        ProfileView(seen(HOSTILE + "\n" + HOSTILE, HOSTILE, [launch(HOSTILE + "$\\frac{")]), "sectors"),
-        ProfileView(seen(launches=[]), "sectors"),
-        TimelineView(seen(HOSTILE + "\n" + HOSTILE, HOSTILE), 4),
-        sentence(HOSTILE + "\n" + HOSTILE),
-        Questions([Prediction(HOSTILE, HOSTILE, "launches", HOSTILE)]),
-        Comparison(
-            [Prediction(HOSTILE, HOSTILE, "launches", HOSTILE, why=HOSTILE)],
-            mark(
-                [Prediction(HOSTILE, HOSTILE, "launches", HOSTILE, why=HOSTILE)], {HOSTILE: 1}, {HOSTILE: 2}
-            ),
-            {HOSTILE: HOSTILE},
-            [HOSTILE],
-        ),
-    ],
-    ids=lambda shown: type(shown).__name__,
-)
-def test_hostile_text_is_text(shown: Display):
+HOSTILE_VIEWS: dict[str, Callable[[], Display]] = {
+    "check": lambda: check_of(hostile_record(), HOSTILE, HOSTILE),
+    "untouched": lambda: Untouched(find("01"), [Todo(1, HOSTILE)], HOSTILE),
+    "part": lambda: PartView(HOSTILE, 10.0, check_of(hostile_record())),
+    "part of none": lambda: PartView(HOSTILE, 10.0, sentence(HOSTILE)),
+    "hints": lambda: Hints(dataclasses.replace(find("01"), hints=(HOSTILE, HOSTILE))),
+    "profile": lambda: ProfileView(
+        seen(HOSTILE + "\n" + HOSTILE, HOSTILE, [launch(HOSTILE + "$\\frac{")]), "sectors"
+    ),
+    "profile of nothing": lambda: ProfileView(seen(launches=[]), "sectors"),
+    "timeline": lambda: TimelineView(seen(HOSTILE + "\n" + HOSTILE, HOSTILE), 4),
+    "sentence": lambda: sentence(HOSTILE + "\n" + HOSTILE),
+    "questions": lambda: Questions([Prediction(HOSTILE, HOSTILE, "launches", HOSTILE)]),
+    "comparison": lambda: hostile_comparison(),
+}
+
+
+def hostile_comparison() -> Comparison:
+    asked = [Prediction(HOSTILE, HOSTILE, "launches", HOSTILE, why=HOSTILE)]
+    return Comparison(asked, mark(asked, {HOSTILE: 1}, {HOSTILE: 2}), {HOSTILE: HOSTILE}, [HOSTILE])
+
+
+@pytest.mark.parametrize("view", HOSTILE_VIEWS)
+def test_hostile_text_is_text(view: str):
+    shown = HOSTILE_VIEWS[view]()
     html = read(shown)  # holds the elements against a list
     assert "<script" not in shown._repr_html_()
     assert "\x1b" not in html.text
