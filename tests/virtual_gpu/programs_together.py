@@ -14,15 +14,12 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.build import Target, build_program
-from common.cache import default_cache
-from common.compile import make_entry
 from common.diagnostics import Diagnostic
-from common.unit import digest
 from common.virtual_gpu.engine import Options
 from common.virtual_gpu.session import RunReport, run_program
+from tests.virtual_gpu.made_source import made_source
 
 _INCLUDE = re.compile(r'^#include [<"].*$', re.MULTILINE)
-_SOURCE_NAME = "together.cu"
 
 
 @dataclass(frozen=True)
@@ -32,10 +29,11 @@ class ProgramsTogether:
     path: Path
     diagnostics: list[Diagnostic]
 
-    def run(self, program: Path, *, timeout: float, options: Options | None = None) -> RunReport:
+    def run(self, name: str, *, timeout: float, options: Options | None = None) -> RunReport:
+        """Run the program whose file has this name, without its ending."""
         return run_program(
             self.path,
-            [program.stem],
+            [name],
             options=options,
             timeout=timeout,
             stdout=subprocess.PIPE,
@@ -48,14 +46,8 @@ def build_together(
 ) -> ProgramsTogether:
     """Build programs, whose names must differ, for the virtual GPU. Their `int main()` must end in a return:
     in a namespace none is implied."""
-    text = _source(programs)
-
-    def write(folder: Path) -> None:
-        (folder / _SOURCE_NAME).write_text(text)
-
-    # In the cache, where the same text has the same path the next time, and so the same object.
-    made = make_entry(digest("programs together", text), write, default_cache()).path / _SOURCE_NAME
-    built = build_program([made], Target.virtual(cc), defines=defines, extra_flags=flags)
+    source = made_source("together.cu", _source(programs))
+    built = build_program([source], Target.virtual(cc), defines=defines, extra_flags=flags)
     return ProgramsTogether(built.path, built.diagnostics)
 
 

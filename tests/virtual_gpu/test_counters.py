@@ -30,7 +30,7 @@ def programs() -> ProgramsTogether:
 
 @cache
 def report_of(program: str) -> Report:
-    ran = programs().run(FOLDER / f"{program}.cu", timeout=LIMIT_SECONDS)
+    ran = programs().run(program, timeout=LIMIT_SECONDS)
     assert ran.status == 0, f"{program} {ran.ending}:\n{ran.stdout}{ran.stderr}"
     assert ran.report.findings == ()
     return ran.report

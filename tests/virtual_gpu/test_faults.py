@@ -30,7 +30,7 @@ def corpus(fixed: bool) -> ProgramsTogether:
 
 @cache
 def run(fault: Fault, fixed: bool) -> RunReport:
-    return corpus(fixed).run(fault.path, options=HANG_OPTIONS if fault.hangs else None, timeout=LIMIT_SECONDS)
+    return corpus(fixed).run(fault.name, options=HANG_OPTIONS if fault.hangs else None, timeout=LIMIT_SECONDS)
 
 
 def named(faults: list[Fault]) -> pytest.MarkDecorator:

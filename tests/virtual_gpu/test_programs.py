@@ -36,7 +36,7 @@ def programs_of(cc: str, flags: tuple[str, ...]) -> ProgramsTogether:
 def test_a_correct_program_gives_the_gpus_answers_and_no_finding(program: Program, cc: str):
     built = programs_of(cc, program.flags)
     assert built.diagnostics == []
-    ran = built.run(program.source, timeout=LIMIT_SECONDS)
+    ran = built.run(program.name, timeout=LIMIT_SECONDS)
     assert ran.status == 0, f"{program.name} {ran.ending}:\n{ran.stdout}{ran.stderr}"
     assert ran.report.findings == ()
     assert ran.report.leaks == ()

@@ -36,7 +36,7 @@ def programs(flags: tuple[str, ...]) -> ProgramsTogether:
 
 @cache
 def run_of(name: str, flags: tuple[str, ...]) -> RunReport:
-    return programs(flags).run(SOURCES / f"{name}.cu", timeout=LIMIT_SECONDS)
+    return programs(flags).run(name, timeout=LIMIT_SECONDS)
 
 
 @pytest.mark.parametrize("flags", [(), PER_THREAD], ids=["legacy", "per_thread"])
@@ -133,9 +133,8 @@ def test_a_program_without_usable_ptx_is_told_how_to_rebuild(tmp_path, flags, se
     assert result.stderr.count(sentence) == 1
 
 
-def test_what_a_program_starts_inherits_neither_the_socket_nor_its_name(tmp_path):
+def test_what_a_program_starts_inherits_neither_the_socket_nor_its_name():
     program = build_text(
-        tmp_path,
         """
         #include <cstdlib>
         int main() {
@@ -148,9 +147,8 @@ def test_what_a_program_starts_inherits_neither_the_socket_nor_its_name(tmp_path
     assert result.stdout == "0\n"
 
 
-def test_launches_findings_and_counters_come_back_as_data(tmp_path):
+def test_launches_findings_and_counters_come_back_as_data():
     program = build_text(
-        tmp_path,
         """
         __global__ void copy(const float* in, float* out, int n) {
           const int i = blockIdx.x * blockDim.x + threadIdx.x;
