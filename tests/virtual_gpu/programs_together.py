@@ -17,7 +17,7 @@ from common.build import Target, build_program
 from common.diagnostics import Diagnostic
 from common.virtual_gpu.engine import Options
 from common.virtual_gpu.session import RunReport, run_program
-from tests.virtual_gpu.made_source import made_source
+from tests.made_source import made_source
 
 _INCLUDE = re.compile(r'^#include [<"].*$', re.MULTILINE)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 from common.build import Target, build_program
 from common.virtual_gpu.session import RunReport, run_program
-from tests.virtual_gpu.made_source import made_source
+from tests.made_source import made_source
 from tests.virtual_gpu.programs_together import ProgramsTogether, build_together
 
 # What stands above the text of every program; its own first line is line 4.

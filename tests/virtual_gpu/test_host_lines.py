@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from common.virtual_gpu.session import RunReport
-from tests.virtual_gpu.made_source import made_source
+from tests.made_source import made_source
 from tests.virtual_gpu.programs_together import ProgramsTogether
 from tests.virtual_gpu.small_programs import PREAMBLE, build_text, build_texts, run
 
