@@ -93,6 +93,23 @@ def resources_in(
     return _with_machine_code(parse_ptxas(compiled.log), compiled.path)
 
 
+def resources_of(
+    built: Path,
+    source: Path,
+    arch: str,
+    *,
+    defines: Sequence[str] = (),
+    include_dirs: Sequence[Path] = (),
+    walls: CompilerWalls | None = None,
+) -> list[KernelResources]:
+    """Every kernel of what was built for the virtual GPU from `source`, for the same architecture and with
+    these flags: from the PTX inside, which is most of the work, or else from the source."""
+    found = resources_in(built, arch, walls=walls)
+    if found is not None:
+        return found
+    return resources(source, arches=[arch], defines=defines, include_dirs=include_dirs, walls=walls)[arch]
+
+
 def _unit(source: Path, arch: str, flags: Sequence[str], spelled: str, walls: CompilerWalls | None) -> Unit:
     """CUDA or PTX to a cubin; nvcc knows which from the name."""
     nvcc, cxx = find_nvcc(), find_host_compiler()

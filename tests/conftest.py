@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -27,6 +28,14 @@ if importlib.util.find_spec("hypothesis"):  # a GPU machine may have none, and t
 
 
 def pytest_configure() -> None:
+    _hear_interrupts()
+    if "PYTEST_XDIST_WORKER" in os.environ:
+        # There is a worker for each core, and a thread of torch's that waits for another's core waits by
+        # spinning. Set before anything imports torch; what the tests start inherits it.
+        os.environ.setdefault("OMP_NUM_THREADS", "1")
+
+
+def _hear_interrupts() -> None:
     """A shell that starts the tests in the background makes them, and all they start, deaf to Ctrl-C."""
     usual: dict[signal.Signals, Any] = {
         signal.SIGINT: signal.default_int_handler,

@@ -10,14 +10,15 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.model.programs import PROGRAMS, Program
-from common.build import Target, build_program, resources
+from common.build import Target, build_program
 from common.errors import CourseError
-from common.resources import write_for_engine
+from common.resources import resources_of, write_for_engine
 from common.virtual_gpu.cost import modelled
 from common.virtual_gpu.session import run_program
 
 # Findings are another test's business; without them the large cases take seconds.
 _OPTIONS = dict.fromkeys(("memory", "race", "init", "sync", "async"), "off")
+_TARGET = Target.virtual()
 
 
 def predict(profile: str, only: str = "", programs: Iterable[Program] = PROGRAMS) -> dict[str, Any]:
@@ -26,13 +27,16 @@ def predict(profile: str, only: str = "", programs: Iterable[Program] = PROGRAMS
     return {"profile": profile, "cases": cases}
 
 
-def _program_cases(program: Program, profile: str, only: str) -> Iterator[dict[str, Any]]:
-    target = Target.virtual()
-    built = build_program(
-        [program.source], target, defines=program.defines, include_dirs=program.include_dirs
+def build_for_the_model(program: Program) -> Path:
+    return build_program(
+        [program.source], _TARGET, defines=program.defines, include_dirs=program.include_dirs
     ).path
+
+
+def _program_cases(program: Program, profile: str, only: str) -> Iterator[dict[str, Any]]:
+    built = build_for_the_model(program)
     with tempfile.TemporaryDirectory() as scratch:
-        registers = _registers(program, target, Path(scratch))
+        registers = _registers(program, built, Path(scratch))
         for case in _run(built, ["list"], profile, registers)[0].splitlines():
             named = json.loads(case)
             if only not in program.name_of(named["name"]):
@@ -67,10 +71,13 @@ def _run(program: Path, arguments: list[str], profile: str, registers: Path) -> 
     return run.stdout, run.report.launches
 
 
-def _registers(program: Program, target: Target, folder: Path) -> Path:
+def _registers(program: Program, built: Path, folder: Path) -> Path:
     """What ptxas says of every kernel: occupancy depends on it."""
-    arch = f"sm_{target.cc}"
-    kernels = resources(
-        program.source, arches=[arch], defines=program.defines, include_dirs=program.include_dirs
-    )[arch]
+    kernels = resources_of(
+        built,
+        program.source,
+        f"sm_{_TARGET.cc}",
+        defines=program.defines,
+        include_dirs=program.include_dirs,
+    )
     return write_for_engine(kernels, folder)

@@ -9,10 +9,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from common.build import Target, build_program, resources
+from common.build import Target, build_program
 from common.devices import Gpu, find_gpus, first_gpu
 from common.errors import CourseError
-from common.resources import write_for_engine
+from common.resources import resources_of, write_for_engine
 from common.virtual_gpu.engine import DEFAULT_PROFILE, PROFILES
 from common.virtual_gpu.render import render_report
 from common.virtual_gpu.session import run_program
@@ -118,7 +118,7 @@ def _run_virtually(options: argparse.Namespace, arguments: list[str]) -> int:
     cc = compute_capability(options.profile)
     program = _build(options, Target.virtual(cc))
     with tempfile.TemporaryDirectory() as scratch:
-        registers = _registers(options, cc, Path(scratch)) if options.json else None
+        registers = _registers(program, options, cc, Path(scratch)) if options.json else None
         run = run_program(program, arguments, profile=options.profile, options=checks, resources=registers)
     if options.json:
         record = {"status": run.status, "seconds": run.seconds, **run.report.to_dict()}
@@ -135,11 +135,10 @@ def compute_capability(profile: str) -> str:
     return f"{data['cc_major']}{data['cc_minor']}"
 
 
-def _registers(options: argparse.Namespace, cc: str, folder: Path) -> Path:
+def _registers(program: Path, options: argparse.Namespace, cc: str, folder: Path) -> Path:
     """What ptxas says of every kernel, for the engine: occupancy depends on it and PTX does not tell."""
     includes = [Path(include) for include in options.includes]
-    arch = f"sm_{cc}"
-    kernels = resources(options.file, arches=[arch], defines=options.defines, include_dirs=includes)[arch]
+    kernels = resources_of(program, options.file, f"sm_{cc}", defines=options.defines, include_dirs=includes)
     return write_for_engine(kernels, folder)
 
 

@@ -53,7 +53,7 @@ def measure(request: Request, scratch: Path, tell: Tell) -> Measured:
         return _unright(request, errors, looks, f"its answers are not right ({wrong[0]})")
     tell(f"looking at {gate.case.name}")
     launches = _launches(request, mine)
-    taken = _taken(launches, _resources(request, {}))
+    taken = _taken(launches, _resources(request, mine, {}))
     seed = seeds.derive("gate", gate.case.name)
     times = timed(exercise, gate.case, device, theirs, mine, seed, tell)
     free = Free(lack=times.lack) if times.lack else _free(request, mine, scratch / "free", tell)
@@ -99,12 +99,11 @@ def _launches(request: Request, built: Libraries) -> Sequence[Launch]:
         return session.run(exercise.entry, call, CALL_SECONDS).report.launches
 
 
-def _resources(request: Request, defines: Mapping[str, int]) -> Sequence[KernelResources]:
+def _resources(request: Request, built: Libraries, defines: Mapping[str, int]) -> Sequence[KernelResources]:
     """As ptxas has them for the device: the virtual GPU's own architecture, or that of the GPU here."""
-    macros = _macros(defines)
     if request.device == "virtual":
-        return kernel_resources(request.source, None, macros)
-    return kernel_resources(request.source, None, macros, first_gpu().cc)
+        return built.resources
+    return kernel_resources(request.source, None, _macros(defines), first_gpu().cc)
 
 
 def _macros(defines: Mapping[str, int]) -> list[str]:
@@ -133,7 +132,7 @@ def _free(request: Request, mine: Libraries, scratch: Path, tell: Tell) -> Free:
         built = _built(request.source, request.device, scratch, _macros(defines))
     except CourseError as problem:
         return Free(defines, lack=f"it does not compile: {problem}")
-    taken = _taken(_launches(request, built), _resources(request, defines))
+    taken = _taken(_launches(request, built), _resources(request, built, defines))
     seed = seeds.derive("gate", "free", request.gate.case.name)
     times = timed(request.exercise, request.gate.case, request.device, mine, built, seed, tell)
     return Free(defines, taken, times)

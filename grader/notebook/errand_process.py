@@ -74,8 +74,8 @@ def measure(exercise: Exercise, file: Path, tell: Tell, *, names: list[str]) -> 
 
 def run(exercise: None, file: Path, tell: Tell, *, seconds: float) -> dict[str, Any]:
     """A program with a main() of its own, on the virtual GPU: what it printed and what was seen of it."""
-    from common.build import Target, build_program, resources
-    from common.resources import write_for_engine
+    from common.build import Target, build_program
+    from common.resources import resources_of, write_for_engine
     from common.virtual_gpu.engine import DEFAULT_PROFILE
     from common.virtual_gpu.session import run_program
     from grader.cli.run import compute_capability, selected_checks
@@ -86,7 +86,7 @@ def run(exercise: None, file: Path, tell: Tell, *, seconds: float) -> dict[str, 
     built = build_program([file], Target.virtual(cc))
     tell("running on the virtual GPU")
     with scratch_folder() as scratch:
-        registers = write_for_engine(resources(file, arches=[f"sm_{cc}"])[f"sm_{cc}"], scratch)
+        registers = write_for_engine(resources_of(built.path, file, f"sm_{cc}"), scratch)
         ran = run_program(
             built.path,
             options=selected_checks(None, []),

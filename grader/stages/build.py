@@ -12,7 +12,7 @@ from common.build import BuildError, KernelResources, Target, build_program, res
 from common.cache import REPOSITORY
 from common.diagnostics import Diagnostic
 from common.errors import CourseError
-from common.resources import resources_in
+from common.resources import resources_of
 from common.sandbox.compiler import CompilerWalls
 from grader.line_directives import line_directive
 
@@ -71,10 +71,11 @@ def kernel_resources(
     """
     arch = f"sm_{architecture}"
     try:
-        found = None if library is None else resources_in(library, arch, walls=_WALLS)
-        if found is None:
+        if library is None:
             compiled = resources(source, arches=[arch], defines=defines, include_dirs=[HEADERS], walls=_WALLS)
-            found = compiled[arch]
+            return tuple(compiled[arch])
+        return tuple(
+            resources_of(library, source, arch, defines=defines, include_dirs=[HEADERS], walls=_WALLS)
+        )
     except CourseError:
         return ()
-    return tuple(found)

@@ -9,11 +9,13 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from common.build import BuildError, KernelResources, Target, build_program, resources
 from common.compile import parallel_jobs
 from common.errors import CourseError
-from grader.stages.build import ARCHITECTURE, HEADERS
+from common.resources import resources_of
+from grader.stages.build import HEADERS
 from grader.tuning import gates
 from grader.tuning.gates import Footprint, Multiprocessor, Refusal
 from grader.tuning.spec import Config, Limits
@@ -89,10 +91,13 @@ def build(order: Order) -> Built:
 
 
 def _build(order: Order) -> Built:
-    """Machine code first: what its registers forbid is not built any further."""
-    defines = [f"{name}={value}" for name, value in order.config.items()]
-    arch = f"sm_{ARCHITECTURE if order.target.device == 'virtual' else order.target.cc}"
-    kernels = resources(order.source, arches=[arch], defines=defines, include_dirs=[HEADERS])[arch]
+    """For a GPU machine code first: what its registers forbid is not built any further. A library for the
+    virtual GPU comes first itself, for ptxas needs no more than the PTX inside it."""
+    arch, flags = f"sm_{order.target.cc}", _flags(order)
+    if order.target.device == "virtual":
+        kernels = resources_of(_library(order), order.source, arch, **flags)
+    else:
+        kernels = resources(order.source, arches=[arch], **flags)[arch]
     used = _used(kernels, order)
     taken = Footprint(
         order.before.threads,
@@ -103,8 +108,16 @@ def _build(order: Order) -> Built:
     reached = gates.occupancy(taken, order.sm)
     if refusal := gates.after_build(taken, order.limits, order.sm):
         return Built(taken, refusal=refusal, occupancy=reached)
-    made = build_program([order.source], order.target, kind="shared", defines=defines, include_dirs=[HEADERS])
-    return Built(taken, made.path, occupancy=reached, kernels=tuple(kernels))
+    return Built(taken, _library(order), occupancy=reached, kernels=tuple(kernels))
+
+
+def _library(order: Order) -> Path:
+    return build_program([order.source], order.target, kind="shared", **_flags(order)).path
+
+
+def _flags(order: Order) -> dict[str, Any]:
+    defines = [f"{name}={value}" for name, value in order.config.items()]
+    return {"defines": defines, "include_dirs": [HEADERS]}
 
 
 def _used(kernels: Sequence[KernelResources], order: Order) -> KernelResources:

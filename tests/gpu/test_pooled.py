@@ -67,9 +67,9 @@ def test_the_solution_earns_full_marks(solution: Record):
 
 
 @pytest.mark.parametrize("memory", [Shared, Copied])
-def test_scratch_holds_nothing_of_use(memory, tmp_path: Path):
+def test_scratch_holds_nothing_of_use(memory):
     call = EXERCISE.inputs(CASE.size, Random("scratch", "cuda"))
-    for source, reads_it in ((SOLUTION, False), (changed(tmp_path, SCRATCH_READ_FIRST), True)):
+    for source, reads_it in ((SOLUTION, False), (changed(SCRATCH_READ_FIRST), True)):
         with GpuSession(library(source)) as session:
             session._memory = memory()
             for _ in range(2):
@@ -84,10 +84,10 @@ def test_scratch_holds_nothing_of_use(memory, tmp_path: Path):
 
 
 @pytest.mark.parametrize("protocol", ["cold", "graph"])
-def test_calls_that_are_timed_must_restore_their_counters(protocol: Protocol_, tmp_path: Path):
+def test_calls_that_are_timed_must_restore_their_counters(protocol: Protocol_):
     speed = measured(SOLUTION, timed(protocol))
     assert [target.decision for target in speed.targets] == ["met"], speed.notes
-    left = measured(changed(tmp_path, COUNTERS_LEFT), timed(protocol))
+    left = measured(changed(COUNTERS_LEFT), timed(protocol))
     assert left.targets == []
     assert "counters[0] was 0 and is 2 after the call" in left.wrong[CASE.name]
 
@@ -108,8 +108,8 @@ def test_a_ratio_is_over_the_baseline_on_its_own_case(protocol: Protocol_):
         (STEP_ON_OTHER_STREAM, "outputs are written while the stream that was given still waits"),
     ],
 )
-def test_a_step_that_cannot_be_timed_costs_its_own_target_alone(change, words: str, tmp_path: Path):
-    speed = measured(changed(tmp_path, change))
+def test_a_step_that_cannot_be_timed_costs_its_own_target_alone(change, words: str):
+    speed = measured(changed(change))
     assert [target.decision for target in speed.targets] == ["met", "missed"], speed.notes
     assert words in speed.targets[1].message
 

@@ -6,6 +6,7 @@ import dataclasses
 from pathlib import Path
 
 from grader import registry
+from tests.made_source import made_source
 
 FOLDER = Path(__file__).with_name("pooled")
 SOLUTION = FOLDER / "solution" / "kernel.cu"
@@ -26,12 +27,10 @@ STEP_ON_OTHER_STREAM = (
 )
 
 
-def changed(folder: Path, *changes: tuple[str, str]) -> Path:
+def changed(*changes: tuple[str, str]) -> Path:
     """The solution with some of its text replaced."""
     text = SOLUTION.read_text()
     for old, new in changes:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
-    source = folder / "kernel.cu"
-    source.write_text(text)
-    return source
+    return made_source("kernel.cu", text)

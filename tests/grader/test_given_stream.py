@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import pytest
 
 from grader.pipeline import grade
 from grader.record import Record
 from tests.grader.stepped_exercise import EXERCISE, SOLUTION, graph_cheat
+from tests.made_source import made_source
 
 WHOLE = dataclasses.replace(EXERCISE, steps=())
 FULL = WHOLE.points.total
@@ -21,11 +21,10 @@ FORK = "  cudaEventRecord(event, stream);\n  cudaStreamWaitEvent(own, event, 0);
 JOIN = "\n  cudaEventRecord(event, own);\n  cudaStreamWaitEvent(stream, event, 0);"
 
 
-def graded(folder: Path, launch: str, *, quick: bool = False) -> Record:
+def graded(launch: str, *, quick: bool = False) -> Record:
     text = SOLUTION.read_text()
     assert text.count(LAUNCH) == 1
-    source = folder / "kernel.cu"
-    source.write_text(text.replace(LAUNCH, launch))
+    source = made_source("kernel.cu", text.replace(LAUNCH, launch))
     return grade(WHOLE, source, submission="x", device="virtual", quick=quick)
 
 
@@ -42,19 +41,19 @@ def graded(folder: Path, launch: str, *, quick: bool = False) -> Record:
         (LAUNCH + " cudaDeviceReset();", "the stream that was given no longer works"),
     ],
 )
-def test_work_elsewhere_than_on_the_given_stream_is_wrong(tmp_path: Path, launch: str, words: str):
-    record = graded(tmp_path, launch, quick=True)
+def test_work_elsewhere_than_on_the_given_stream_is_wrong(launch: str, words: str):
+    record = graded(launch, quick=True)
     assert (record.verdict, record.points) == ("not on its stream", 0), record.cases
     assert words in record.cases[0].message
 
 
-def test_another_stream_that_is_joined_to_the_given_one_is_as_good(tmp_path: Path):
-    record = graded(tmp_path, OWN + EVENT + FORK + ON_OWN + JOIN)
+def test_another_stream_that_is_joined_to_the_given_one_is_as_good():
+    record = graded(OWN + EVENT + FORK + ON_OWN + JOIN)
     assert record.points == FULL, (record.parts, record.cases)
 
 
-def test_the_marks_around_a_call_are_not_the_submissions(tmp_path: Path):
-    record = graded(tmp_path, LAUNCH)
+def test_the_marks_around_a_call_are_not_the_submissions():
+    record = graded(LAUNCH)
     assert record.points == FULL
     (launch,) = record.launches
     assert "copy_rows" in launch["kernel"]
@@ -76,15 +75,15 @@ def test_the_marks_around_a_call_are_not_the_submissions(tmp_path: Path):
         ),
     ],
 )
-def test_what_cannot_be_captured_has_no_speed_in_a_graph(tmp_path: Path, launch: str, words: str):
-    record = graded(tmp_path, launch)
+def test_what_cannot_be_captured_has_no_speed_in_a_graph(launch: str, words: str):
+    record = graded(launch)
     assert record.verdict == "correct, speed not measured", record.cases
     assert record.points == FULL - WHOLE.points.speed
     assert words in record.parts[-1].message
 
 
-def test_work_that_is_done_while_capturing_has_no_speed_in_a_graph(tmp_path: Path):
-    source = graph_cheat(tmp_path, "t10_not_captured")
+def test_work_that_is_done_while_capturing_has_no_speed_in_a_graph():
+    source = graph_cheat("t10_not_captured")
     record = grade(WHOLE, source, submission="x", device="virtual")
     assert record.verdict == "correct, speed not measured", record.cases
     assert "a call in a CUDA graph leaves another answer than outside" in record.parts[-1].message

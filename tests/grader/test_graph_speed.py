@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from pathlib import Path
 
 import pytest
 
@@ -37,17 +36,15 @@ def test_the_baseline_is_as_fast_as_itself():
 
 
 @pytest.mark.parametrize(("cheat", "words"), GRAPH_CHEATS.items())
-def test_work_outside_of_its_place_in_the_graph_is_not_timed(cheat: str, words: str, tmp_path: Path):
-    speed = measured(graph_cheat(tmp_path, cheat), EXERCISE)
+def test_work_outside_of_its_place_in_the_graph_is_not_timed(cheat: str, words: str):
+    speed = measured(graph_cheat(cheat), EXERCISE)
     assert speed.targets == []
     assert any(words in note for note in speed.notes), speed.notes
 
 
-def test_a_kernel_that_leaves_the_graph_later_is_wrong_while_it_is_timed(
-    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_a_kernel_that_leaves_the_graph_later_is_wrong_while_it_is_timed(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(speed_gpu, "trial", lambda *arguments: "")
-    speed = measured(graph_cheat(tmp_path, "t10_not_captured"), EXERCISE)
+    speed = measured(graph_cheat("t10_not_captured"), EXERCISE)
     assert speed.targets == []
     assert "call 1 of 16 in the graph" in speed.wrong[SMALL]
     assert "Its kernel is not in the graph" in speed.wrong[SMALL]

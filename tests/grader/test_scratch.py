@@ -60,21 +60,21 @@ def test_a_buffer_cannot_be_scratch_and_output():
         dataclasses.replace(call(), scratch=("scratch", "out"))
 
 
-def test_scratch_that_is_read_before_it_is_written_is_found(tmp_path: Path):
-    record = graded(changed(tmp_path, SCRATCH_READ_FIRST))
+def test_scratch_that_is_read_before_it_is_written_is_found():
+    record = graded(changed(SCRATCH_READ_FIRST))
     assert "init" in {finding["kind"] for finding in record.findings}
     # Not a number times zero is not a number: what scratch holds makes the mistake show.
     assert record.verdict == "wrong answer"
 
 
-def test_a_counter_that_is_not_restored_is_a_changed_input(tmp_path: Path):
-    record = graded(changed(tmp_path, COUNTERS_LEFT))
+def test_a_counter_that_is_not_restored_is_a_changed_input():
+    record = graded(changed(COUNTERS_LEFT))
     assert record.verdict == "input changed"
     assert "counters[0] was 0 and is 2 after the call" in record.cases[-1].message
 
 
-def test_a_suspicion_is_recognised_in_spite_of_rounding(tmp_path: Path):
-    record = graded(changed(tmp_path, HALF_FORGOTTEN))
+def test_a_suspicion_is_recognised_in_spite_of_rounding():
+    record = graded(changed(HALF_FORGOTTEN))
     assert record.verdict == "wrong answer"
     failed = next(case for case in record.cases if not case.passed)
     assert "It looks like this: the second part of every row is missing" in failed.message
@@ -85,8 +85,8 @@ def sessions(library: Path) -> list[Session]:
 
 
 @pytest.mark.usefixtures(gpu_on_virtual.__name__)
-def test_every_call_finds_scratch_as_if_it_were_never_written(tmp_path: Path):
-    built = build(changed(tmp_path, SCRATCH_READ_FIRST), Target.virtual("90"))
+def test_every_call_finds_scratch_as_if_it_were_never_written():
+    built = build(changed(SCRATCH_READ_FIRST), Target.virtual("90"))
     assert built.library is not None, built.message
     for session in sessions(built.library):
         with session:
@@ -126,9 +126,7 @@ def test_scratch_lies_behind_everything_else_in_an_arena(monkeypatch: pytest.Mon
 
 @pytest.mark.usefixtures(gpu_on_virtual.__name__)
 @pytest.mark.parametrize("protocol", ["cold", "graph"])
-def test_calls_that_are_timed_have_scratch_of_their_own(
-    protocol: Protocol_, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-):
+def test_calls_that_are_timed_have_scratch_of_their_own(protocol: Protocol_, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(speed_gpu, "PAIRS", 2)
     monkeypatch.setattr(turns, "_BATCHES", 1)
     case = EXERCISE.bench[0].name
@@ -142,7 +140,7 @@ def test_calls_that_are_timed_have_scratch_of_their_own(
         return speed_gpu.measure(exercise, theirs, EngineSession(ours), "secret")
 
     assert [one.decision for one in measured(SOLUTION).targets] == ["met"]
-    left = measured(changed(tmp_path, COUNTERS_LEFT))
+    left = measured(changed(COUNTERS_LEFT))
     assert left.targets == []
     assert "counters[0] was 0 and is 2 after the call" in left.wrong[case]
 

@@ -55,8 +55,8 @@ def test_an_exercise_may_have_no_other_target():
         (STEP_MISSING, "there is no entry point double_all"),
     ],
 )
-def test_a_step_that_cannot_be_timed_costs_its_own_target_alone(change, words: str, tmp_path: Path):
-    speed = measured(changed(tmp_path, change), EXERCISE)
+def test_a_step_that_cannot_be_timed_costs_its_own_target_alone(change, words: str):
+    speed = measured(changed(change), EXERCISE)
     assert [target.decision for target in speed.targets] == ["met", "missed"], speed.notes
     assert words in speed.targets[1].message
     assert speed.wrong == {}

@@ -13,18 +13,18 @@ from grader.cli import check
 from grader.pipeline import grade
 from grader.record import Record
 from tests.grader.stepped_exercise import EXERCISE, FOLDER, SOLUTION
+from tests.made_source import made_source
 
 WITHOUT_SPEED = ("build", "correctness", "checks", "mechanism")
 
 
-def graded(folder: Path, *changes: tuple[str, str], step: int | None = None) -> Record:
+def graded(*changes: tuple[str, str], step: int | None = None) -> Record:
     """The solution with some of its text replaced."""
     text = SOLUTION.read_text()
     for old, new in changes:
         assert text.count(old) == 1, old
         text = text.replace(old, new)
-    source = folder / "kernel.cu"
-    source.write_text(text)
+    source = made_source("kernel.cu", text)
     return grade(
         EXERCISE, source, submission="x", device="virtual", stages=WITHOUT_SPEED, quick=False, step=step
     )
@@ -49,20 +49,20 @@ def test_the_solution_earns_everything_on_the_virtual_gpu():
     assert any("on a GPU only: speedup over copy_ for each" in note for note in record.speed.notes)
 
 
-def test_a_record_with_steps_can_be_read_again(tmp_path: Path):
-    record = graded(tmp_path)
+def test_a_record_with_steps_can_be_read_again():
+    record = graded()
     assert Record.from_dict(record.to_dict()) == record
 
 
-def test_a_missing_step_costs_its_own_points_alone(tmp_path: Path):
-    record = graded(tmp_path, ('extern "C" int copy_again', "static int copy_again"))
-    assert points(record) == {**points(graded(tmp_path)), "one copy again": 0.0}
+def test_a_missing_step_costs_its_own_points_alone():
+    record = graded(('extern "C" int copy_again', "static int copy_again"))
+    assert points(record) == {**points(graded()), "one copy again": 0.0}
     assert part(record, "one copy again") == "this step has no entry `copy_again` in your file yet"
     assert record.verdict == "correct, steps missing"
 
 
-def test_a_wrong_step_is_explained_and_the_rest_still_counts(tmp_path: Path):
-    record = graded(tmp_path, ("  return copy_one(source, target, count, stream);", "  return cudaSuccess;"))
+def test_a_wrong_step_is_explained_and_the_rest_still_counts():
+    record = graded(("  return copy_one(source, target, count, stream);", "  return cudaSuccess;"))
     assert points(record)["one copy again"] == 0
     assert points(record)["correct"] == EXERCISE.points.correct
     failed = [case for case in record.cases if not case.passed]
@@ -70,41 +70,38 @@ def test_a_wrong_step_is_explained_and_the_rest_still_counts(tmp_path: Path):
     assert "Nothing was written" in failed[0].message
 
 
-def test_a_wrong_whole_leaves_the_steps_their_points(tmp_path: Path):
-    record = graded(tmp_path, ("if (i < row.count) row.target", "if (i + 1 < row.count) row.target"))
+def test_a_wrong_whole_leaves_the_steps_their_points():
+    record = graded(("if (i < row.count) row.target", "if (i + 1 < row.count) row.target"))
     assert record.verdict == "wrong answer"
     assert points(record)["one copy"] == 5
     assert points(record)["one copy again"] == 15
 
 
-def test_a_step_with_a_finding_earns_nothing(tmp_path: Path):
-    record = graded(tmp_path, ("if (i < count) target[i] = source[i];", "target[i] = source[i];"))
+def test_a_step_with_a_finding_earns_nothing():
+    record = graded(("if (i < count) target[i] = source[i];", "target[i] = source[i];"))
     assert points(record)["one copy"] == 0
     assert points(record)["correct"] == EXERCISE.points.correct
 
 
-def test_a_step_must_be_done_as_asked(tmp_path: Path):
+def test_a_step_must_be_done_as_asked():
     twice = "  copy_one(source, target, count, stream);\n  return copy_one(source, target, count, stream);"
-    record = graded(tmp_path, ("  return copy_one(source, target, count, stream);", twice))
+    record = graded(("  return copy_one(source, target, count, stream);", twice))
     assert "right, but not as asked: 2 kernel launches" in part(record, "one copy again")
 
 
-def test_what_must_be_refused_and_is_not_fails(tmp_path: Path):
-    record = graded(
-        tmp_path, ("if (rows > kMost) return cudaErrorInvalidValue;", "if (rows > kMost) rows = kMost;")
-    )
+def test_what_must_be_refused_and_is_not_fails():
+    record = graded(("if (rows > kMost) return cudaErrorInvalidValue;", "if (rows > kMost) rows = kMost;"))
     failed = [case for case in record.cases if not case.passed]
     assert [case.name for case in failed] == ["too many"]
     assert "must refuse this with cudaErrorInvalidValue (1)" in failed[0].message
     assert record.verdict == "accepts what it must refuse"
 
 
-def test_a_refusal_changes_nothing(tmp_path: Path):
+def test_a_refusal_changes_nothing():
     late = (
         "copy<<<1, 1, 0, stream>>>(table[0].source, table[0].target, 1);\n    return cudaErrorInvalidValue;"
     )
     record = graded(
-        tmp_path,
         ("if (rows > kMost) return cudaErrorInvalidValue;", f"if (rows > kMost) {{\n    {late}\n  }}"),
     )
     failed = [case for case in record.cases if not case.passed]
@@ -112,13 +109,13 @@ def test_a_refusal_changes_nothing(tmp_path: Path):
     assert "a call that is refused changes nothing" in failed[0].message
 
 
-def test_refusing_everything_earns_nothing(tmp_path: Path):
-    record = graded(tmp_path, ("if (rows > kMost) return", "return"))
+def test_refusing_everything_earns_nothing():
+    record = graded(("if (rows > kMost) return", "return"))
     assert points(record)["correct"] == 0
 
 
-def test_one_step_can_be_graded_alone(tmp_path: Path):
-    record = graded(tmp_path, step=2)
+def test_one_step_can_be_graded_alone():
+    record = graded(step=2)
     assert points(record) == {"one copy again": 15}
     assert record.verdict == "full marks"
 

@@ -5,11 +5,13 @@ from __future__ import annotations
 import os
 import subprocess
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from common.build import Target, build_program
 from common.virtual_gpu.session import RunReport, run_program
+from tests.made_source import made_source
+from tests.virtual_gpu.programs_together import ProgramsTogether, build_together
 
 # What stands above the text of every program; its own first line is line 4.
 PREAMBLE = "#include <cuda_runtime.h>\n#include <cstdio>\n#include <unistd.h>\n"
@@ -26,10 +28,17 @@ __global__ void toil(unsigned* out) {
 _WORKER = b"PYTEST_XDIST_WORKER="
 
 
-def build_text(folder: Path, text: str, *flags: str) -> Path:
-    source = folder / "program.cu"
-    source.write_text(PREAMBLE + text)
-    return build_program([source], Target.virtual(), extra_flags=flags).path
+def source_of(text: str, name: str = "program") -> Path:
+    return made_source(f"{name}.cu", PREAMBLE + text)
+
+
+def build_text(text: str, *flags: str) -> Path:
+    return build_program([source_of(text)], Target.virtual(), extra_flags=flags).path
+
+
+def build_texts(texts: Mapping[str, str]) -> ProgramsTogether:
+    """Several programs by name, in one compile. Each is a file of its own; its main() ends in a return."""
+    return build_together([source_of(text, name) for name, text in texts.items()])
 
 
 def run(program: Path) -> RunReport:

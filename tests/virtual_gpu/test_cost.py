@@ -12,18 +12,17 @@ import pytest
 
 from benchmarks.model.compare import BOTH, UNSEEN_PART, Summary, pairs, parts, summary
 from benchmarks.model.document import read
-from benchmarks.model.predict import predict
+from benchmarks.model.predict import build_for_the_model, predict
 from benchmarks.model.programs import PROGRAMS
-from common.build import Target, build_program, resources
+from common.build import Target, build_program
 from common.errors import CourseError
-from common.resources import write_for_engine
+from common.resources import resources_in, write_for_engine
 from common.virtual_gpu.cost import ModelledTime, modelled
 from common.virtual_gpu.engine import PROFILES
 from common.virtual_gpu.report import Launch
 from common.virtual_gpu.session import run_program
 from grader.cli import calibrate
 
-KERNELS = Path(__file__).parents[2] / "benchmarks" / "model" / "kernels"
 FLOOR = 2.66e-6 + 767 / 1.98e9  # an empty launch, and a trip for code and parameters
 QUICK = dict.fromkeys(("memory", "race", "init", "sync", "async"), "off")
 
@@ -31,12 +30,17 @@ KV_VARIANTS = ("kv_two_launches", "kv_baseline", "kv_async", "kv_loads_first")
 KV_TOKENS = (1, 64, 256, 1024, 4096)
 
 
+@cache
+def built(program: str) -> Path:
+    (found,) = (one for one in PROGRAMS if one.source.stem == program)
+    return build_for_the_model(found)
+
+
 def launches_of(
     program: str, case: str, *, compiled: Path | None = None, **options: object
 ) -> tuple[Launch, ...]:
-    built = build_program([KERNELS / f"{program}.cu"], Target.virtual()).path
     run = run_program(
-        built,
+        built(program),
         ["run", case],
         options={**QUICK, **options},
         resources=compiled,
@@ -51,7 +55,8 @@ def launches_of(
 @cache
 def time_of(program: str, case: str) -> ModelledTime:
     with tempfile.TemporaryDirectory() as folder:
-        kernels = resources(KERNELS / f"{program}.cu", arches=["sm_90"])["sm_90"]
+        kernels = resources_in(built(program), "sm_90")
+        assert kernels is not None
         return modelled(launches_of(program, case, compiled=write_for_engine(kernels, Path(folder))))
 
 

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
 from functools import cache
 
 import pytest
 
-from common.build import Target, build_program
 from common.virtual_gpu.report import Report
-from common.virtual_gpu.session import run_program
 from tests.virtual_gpu.counters.comparison import (
     DIFFERENCES,
     FIGURES,
@@ -18,6 +15,7 @@ from tests.virtual_gpu.counters.comparison import (
     expected,
     short_name,
 )
+from tests.virtual_gpu.programs_together import ProgramsTogether, build_together
 
 LIMIT_SECONDS = 60.0
 SECTOR_BYTES = 32
@@ -26,9 +24,13 @@ OVERHEAD_BYTES = 12 << 10
 
 
 @cache
+def programs() -> ProgramsTogether:
+    return build_together([FOLDER / f"{program}.cu" for program in RECORDED])
+
+
+@cache
 def report_of(program: str) -> Report:
-    built = build_program([FOLDER / f"{program}.cu"], Target.virtual())
-    ran = run_program(built.path, timeout=LIMIT_SECONDS, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    ran = programs().run(program, timeout=LIMIT_SECONDS)
     assert ran.status == 0, f"{program} {ran.ending}:\n{ran.stdout}{ran.stderr}"
     assert ran.report.findings == ()
     return ran.report

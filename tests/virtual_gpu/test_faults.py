@@ -1,22 +1,16 @@
-"""Every faulty program is found out, with the right kind at the right line; its corrected twin is silent.
-
-With the builds in the cache this takes about 15 s on two cores; from nothing, nvcc needs 90 s more.
-"""
+"""Every faulty program is found out, with the right kind at the right line; its corrected twin is silent."""
 
 from __future__ import annotations
 
-import subprocess
-from collections.abc import Callable
-from concurrent.futures import ThreadPoolExecutor
 from functools import cache
 from pathlib import Path
 
 import pytest
 
-from common.build import Target, build_program
 from common.virtual_gpu.report import Finding
-from common.virtual_gpu.session import RunReport, run_program
+from common.virtual_gpu.session import RunReport
 from tests.virtual_gpu.faults.corpus import Fault, all_faults
+from tests.virtual_gpu.programs_together import ProgramsTogether, build_together
 
 FAULTS = all_faults()
 FOUND = [fault for fault in FAULTS if not fault.wrong_result]
@@ -27,36 +21,16 @@ HANG_OPTIONS = {"max_warp_instructions": 5_000_000}
 # Unmarked lines that suffer from the mistake: an access that is suppressed leaves its target unwritten.
 CONSEQUENCES = {"memory_async_copy_past_end": {("init", 22)}}
 
-Run = Callable[[Fault, bool], RunReport]
+
+@cache
+def corpus(fixed: bool) -> ProgramsTogether:
+    """All the faulty programs, or their twins. Apart, because FIXED changes the header that they share."""
+    return build_together([fault.path for fault in FAULTS], defines=["FIXED"] if fixed else [])
 
 
-def build(fault: Fault, fixed: bool) -> Path:
-    return build_program([fault.path], Target.virtual(), defines=["FIXED"] if fixed else []).path
-
-
-def execute(program: Path, fault: Fault) -> RunReport:
-    return run_program(
-        program,
-        options=HANG_OPTIONS if fault.hangs else None,
-        timeout=LIMIT_SECONDS,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-    )
-
-
-@pytest.fixture(scope="session")
-def run(request: pytest.FixtureRequest) -> Run:
-    """Runs a program or its twin, once. All that this session asks for is built first, two at a time."""
-    tests = [item for item in request.session.items if item.path == Path(__file__)]
-    wanted = {callspec.params["fault"] for test in tests if (callspec := getattr(test, "callspec", None))}
-    with ThreadPoolExecutor(2) as pool:
-        builds = {
-            (fault, fixed): pool.submit(build, fault, fixed)
-            for fault in FAULTS
-            if fault in wanted
-            for fixed in (False, True)
-        }
-    return cache(lambda fault, fixed: execute(builds[fault, fixed].result(), fault))
+@cache
+def run(fault: Fault, fixed: bool) -> RunReport:
+    return corpus(fixed).run(fault.name, options=HANG_OPTIONS if fault.hangs else None, timeout=LIMIT_SECONDS)
 
 
 def named(faults: list[Fault]) -> pytest.MarkDecorator:
@@ -89,7 +63,7 @@ def test_the_corpus_is_wide_enough():
 
 
 @named(FOUND)
-def test_a_mistake_is_found_at_its_line(fault: Fault, run: Run):
+def test_a_mistake_is_found_at_its_line(fault: Fault):
     ran = run(fault, False)
     if fault.kinds == {"leak"}:  # leaks are listed apart
         assert [leak.line for leak in ran.report.leaks] == sorted(fault.lines), told(ran)
@@ -99,7 +73,7 @@ def test_a_mistake_is_found_at_its_line(fault: Fault, run: Run):
 
 
 @named(FOUND)
-def test_nothing_else_is_blamed(fault: Fault, run: Run):
+def test_nothing_else_is_blamed(fault: Fault):
     """A student who follows any of the findings ends up at the mistake."""
     ran = run(fault, False)
     marked = fault.lines | fault.other_lines
@@ -112,7 +86,7 @@ def test_nothing_else_is_blamed(fault: Fault, run: Run):
 
 
 @named(FOUND)
-def test_a_finding_says_who_and_what_to_try(fault: Fault, run: Run):
+def test_a_finding_says_who_and_what_to_try(fault: Fault):
     for finding in run(fault, False).report.findings:
         assert finding.message
         assert finding.advice
@@ -122,13 +96,13 @@ def test_a_finding_says_who_and_what_to_try(fault: Fault, run: Run):
 
 
 @named(WRONG)
-def test_a_missing_wait_between_streams_shows_in_the_result(fault: Fault, run: Run):
+def test_a_missing_wait_between_streams_shows_in_the_result(fault: Fault):
     ran = run(fault, False)
     assert "result: wrong" in ran.stdout, told(ran)
 
 
 @named(FAULTS)
-def test_the_corrected_twin_is_right_and_silent(fault: Fault, run: Run):
+def test_the_corrected_twin_is_right_and_silent(fault: Fault):
     ran = run(fault, True)
     assert ran.status == 0, told(ran)
     assert "result: right" in ran.stdout, told(ran)

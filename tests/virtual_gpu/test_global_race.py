@@ -3,14 +3,13 @@ flag, stand between the two; and not before."""
 
 from __future__ import annotations
 
-import subprocess
-from pathlib import Path
+from functools import cache
 
 import pytest
 
 from common.virtual_gpu.report import Finding
-from common.virtual_gpu.session import run_program
-from tests.virtual_gpu.small_programs import PREAMBLE, build_text
+from tests.virtual_gpu.programs_together import ProgramsTogether
+from tests.virtual_gpu.small_programs import PREAMBLE, build_texts
 
 # Every block leaves a part; the one that counts itself last adds them up. PUBLISH stands between.
 LAST_BLOCK = """
@@ -97,59 +96,68 @@ IN_BLOCK_COUNT = (
 )
 
 
-def findings(folder: Path, text: str) -> list[Finding]:
-    program = build_text(folder, text)
-    run = run_program(
-        program,
-        options={"global_race": "on"},
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        timeout=60,
-    )
+PROGRAMS = {
+    "unfenced": LAST_BLOCK.replace("PUBLISH", "").replace("COUNT", PLAIN_COUNT),
+    "fenced": LAST_BLOCK.replace("PUBLISH", "__threadfence();").replace("COUNT", PLAIN_COUNT),
+    "fenced_for_all": LAST_BLOCK.replace("PUBLISH", "__threadfence_system();").replace("COUNT", PLAIN_COUNT),
+    "fenced_in_block": LAST_BLOCK.replace("PUBLISH", "__threadfence_block();").replace("COUNT", PLAIN_COUNT),
+    "released": LAST_BLOCK.replace("PUBLISH", "").replace("COUNT", RELEASING_COUNT),
+    "released_in_block": LAST_BLOCK.replace("PUBLISH", "").replace("COUNT", IN_BLOCK_COUNT),
+    "flag": FLAG.replace("PUBLISH", ""),
+    "flag_after_fence": FLAG.replace("PUBLISH", "__threadfence();"),
+    "clear": CLEAR.replace("PUBLISH", ""),
+    "clear_after_fence": CLEAR.replace("PUBLISH", "__threadfence();"),
+    "counts": COUNTS,
+}
+
+
+@cache
+def programs() -> ProgramsTogether:
+    return build_texts(PROGRAMS)
+
+
+def findings(name: str) -> list[Finding]:
+    run = programs().run(name, options={"global_race": "on"}, timeout=60)
     assert run.status == 0, run.stdout + run.stderr
     return list(run.report.findings)
 
 
-def line_of(text: str, part: str) -> int:
-    return (PREAMBLE + text).split("\n").index(next(line for line in text.split("\n") if part in line)) + 1
+def line_of(name: str, part: str) -> int:
+    lines = (PREAMBLE + PROGRAMS[name]).split("\n")
+    return next(number for number, line in enumerate(lines, start=1) if part in line)
 
 
-@pytest.mark.parametrize("fence", ["__threadfence();", "__threadfence_system();"])
-def test_a_fence_before_the_counter_makes_parts_everybodys(tmp_path: Path, fence: str):
-    text = LAST_BLOCK.replace("PUBLISH", fence).replace("COUNT", PLAIN_COUNT)
-    assert findings(tmp_path, text) == []
+@pytest.mark.parametrize("name", ["fenced", "fenced_for_all"])
+def test_a_fence_before_the_counter_makes_parts_everybodys(name: str):
+    assert findings(name) == []
 
 
-def test_so_does_a_counter_that_releases(tmp_path: Path):
-    assert findings(tmp_path, LAST_BLOCK.replace("PUBLISH", "").replace("COUNT", RELEASING_COUNT)) == []
+def test_so_does_a_counter_that_releases():
+    assert findings("released") == []
 
 
-@pytest.mark.parametrize(
-    ("publish", "count"), [("", PLAIN_COUNT), ("__threadfence_block();", PLAIN_COUNT), ("", IN_BLOCK_COUNT)]
-)
-def test_without_one_the_last_block_reads_what_may_not_be_there(tmp_path: Path, publish: str, count: str):
-    text = LAST_BLOCK.replace("PUBLISH", publish).replace("COUNT", count)
-    (race,) = findings(tmp_path, text)
+@pytest.mark.parametrize("name", ["unfenced", "fenced_in_block", "released_in_block"])
+def test_without_one_the_last_block_reads_what_may_not_be_there(name: str):
+    (race,) = findings(name)
     assert race.kind == "race"
-    assert race.line == line_of(text, "__ldcg")
-    assert race.other[0].line == line_of(text, "parts[blockIdx.x * blockDim.x")
+    assert race.line == line_of(name, "__ldcg")
+    assert race.other[0].line == line_of(name, "parts[blockIdx.x * blockDim.x")
     assert "__threadfence() between them and the atomic" in race.advice
 
 
-def test_a_flag_carries_what_was_fenced_before_it(tmp_path: Path):
-    assert findings(tmp_path, FLAG.replace("PUBLISH", "__threadfence();")) == []
+def test_a_flag_carries_what_was_fenced_before_it():
+    assert findings("flag_after_fence") == []
 
 
-def test_a_flag_alone_carries_nothing(tmp_path: Path):
-    text = FLAG.replace("PUBLISH", "")
-    (race,) = findings(tmp_path, text)
-    assert race.line == line_of(text, "out[0] = data[0];")
+def test_a_flag_alone_carries_nothing():
+    (race,) = findings("flag")
+    assert race.line == line_of("flag", "out[0] = data[0];")
 
 
-def test_what_others_have_read_may_be_overwritten_after_they_have_said_so(tmp_path: Path):
-    assert findings(tmp_path, CLEAR.replace("PUBLISH", "__threadfence();")) == []
-    assert findings(tmp_path, CLEAR.replace("PUBLISH", "")) != []
+def test_what_others_have_read_may_be_overwritten_after_they_have_said_so():
+    assert findings("clear_after_fence") == []
+    assert findings("clear") != []
 
 
-def test_atomics_do_not_race_with_each_other(tmp_path: Path):
-    assert findings(tmp_path, COUNTS) == []
+def test_atomics_do_not_race_with_each_other():
+    assert findings("counts") == []

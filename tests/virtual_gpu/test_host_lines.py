@@ -3,11 +3,15 @@
 from __future__ import annotations
 
 import signal
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from tests.virtual_gpu.small_programs import build_text, run
+from common.virtual_gpu.session import RunReport
+from tests.made_source import made_source
+from tests.virtual_gpu.programs_together import ProgramsTogether
+from tests.virtual_gpu.small_programs import PREAMBLE, build_text, build_texts, run
 
 # Each statement is a mistake; `device` has 64 bytes, `host` as many. Its line is the one marked.
 MISTAKES = {
@@ -24,98 +28,126 @@ MISTAKES = {
 }
 
 
-def line_of(program: Path, marker: str = "// here") -> int:
-    """The line of the marked statement in the source that `build_text` wrote."""
-    numbered = enumerate((program / "program.cu").read_text().splitlines(), start=1)
+MISTAKE = """
+const cudaMemcpyKind to_device = cudaMemcpyHostToDevice, to_host = cudaMemcpyDeviceToHost;
+int main() {
+  char *device = nullptr, host[256] = {};
+  cudaMalloc(&device, 64);  // allocation
+  STATEMENT
+  cudaDeviceSynchronize();
+  return host[7];
+}
+"""
+USE_AFTER_FREE = """
+int main() {
+  char *device = nullptr, host[64] = {};
+  cudaMalloc(&device, 64);
+  cudaFree(device);
+  cudaMemcpy(device, host, 64, cudaMemcpyHostToDevice);
+  return 0;
+}
+"""
+SAME_MISTAKE_TWICE = """
+int main() {
+  char* device = nullptr;
+  cudaMalloc(&device, 64);
+  for (int i = 0; i < 3; ++i) cudaMemset(device, i, 65);
+  cudaMemset(device, 0, 65);
+  cudaFree(device + 1);
+  cudaFree(device);
+  return 0;
+}
+"""
+HELPER = "inline int* numbers(int n) { int* x; cudaMalloc(&x, n * sizeof(int)); return x; }\n"
+HELPED = """
+#include "HELPER"
+int* allocate_some() {
+  int* made = numbers(100);
+  return made;
+}
+int main() { return allocate_some() == nullptr; }
+"""
+COPY_BY_THE_LIBRARY = """
+#include <cstring>
+int main() {
+  char* device = nullptr;
+  char host[4096];
+  cudaMalloc(&device, 4096);
+  const volatile int count = 1;
+  std::memcpy(host, device, 4095 + count);
+  return host[7];
+}
+"""
+FAULT_OF_ITS_OWN = """
+#include <csignal>
+void mine(int) { write(1, "mine\\n", 5); _exit(7); }
+int main() {
+  std::signal(SIGSEGV, mine);
+  cudaFree(nullptr);
+  cudaDeviceSynchronize();
+  *reinterpret_cast<volatile int*>(8) = 1;
+  return 0;
+}
+"""
+PROGRAMS = {
+    **{name.replace(" ", "_"): MISTAKE.replace("STATEMENT", row[1]) for name, row in MISTAKES.items()},
+    "use_after_free": USE_AFTER_FREE,
+    "same_mistake_twice": SAME_MISTAKE_TWICE,
+    "copy_by_the_library": COPY_BY_THE_LIBRARY,
+    "fault_of_its_own": FAULT_OF_ITS_OWN,
+}
+
+
+@cache
+def programs() -> ProgramsTogether:
+    helped = HELPED.replace("HELPER", str(made_source("helper.cuh", HELPER)))
+    return build_texts({**PROGRAMS, "helped": helped})
+
+
+def run_of(name: str) -> RunReport:
+    return programs().run(name, timeout=60)
+
+
+def line_of(name: str, marker: str = "// here") -> int:
+    numbered = enumerate((PREAMBLE + PROGRAMS[name]).splitlines(), start=1)
     (line,) = [number for number, text in numbered if marker in text]
     return line
 
 
-@pytest.mark.parametrize("name", MISTAKES)
-def test_a_mistaken_call_is_found_at_its_line(tmp_path, name):
-    kind, statement, words = MISTAKES[name]
-    program = build_text(
-        tmp_path,
-        f"""
-        const cudaMemcpyKind to_device = cudaMemcpyHostToDevice, to_host = cudaMemcpyDeviceToHost;
-        int main() {{
-          char *device = nullptr, host[256] = {{}};
-          cudaMalloc(&device, 64);  // allocation
-          {statement}
-          cudaDeviceSynchronize();
-          return host[7];
-        }}
-        """,
-    )
-    report = run(program).report
+@pytest.mark.parametrize("mistake", MISTAKES)
+def test_a_mistaken_call_is_found_at_its_line(mistake: str):
+    kind, _, words = MISTAKES[mistake]
+    name = mistake.replace(" ", "_")
+    report = run_of(name).report
     (finding,) = report.findings
-    assert (finding.kind, finding.line) == (kind, line_of(tmp_path)), finding
-    assert Path(finding.file).name == "program.cu"
+    assert (finding.kind, finding.line) == (kind, line_of(name)), finding
+    assert Path(finding.file).name == f"{name}.cu"
     assert words in finding.message
     if finding.allocation:
-        assert finding.allocated_at[0].line == line_of(tmp_path, "// allocation")
+        assert finding.allocated_at[0].line == line_of(name, "// allocation")
     for leak in report.leaks:
-        assert leak.line == line_of(tmp_path, "// allocation")
+        assert leak.line == line_of(name, "// allocation")
 
 
-def test_a_use_after_free_names_the_allocation_and_the_free(tmp_path):
-    program = build_text(
-        tmp_path,
-        """
-        int main() {
-          char *device = nullptr, host[64] = {};
-          cudaMalloc(&device, 64);
-          cudaFree(device);
-          cudaMemcpy(device, host, 64, cudaMemcpyHostToDevice);
-        }
-        """,
-    )
-    (finding,) = run(program).report.findings
-    assert finding.message.endswith("cudaMalloc #1, which was freed by cudaFree at program.cu:8.")
+def test_a_use_after_free_names_the_allocation_and_the_free():
+    (finding,) = run_of("use_after_free").report.findings
+    assert finding.message.endswith("cudaMalloc #1, which was freed by cudaFree at use_after_free.cu:8.")
     assert (finding.line, finding.allocated_at[0].line) == (9, 7)
 
 
-def test_the_same_mistake_on_two_lines_is_two_findings_in_the_order_of_the_calls(tmp_path):
-    program = build_text(
-        tmp_path,
-        """
-        int main() {
-          char* device = nullptr;
-          cudaMalloc(&device, 64);
-          for (int i = 0; i < 3; ++i) cudaMemset(device, i, 65);
-          cudaMemset(device, 0, 65);
-          cudaFree(device + 1);
-          cudaFree(device);
-        }
-        """,
-    )
-    findings = run(program).report.findings
+def test_the_same_mistake_on_two_lines_is_two_findings_in_the_order_of_the_calls():
+    findings = run_of("same_mistake_twice").report.findings
     assert [(finding.line, finding.count) for finding in findings] == [(8, 3), (9, 1), (10, 1)]
 
 
-def test_a_helper_from_a_header_is_named_by_the_line_that_calls_it(tmp_path):
-    (tmp_path / "helper.cuh").write_text(
-        "inline int* numbers(int n) { int* x; cudaMalloc(&x, n * sizeof(int)); return x; }\n"
-    )
-    program = build_text(
-        tmp_path,
-        """
-        #include "helper.cuh"
-        int* allocate_some() {
-          int* made = numbers(100);
-          return made;
-        }
-        int main() { return allocate_some() == nullptr; }
-        """,
-    )
-    (leak,) = run(program).report.leaks
+def test_a_helper_from_a_header_is_named_by_the_line_that_calls_it():
+    (leak,) = run_of("helped").report.leaks
     assert [place.line for place in leak.place] == [7, 10]
-    assert {Path(place.file).name for place in leak.place} == {"program.cu"}
+    assert {Path(place.file).name for place in leak.place} == {"helped.cu"}
 
 
-def test_a_program_without_debug_information_still_gets_its_findings(tmp_path):
+def test_a_program_without_debug_information_still_gets_its_findings():
     program = build_text(
-        tmp_path,
         """
         int main() {
           char* device = nullptr;
@@ -134,9 +166,8 @@ def test_a_program_without_debug_information_still_gets_its_findings(tmp_path):
     assert "it was freed by cudaFree at program" in finding.message
 
 
-def test_a_host_dereference_of_a_device_pointer_is_found_at_its_line(tmp_path):
+def test_a_host_dereference_of_a_device_pointer_is_found_at_its_line():
     program = build_text(
-        tmp_path,
         """
         int read(const int* pointer) { return *pointer; }
         int main() {
@@ -159,38 +190,12 @@ def test_a_host_dereference_of_a_device_pointer_is_found_at_its_line(tmp_path):
     assert finding.allocation.startswith("cudaMalloc #1")
 
 
-def test_a_library_function_given_a_device_pointer_is_blamed_on_its_caller(tmp_path):
-    program = build_text(
-        tmp_path,
-        """
-        #include <cstring>
-        int main(int count, char**) {
-          char* device = nullptr;
-          char host[4096];
-          cudaMalloc(&device, 4096);
-          std::memcpy(host, device, 4095 + count);
-          return host[7];
-        }
-        """,
-    )
-    result = run(program)
-    (finding,) = result.report.findings
-    assert (finding.kind, Path(finding.file).name, finding.line) == ("host", "program.cu", 10)
+def test_a_library_function_given_a_device_pointer_is_blamed_on_its_caller():
+    (finding,) = run_of("copy_by_the_library").report.findings
+    place = (finding.kind, Path(finding.file).name, finding.line)
+    assert place == ("host", "copy_by_the_library.cu", line_of("copy_by_the_library", "std::memcpy"))
 
 
-def test_other_faults_stay_the_programs_own(tmp_path):
-    program = build_text(
-        tmp_path,
-        """
-        #include <csignal>
-        void mine(int) { write(1, "mine\\n", 5); _exit(7); }
-        int main() {
-          std::signal(SIGSEGV, mine);
-          cudaFree(nullptr);
-          cudaDeviceSynchronize();
-          *reinterpret_cast<volatile int*>(8) = 1;
-        }
-        """,
-    )
-    result = run(program)
+def test_other_faults_stay_the_programs_own():
+    result = run_of("fault_of_its_own")
     assert (result.status, result.stdout, result.report.findings) == (7, "mine\n", ())

@@ -19,6 +19,7 @@ from tests.virtual_gpu.small_programs import (
     children_of,
     engines,
     is_running,
+    source_of,
     wait_until,
 )
 
@@ -28,6 +29,16 @@ int main() {
   const cudaError_t error = cudaDeviceSynchronize();
   if (error == cudaSuccess) std::puts("ok");
   return error == cudaSuccess ? 0 : 1;
+}
+"""
+OUT_OF_BOUNDS = """
+__global__ void shift(int* x) { x[threadIdx.x] = x[threadIdx.x + 1]; }
+int main() {
+  int* x = nullptr;
+  cudaMalloc(&x, 32 * sizeof(int));
+  cudaMemset(x, 0, 32 * sizeof(int));
+  shift<<<1, 32>>>(x);
+  return cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
 }
 """
 # Says its process id, then waits for a kernel that computes for many seconds.
@@ -86,27 +97,15 @@ def first_line(process: subprocess.Popen[str]) -> str:
     return process.stdout.readline()
 
 
-def test_a_program_alone_finds_its_engine_and_prints_what_was_found(tmp_path):
-    program = build_text(
-        tmp_path,
-        """
-        __global__ void shift(int* x) { x[threadIdx.x] = x[threadIdx.x + 1]; }
-        int main() {
-          int* x = nullptr;
-          cudaMalloc(&x, 32 * sizeof(int));
-          cudaMemset(x, 0, 32 * sizeof(int));
-          shift<<<1, 32>>>(x);
-          return cudaDeviceSynchronize() == cudaSuccess ? 0 : 1;
-        }
-        """,
-    )
+def test_a_program_alone_finds_its_engine_and_prints_what_was_found():
+    program = build_text(OUT_OF_BOUNDS)
     shared_before, engines_before = shared_memory(), engines()
     files_before = set(program.parent.iterdir())
     status, _, said = run_alone(program)
     assert status in (0, 1)
     assert "past the end of cudaMalloc #1" in said
-    assert f"at {tmp_path}/program.cu:5\n" in said
-    assert f"cudaMalloc #1 was allocated at {tmp_path}/program.cu:8 in main." in said
+    assert f"at {source_of(OUT_OF_BOUNDS)}:5\n" in said
+    assert f"cudaMalloc #1 was allocated at {source_of(OUT_OF_BOUNDS)}:8 in main." in said
     assert engines() <= engines_before
     assert shared_memory() <= shared_before
     assert set(program.parent.iterdir()) == files_before
@@ -115,7 +114,7 @@ def test_a_program_alone_finds_its_engine_and_prints_what_was_found(tmp_path):
 def test_the_environment_sets_up_the_engine_of_a_program_alone(tmp_path):
     report = tmp_path / "report.json"
     status, output, said = run_alone(
-        build_text(tmp_path, SYNCHRONISE),
+        build_text(SYNCHRONISE),
         VGPU_REPORT=str(report),
         VGPU_PROFILES=str(ROOT / "common" / "virtual_gpu" / "profiles.json"),
         VGPU_PROFILE="h100",
@@ -126,15 +125,15 @@ def test_the_environment_sets_up_the_engine_of_a_program_alone(tmp_path):
     assert (data["profile"], data["options"]["race"]) == ("h100", False)
 
 
-def test_without_an_engine_calls_fail_with_a_sentence(tmp_path):
-    status, _, said = run_alone(build_text(tmp_path, SYNCHRONISE), VGPU_ENGINE="/nowhere/vgpu-engine")
+def test_without_an_engine_calls_fail_with_a_sentence():
+    status, _, said = run_alone(build_text(SYNCHRONISE), VGPU_ENGINE="/nowhere/vgpu-engine")
     assert status == 1
     assert said.count("the engine is not at /nowhere/vgpu-engine") == 1
 
 
-def test_a_program_killed_in_the_middle_of_a_kernel_takes_its_engine_along(tmp_path):
+def test_a_program_killed_in_the_middle_of_a_kernel_takes_its_engine_along():
     shared_before = shared_memory()
-    with start_alone(build_text(tmp_path, TOIL)) as program:
+    with start_alone(build_text(TOIL)) as program:
         first_line(program)
         (engine,) = children_of(program.pid)
         time.sleep(0.3)
@@ -144,8 +143,8 @@ def test_a_program_killed_in_the_middle_of_a_kernel_takes_its_engine_along(tmp_p
     assert shared_memory() <= shared_before
 
 
-def test_when_the_engine_is_killed_in_the_middle_of_a_kernel_the_wait_ends_with_an_error(tmp_path):
-    with start_alone(build_text(tmp_path, TOIL)) as program:
+def test_when_the_engine_is_killed_in_the_middle_of_a_kernel_the_wait_ends_with_an_error():
+    with start_alone(build_text(TOIL)) as program:
         first_line(program)
         (engine,) = children_of(program.pid)
         time.sleep(0.3)
@@ -156,9 +155,9 @@ def test_when_the_engine_is_killed_in_the_middle_of_a_kernel_the_wait_ends_with_
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGTERM], ids=["killed", "terminated"])
-def test_a_harness_that_goes_in_the_middle_of_a_kernel_takes_program_and_engine_along(tmp_path, how):
+def test_a_harness_that_goes_in_the_middle_of_a_kernel_takes_program_and_engine_along(how):
     shared_before, engines_before = shared_memory(), engines()
-    with start_under_a_harness(build_text(tmp_path, TOIL)) as harness:
+    with start_under_a_harness(build_text(TOIL)) as harness:
         program = int(first_line(harness))
         (engine,) = (engines() - engines_before) & children_of(harness.pid)
         time.sleep(0.3)
@@ -167,9 +166,8 @@ def test_a_harness_that_goes_in_the_middle_of_a_kernel_takes_program_and_engine_
     assert shared_memory() <= shared_before
 
 
-def test_when_the_engine_is_killed_the_program_ends_with_an_error(tmp_path):
+def test_when_the_engine_is_killed_the_program_ends_with_an_error():
     program = build_text(
-        tmp_path,
         """
         __global__ void nothing() {}
         int main() {
@@ -206,9 +204,8 @@ def test_when_the_engine_is_killed_the_program_ends_with_an_error(tmp_path):
 
 
 @pytest.mark.parametrize("how", [signal.SIGKILL, signal.SIGINT], ids=["killed", "interrupted"])
-def test_when_the_parent_goes_program_and_engine_go_too(tmp_path, how):
+def test_when_the_parent_goes_program_and_engine_go_too(how):
     program = build_text(
-        tmp_path,
         """
         int main() {
           cudaFree(nullptr);
@@ -227,9 +224,8 @@ def test_when_the_parent_goes_program_and_engine_go_too(tmp_path, how):
     assert wait_until(lambda: engines() <= before)
 
 
-def test_a_program_out_of_time_is_killed_with_all_it_started(tmp_path):
+def test_a_program_out_of_time_is_killed_with_all_it_started():
     program = build_text(
-        tmp_path,
         """
         int main() {
           cudaFree(nullptr);

@@ -4,37 +4,45 @@ from __future__ import annotations
 
 import re
 import subprocess
+from functools import cache
 from pathlib import Path
 
 import pytest
 
-from common.build import Target, build_engine, build_program
+from common.build import build_engine
 from common.toolchain import find_nvcc
 from common.virtual_gpu import wire
 from common.virtual_gpu.report import Counters
 from common.virtual_gpu.runtime import gen_stubs
-from common.virtual_gpu.session import run_program
+from common.virtual_gpu.session import RunReport, run_program
+from tests.virtual_gpu.programs_together import ProgramsTogether, build_together
 from tests.virtual_gpu.small_programs import build_text, run
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCES = Path(__file__).parent / "api"
 RUNTIME = ROOT / "common" / "virtual_gpu" / "runtime"
 LAMBDAS = ("--extended-lambda",)
+LIMIT_SECONDS = 120.0
 PER_THREAD = ("--default-stream", "per-thread")
 # Programs that ask for what the device refuses on purpose, and therefore leave findings.
 WITH_FINDINGS = {"sticky_error"}
 WITH_LEAKS = {"sticky_error"}
 
 
-def build(name: str, *flags: str, target: Target | None = None) -> Path:
-    source = SOURCES / f"{name}.cu"
-    return build_program([source], target or Target.virtual(), extra_flags=(*LAMBDAS, *flags)).path
+@cache
+def programs(flags: tuple[str, ...]) -> ProgramsTogether:
+    return build_together(sorted(SOURCES.glob("*.cu")), flags=(*LAMBDAS, *flags))
+
+
+@cache
+def run_of(name: str, flags: tuple[str, ...]) -> RunReport:
+    return programs(flags).run(name, timeout=LIMIT_SECONDS)
 
 
 @pytest.mark.parametrize("flags", [(), PER_THREAD], ids=["legacy", "per_thread"])
 @pytest.mark.parametrize("name", sorted(path.stem for path in SOURCES.glob("*.cu")))
 def test_every_question_gets_the_answer_that_hardware_gave(name, flags):
-    result = run(build(name, *flags))
+    result = run_of(name, flags)
     assert (result.status, result.stdout) == (0, "ok\n"), result.stdout + result.stderr
     if name not in WITH_FINDINGS:
         assert not result.report.findings
@@ -43,7 +51,7 @@ def test_every_question_gets_the_answer_that_hardware_gave(name, flags):
 
 
 def test_what_is_missing_names_itself_once():
-    result = run(build("not_supported"))
+    result = run_of("not_supported", ())
     assert result.stderr.count("cudaMallocArray is not supported here") == 1
     assert result.stderr.count("cudaHostRegister is not supported here") == 1
 
@@ -125,9 +133,8 @@ def test_a_program_without_usable_ptx_is_told_how_to_rebuild(tmp_path, flags, se
     assert result.stderr.count(sentence) == 1
 
 
-def test_what_a_program_starts_inherits_neither_the_socket_nor_its_name(tmp_path):
+def test_what_a_program_starts_inherits_neither_the_socket_nor_its_name():
     program = build_text(
-        tmp_path,
         """
         #include <cstdlib>
         int main() {
@@ -140,9 +147,8 @@ def test_what_a_program_starts_inherits_neither_the_socket_nor_its_name(tmp_path
     assert result.stdout == "0\n"
 
 
-def test_launches_findings_and_counters_come_back_as_data(tmp_path):
+def test_launches_findings_and_counters_come_back_as_data():
     program = build_text(
-        tmp_path,
         """
         __global__ void copy(const float* in, float* out, int n) {
           const int i = blockIdx.x * blockDim.x + threadIdx.x;

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import dataclasses
 import subprocess
-from pathlib import Path
 
 from common.virtual_gpu.report import Launch, Report, Timeline
 from common.virtual_gpu.session import run_program
@@ -36,8 +35,8 @@ int main() {
 WAIT_LINE, COPY_LINE = 11, 7
 
 
-def launches(folder: Path, **options: object) -> tuple[Launch, ...]:
-    program = build_text(folder, PROGRAM)
+def launches(**options: object) -> tuple[Launch, ...]:
+    program = build_text(PROGRAM)
     run = run_program(program, options=options, stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=60)
     assert run.status == 0, run.stderr
     return run.report.launches
@@ -48,8 +47,8 @@ def timeline(launch: Launch) -> Timeline:
     return launch.timeline
 
 
-def test_a_copy_travels_while_its_warp_computes_and_then_waits(tmp_path: Path):
-    shown = timeline(launches(tmp_path, timeline=4)[0])
+def test_a_copy_travels_while_its_warp_computes_and_then_waits():
+    shown = timeline(launches(timeline=4)[0])
     assert not shown.cut
     assert shown.cycles_per_second == 1.98e9
     assert shown.resident >= 1
@@ -70,26 +69,24 @@ def test_a_copy_travels_while_its_warp_computes_and_then_waits(tmp_path: Path):
         assert [span.kind for span in spans if span.issued > barrier.issued].count("shared load") == 1
 
 
-def test_it_is_there_only_when_asked_for_and_changes_no_time(tmp_path: Path):
-    without, with_it = launches(tmp_path), launches(tmp_path, timeline=1)
+def test_it_is_there_only_when_asked_for_and_changes_no_time():
+    without, with_it = launches(), launches(timeline=1)
     assert all(launch.timeline is None for launch in without)
     assert [one.modelled_seconds for one in without] == [one.modelled_seconds for one in with_it]
     assert {span.warp for span in timeline(with_it[0]).spans} == {0}
 
 
-def test_only_the_first_launches_have_one(tmp_path: Path):
-    assert [launch.timeline is not None for launch in launches(tmp_path, timeline=2)] == [True] * 8 + [
-        False
-    ] * 2
+def test_only_the_first_launches_have_one():
+    assert [launch.timeline is not None for launch in launches(timeline=2)] == [True] * 8 + [False] * 2
 
 
-def test_it_is_the_same_on_any_number_of_threads(tmp_path: Path):
-    one, two = (timeline(launches(tmp_path, timeline=2, threads=n)[0]) for n in (1, 2))
+def test_it_is_the_same_on_any_number_of_threads():
+    one, two = (timeline(launches(timeline=2, threads=n)[0]) for n in (1, 2))
     assert one == two
 
 
-def test_a_report_with_a_timeline_survives_plain_data(tmp_path: Path):
-    (first, *_) = launches(tmp_path, timeline=2)
+def test_a_report_with_a_timeline_survives_plain_data():
+    (first, *_) = launches(timeline=2)
     plain = Report(launches=(first,)).to_dict()
     (again,) = Report.from_dict(plain).launches
     assert again.timeline == first.timeline

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from tests.virtual_gpu.small_programs import build_text, run
 
 # A tile of 16 x 16 floats, 64 bytes into shared memory, goes 128 bytes into global memory; the compiler folds
@@ -38,7 +36,7 @@ int main() {
 """
 
 
-def test_tiles_are_read_and_written_where_the_offset_says(tmp_path: Path):
-    done = run(build_text(tmp_path, PROGRAM))
+def test_tiles_are_read_and_written_where_the_offset_says():
+    done = run(build_text(PROGRAM))
     assert done.report.findings == ()
     assert done.stdout == "0 wrong\n"

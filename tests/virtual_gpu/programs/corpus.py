@@ -31,8 +31,8 @@ class Program:
         return self.source.stem
 
     @property
-    def flags(self) -> list[str]:
-        return [flag for line in self._comments("flags") for flag in shlex.split(line)]
+    def flags(self) -> tuple[str, ...]:
+        return tuple(flag for line in self._comments("flags") for flag in shlex.split(line))
 
     @property
     def capabilities(self) -> list[str]:

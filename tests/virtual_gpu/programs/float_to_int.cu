@@ -3,7 +3,7 @@
 #include "edges.cuh"
 #include "rounding.cuh"
 
-#define CONVERSIONS(Mode, rm)                                                  \
+#define CONVERSIONS_TO_INTEGERS(Mode, rm)                                      \
   struct Mode {                                                                \
     static __device__ int32_t s32(float x) { return __float2int_##rm(x); }     \
     static __device__ uint32_t u32(float x) { return __float2uint_##rm(x); }   \
@@ -14,10 +14,10 @@
     static __device__ int64_t s64(double x) { return __double2ll_##rm(x); }    \
     static __device__ uint64_t u64(double x) { return __double2ull_##rm(x); }  \
   };
-CONVERSIONS(Nearest, rn)
-CONVERSIONS(TowardZero, rz)
-CONVERSIONS(Upward, ru)
-CONVERSIONS(Downward, rd)
+CONVERSIONS_TO_INTEGERS(Nearest, rn)
+CONVERSIONS_TO_INTEGERS(TowardZero, rz)
+CONVERSIONS_TO_INTEGERS(Upward, ru)
+CONVERSIONS_TO_INTEGERS(Downward, rd)
 
 template <typename Mode, typename T>
 __device__ void put_all(Column<uint64_t>& to, T x) {

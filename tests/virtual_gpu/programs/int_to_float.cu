@@ -3,7 +3,7 @@
 #include "edges.cuh"
 #include "rounding.cuh"
 
-#define CONVERSIONS(Mode, rm)                                                 \
+#define CONVERSIONS_TO_FLOATS(Mode, rm)                                       \
   struct Mode {                                                               \
     static __device__ float f32(int32_t x) { return __int2float_##rm(x); }    \
     static __device__ float f32(uint32_t x) { return __uint2float_##rm(x); }  \
@@ -13,10 +13,10 @@
     static __device__ double f64(uint64_t x) { return __ull2double_##rm(x); } \
     static __device__ float f32(double x) { return __double2float_##rm(x); }  \
   };
-CONVERSIONS(Nearest, rn)
-CONVERSIONS(TowardZero, rz)
-CONVERSIONS(Upward, ru)
-CONVERSIONS(Downward, rd)
+CONVERSIONS_TO_FLOATS(Nearest, rn)
+CONVERSIONS_TO_FLOATS(TowardZero, rz)
+CONVERSIONS_TO_FLOATS(Upward, ru)
+CONVERSIONS_TO_FLOATS(Downward, rd)
 
 template <typename Mode>
 __device__ void put_all(Column<double>& to, uint64_t x, double real) {
