@@ -22,6 +22,7 @@ from common.build_errors import BuildError, raise_if_full
 from common.cache import Cache, Entry, translated_errors
 from common.diagnostics import Diagnostic, parse_diagnostics, place_ptx_diagnostics
 from common.errors import CourseError
+from common.precompiled import Precompiled, made_from, ninja_path
 from common.process import Finished
 from common.progress import Progress
 from common.sandbox.compiler import CompilerWalls, run_compiler, with_reasons
@@ -152,7 +153,7 @@ def _run_ninja(
         jobs = [_Job(unit, workspace / str(n), unit.manifest_key()) for n, unit in enumerate(missing)]
         for job in jobs:
             (job.folder / "out").mkdir(parents=True)
-        (workspace / "build.ninja").write_text(_ninja_file(jobs))
+        (workspace / "build.ninja").write_text(_ninja_file(jobs, workspace))
         unfinished = list(jobs)
 
         def store_finished(output: str = "") -> None:
@@ -181,24 +182,25 @@ def _inputs_of(units: Sequence[Unit]) -> list[Path]:
     return [*(unit.source for unit in units), *(Path(flag[2:]) for flag in dict.fromkeys(flags))]
 
 
-def _ninja_file(jobs: Sequence[_Job]) -> str:
+def _ninja_file(jobs: Sequence[_Job], workspace: Path) -> str:
     """One edge a job. What a compiler says goes to a file, so that each message stays with its source."""
     text = ["rule compile", "  command = $command", "  description = $out"]
+    precompiled = Precompiled([job.unit for job in jobs], workspace)
+    text += precompiled.edges
     for job in jobs:
         target = job.folder / "out" / job.unit.output
         partial = str(job.folder / "partial")  # renamed when whole: what is seen at `target` is finished
         places = ("-MD", "-MF", str(job.folder / "headers.d"), "-o", partial)
-        compiling = shlex.join([*job.unit.command, *places, str(job.unit.source)])
+        header = precompiled.for_unit(job.unit)
+        included = ("-include", str(header)) if header else ()
+        compiling = shlex.join([*job.unit.command, *included, *places, str(job.unit.source)])
         renaming = shlex.join(["mv", partial, str(target)])
         started, log = (shlex.quote(str(job.folder / name)) for name in ("started", "log"))
         shell = f": > {started} && {compiling} > {log} 2>&1 && {renaming}"
-        text.append(f"build {_ninja_path(target)}: compile {_ninja_path(job.unit.source)}")
+        after = f" | {ninja_path(made_from(header))}" if header else ""
+        text.append(f"build {ninja_path(target)}: compile {ninja_path(job.unit.source)}{after}")
         text.append(f"  command = {shell.replace('$', '$$')}")
     return "\n".join(text) + "\n"
-
-
-def _ninja_path(path: Path) -> str:
-    return re.sub(r"([$: ])", r"$\1", str(path))
 
 
 def _store(job: _Job, cache: Cache) -> bool:
@@ -227,13 +229,15 @@ def _changed_meanwhile(job: _Job, headers: Sequence[Path]) -> bool:
 
 
 def _local_headers(job: _Job) -> list[Path]:
-    """The headers of a dependency file that belong neither to the system nor to the toolchain."""
+    """The headers of a dependency file that belong neither to the system, the toolchain nor the workspace."""
     text = job.read("headers.d").replace("\\\n", " ")
     _, _, listed = text.partition(": ")
     words = re.findall(r"(?:\\.|[^\s\\])+", listed)
     names = [re.sub(r"\\([ #])", r"\1", word).replace("$$", "$") for word in words]
-    system = (*_SYSTEM_FOLDERS, f"{job.unit.toolchain_root}/") if job.unit.toolchain_root else _SYSTEM_FOLDERS
-    headers = {Path(os.path.normpath(job.folder.parent / name)) for name in names}
+    workspace = job.folder.parent
+    ours = [workspace.resolve(), *([job.unit.toolchain_root] if job.unit.toolchain_root else [])]
+    system = (*_SYSTEM_FOLDERS, *(f"{folder}/" for folder in ours))
+    headers = {Path(os.path.normpath(workspace / name)) for name in names}
     return sorted(h for h in headers if h != job.unit.source and not str(h.resolve()).startswith(system))
 
 

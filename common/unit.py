@@ -25,6 +25,9 @@ class Unit:
     spelled: str | None = None  # the source as the user wrote it, for messages
     output: str = "unit.o"
     toolchain_root: Path | None = None  # headers under it are the compiler's own
+    # A header that includes standard headers alone. Where many units are compiled with the same command, the
+    # compiler reads it once for all of them; what they compile to is the same with it and without.
+    precompiled: Path | None = None
 
     def manifest_key(self) -> str:
         identity = [str(self.source), hash_file(self.source), *self.command]

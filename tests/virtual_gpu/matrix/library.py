@@ -12,7 +12,7 @@ import numpy as np
 
 from common.cache import default_cache
 from common.compile import compile_units
-from common.engine_build import SOURCE_DIR, isa_flags
+from common.engine_build import SOURCE_DIR, isa_flags, standard_headers
 from common.link import link
 from common.toolchain import find_host_compiler
 from common.unit import Unit
@@ -87,12 +87,12 @@ class MatrixLibrary:
 
 @cache
 def build(variant: str) -> MatrixLibrary:
-    """`fast` uses this machine's vector instructions, `portable` none beyond the architecture's own."""
+    """`fast` uses this machine's vector instructions, `portable` none beyond the architecture's own and is
+    hardly optimised: the same sources must give the same bits."""
     compiler, files = find_host_compiler(), default_cache()
-    isa = isa_flags() if variant == "fast" else ()
+    optimised = ("-O3", *isa_flags()) if variant == "fast" else ("-O1",)
     flags = (
         "-std=c++20",
-        "-O3",
         "-fPIC",
         "-ffp-contract=off",
         "-fno-math-errno",
@@ -100,9 +100,15 @@ def build(variant: str) -> MatrixLibrary:
         "-Wextra",
         "-Werror",
     )
-    sources = [*sorted((ENGINE / "ops").glob("matrix*.cpp")), Path(__file__).with_name("driver.cpp")]
+    operations = sorted((ENGINE / "ops").glob("matrix*.cpp"))
+    sources = [*operations, ENGINE / "ops" / "form_table.cpp", Path(__file__).with_name("driver.cpp")]
     units = [
-        Unit(source, (str(compiler.path), "-c", *flags, *isa, f"-I{ENGINE}"), compiler.fingerprint)
+        Unit(
+            source,
+            (str(compiler.path), "-c", *flags, *optimised, f"-I{ENGINE}"),
+            compiler.fingerprint,
+            precompiled=standard_headers(ENGINE, compiler),
+        )
         for source in sources
     ]
     objects = compile_units(units, cache=files, label=f"building the tensor-core tests ({variant})")

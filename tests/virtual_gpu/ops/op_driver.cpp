@@ -41,7 +41,8 @@ const std::vector<vgpu::OpForm>& all_forms() {
 }
 
 // An Op for the row, its operands in the given slots. `list` must outlive the Op.
-vgpu::Op bind(const vgpu::OpForm& form, const uint32_t* slots, uint64_t imm, std::vector<uint32_t>& list) {
+vgpu::Op bind_operands(const vgpu::OpForm& form, const uint32_t* slots, uint64_t imm,
+                       std::vector<uint32_t>& list) {
   vgpu::Op op;
   op.fn[0] = form.masked;
   op.fn[1] = form.full;
@@ -108,7 +109,8 @@ bool answer_run(const Request& request) {
       !read_all(files.data(), request.files * file_bytes)) {
     return false;
   }
-  const vgpu::Op op = bind(form, slots.data(), uint64_t{request.imm_high} << 32 | request.imm_low, list);
+  const vgpu::Op op =
+      bind_operands(form, slots.data(), uint64_t{request.imm_high} << 32 | request.imm_low, list);
   const vgpu::OpFn fn = op.fn[request.full];
   vgpu::Warp warp;
   const auto start = std::chrono::steady_clock::now();

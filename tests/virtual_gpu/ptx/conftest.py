@@ -12,6 +12,7 @@ import pytest
 
 from common.cache import default_cache
 from common.compile import compile_units
+from common.engine_build import standard_headers
 from common.link import link
 from common.toolchain import ToolchainError, find_host_compiler, find_nvcc
 from common.unit import Unit
@@ -66,7 +67,9 @@ def _driver_command(*flags: str) -> tuple[str, ...]:
 
 
 def _unit(source: Path, command: Sequence[str]) -> Unit:
-    return Unit(source, (*command, "-c"), find_host_compiler().fingerprint)
+    compiler = find_host_compiler()
+    headers = standard_headers(ENGINE, compiler)
+    return Unit(source, (*command, "-c"), compiler.fingerprint, precompiled=headers)
 
 
 def _link_driver(units: Sequence[Unit], command: Sequence[str]) -> PtxDump:

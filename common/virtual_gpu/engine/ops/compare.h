@@ -7,6 +7,7 @@
 //   kCmps                        how many of Cmp's values it supports: the ordered ones, or all
 //   kPacked                      two comparisons a lane, of packed halves: setp writes both
 //   kComplement                  setp has a second result, the complement
+//   kEveryday                    compared so often that setp's plain form has a loop of its own
 //   holds<kCmp, kIndex>(a, b)    the comparison, of element kIndex
 #pragma once
 
@@ -82,10 +83,25 @@ inline Mask evaluate(const Warp& w, const Op& op) {
   return collect_mask<Lane>([&](int i) { return Source::template holds<kCmp, kIndex>(a[i], b[i]); });
 }
 
-// The same, compiled once for the many forms that use it.
 template <class Source, Cmp kCmp, int kIndex>
-[[gnu::noinline]] Mask evaluate_shared(const Warp& w, const Op& op) {
+[[gnu::noinline]] Mask evaluate_called(const Warp& w, const Op& op) {
   return evaluate<Source, kCmp, kIndex>(w, op);
+}
+
+// By Cmp: the comparison itself, or the one that holds exactly where it does not. Where there is no NaN, half
+// of the ordered ones are the others' opposites; where there is, each unordered one is an ordered one's.
+inline constexpr Cmp kSameOrOpposite[] = {Cmp::kEq, Cmp::kEq, Cmp::kLt, Cmp::kLe, Cmp::kLe, Cmp::kLt};
+inline constexpr Cmp kSameOrOppositeOfFloats[] = {Cmp::kEq, Cmp::kNe, Cmp::kLt,  Cmp::kLe, Cmp::kGt,
+                                                  Cmp::kGe, Cmp::kNe, Cmp::kEq,  Cmp::kGe, Cmp::kGt,
+                                                  Cmp::kLe, Cmp::kLt, Cmp::kNum, Cmp::kNum};
+
+// The same as evaluate, with one loop for all forms that need it or its opposite.
+template <class Source, Cmp kCmp, int kIndex>
+inline Mask evaluate_shared(const Warp& w, const Op& op) {
+  constexpr bool kOrdersOnly = Source::kCmps == std::size(kSameOrOpposite);
+  constexpr Cmp kLoop = (kOrdersOnly ? kSameOrOpposite : kSameOrOppositeOfFloats)[static_cast<int>(kCmp)];
+  const Mask outcome = evaluate_called<Source, kLoop, kIndex>(w, op);
+  return kLoop == kCmp ? outcome : ~outcome;
 }
 
 template <Join kJoin>
@@ -99,10 +115,12 @@ inline Mask joined(Mask outcome, Warp& w, const Op& op) {
 
 template <class Source, Cmp kCmp, Join kJoin>
 void set_predicates(Warp& w, const Op& op) {
-  // In the everyday form the comparison is part of the function; elsewhere it is called.
-  constexpr auto kEvaluate =
-      kJoin == Join::kNone ? &evaluate<Source, kCmp, 0> : &evaluate_shared<Source, kCmp, 0>;
-  const Mask first = kEvaluate(w, op);
+  Mask first;
+  if constexpr (kJoin == Join::kNone && Source::kEveryday) {
+    first = evaluate<Source, kCmp, 0>(w, op);
+  } else {
+    first = evaluate_shared<Source, kCmp, 0>(w, op);
+  }
   Mask second = ~first;
   if constexpr (Source::kPacked) second = evaluate_shared<Source, kCmp, 1>(w, op);
   const Mask p = joined<kJoin>(first, w, op), q = joined<kJoin>(second, w, op);
@@ -138,16 +156,25 @@ inline constexpr SetResult kSetPackedInt16{32, 0xffffu, {".u32", ".s32"}};
 inline constexpr SetResult kSetPackedHalf{32, 0x3c00u, {".f16x2"}};
 inline constexpr SetResult kSetPackedBfloat{32, 0x3f80u, {".bf16x2"}};
 
+// What is left of a set once the comparison is done: the same for all sources and comparisons.
+template <Join kJoin, const SetResult& kResult>
+[[gnu::noinline]] void set_outcome(Warp& w, const Op& op, Mask outcome) {
+  using Lane = std::conditional_t<kResult.width == 16, uint16_t, uint32_t>;
+  store_outcome<Lane>(w, op.dst, joined<kJoin>(outcome, w, op), static_cast<Lane>(kResult.value));
+}
+
+template <Join kJoin, const SetResult& kResult>
+[[gnu::noinline]] void set_outcomes(Warp& w, const Op& op, Mask low, Mask high) {
+  store_outcomes(w, op.dst, joined<kJoin>(low, w, op), joined<kJoin>(high, w, op), kResult.value);
+}
+
 template <class Source, Cmp kCmp, Join kJoin, const SetResult& kResult>
 void set_values(Warp& w, const Op& op) {
-  const Mask first = joined<kJoin>(evaluate_shared<Source, kCmp, 0>(w, op), w, op);
+  const Mask first = evaluate_shared<Source, kCmp, 0>(w, op);
   if constexpr (Source::kPacked) {
-    const Mask second = joined<kJoin>(evaluate_shared<Source, kCmp, 1>(w, op), w, op);
-    store_outcomes(w, op.dst, first, second, kResult.value);
-  } else if constexpr (kResult.width == 16) {
-    store_outcome<uint16_t>(w, op.dst, first, static_cast<uint16_t>(kResult.value));
+    set_outcomes<kJoin, kResult>(w, op, first, evaluate_shared<Source, kCmp, 1>(w, op));
   } else {
-    store_outcome<uint32_t>(w, op.dst, first, kResult.value);
+    set_outcome<kJoin, kResult>(w, op, first);
   }
 }
 

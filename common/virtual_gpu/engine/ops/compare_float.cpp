@@ -12,7 +12,7 @@ struct FloatSource {
   using Lane = Bits<T>;
   static constexpr const char* kModifiers = kFtz ? ".ftz" : "";
   static constexpr int kCmps = std::size(kFloatCmps);
-  static constexpr bool kPacked = false, kComplement = true;
+  static constexpr bool kPacked = false, kComplement = true, kEveryday = true;
 
   template <Cmp kCmp, int>
   static bool holds(Lane a, Lane b) {

@@ -13,7 +13,7 @@ struct HalfSource {
   using Lane = std::conditional_t<kPackedHalves, uint32_t, uint16_t>;
   static constexpr const char* kModifiers = kFtz ? ".ftz" : "";
   static constexpr int kCmps = std::size(kFloatCmps);
-  static constexpr bool kPacked = kPackedHalves, kComplement = false;
+  static constexpr bool kPacked = kPackedHalves, kComplement = false, kEveryday = false;
 
   template <Cmp kCmp, int kIndex>
   static bool holds(Lane a, Lane b) {

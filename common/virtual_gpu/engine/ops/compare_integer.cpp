@@ -11,7 +11,7 @@ struct IntegerSource {
   using Lane = T;
   static constexpr const char* kModifiers = "";
   static constexpr int kCmps = static_cast<int>(Cmp::kGe) + 1;
-  static constexpr bool kPacked = false, kComplement = true;
+  static constexpr bool kPacked = false, kComplement = true, kEveryday = true;
 
   template <Cmp kCmp, int>
   static bool holds(T a, T b) {

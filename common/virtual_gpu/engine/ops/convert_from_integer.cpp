@@ -18,21 +18,47 @@ inline float rounded_to(float, S x) {
   return rounded_float<kRound>(carrier(x));
 }
 
-template <Round kRound, class Format, class S>
-inline uint16_t rounded_to(Format format, S x) {
-  if constexpr (sizeof(S) <= 2) return rounded_half<kRound>(format, static_cast<float>(x));
-  return rounded_half<kRound>(format, to_float_odd(carrier(x)));
+// Between integers and [0, 1] there is only 0 and 1.
+template <class S>
+inline S saturated(S x) {
+  return x > 1 ? S{1} : x < 0 ? S{0} : x;
+}
+
+// To f16 and bf16 by way of an f32 that rounds as the integer would, in two halves that are each compiled
+// once for all that share them.
+template <class S, bool kSat>
+[[gnu::noinline]] void carry_lanes(const Stored<S>* in, float* out) {
+  for (int i = 0; i < kLanes; ++i) {
+    const S value = kSat ? saturated(static_cast<S>(in[i])) : static_cast<S>(in[i]);
+    if constexpr (sizeof(S) <= 2) {
+      out[i] = static_cast<float>(value);
+    } else {
+      out[i] = to_float_odd(carrier(value));
+    }
+  }
+}
+
+template <Round kRound, class Format>
+[[gnu::noinline]] void round_lanes(const float* in, uint16_t* out) {
+  for (int i = 0; i < kLanes; ++i) out[i] = rounded_half<kRound>(Format{}, in[i]);
 }
 
 template <class To, class From, Round kRound, bool kSat>
 struct FromInteger {
   using D = To;
   using S = From;
-  static Stored<D> convert(Stored<S> bits) {
-    const S value = static_cast<S>(bits);
-    // Between integers and [0, 1] there is only 0 and 1.
-    const S limited = kSat ? (value > 1 ? S{1} : value < 0 ? S{0} : value) : value;
-    return std::bit_cast<Stored<D>>(rounded_to<kRound>(D{}, limited));
+  static void convert_all(const Stored<S>* in, Stored<D>* out) {
+    if constexpr (kIsHalfFormat<D>) {
+      float exact[kLanes];
+      carry_lanes<S, kSat>(in, exact);
+      round_lanes<kRound, D>(exact, out);
+    } else {
+      VGPU_LANE_LOOP
+      for (int i = 0; i < kLanes; ++i) {
+        const S value = kSat ? saturated(static_cast<S>(in[i])) : static_cast<S>(in[i]);
+        out[i] = std::bit_cast<Stored<D>>(rounded_to<kRound>(D{}, value));
+      }
+    }
   }
 };
 
@@ -50,12 +76,12 @@ void add_rows(FormTable& t) {
     constexpr Round kRound = 8 * sizeof(S) <= kPrecision<D> ? Round::kNearest : round;
     using Plain = FromInteger<D, S, kRound, false>;
     using Saturated = FromInteger<D, S, Round::kNearest, true>;
-    const std::string name = kRoundName<round>;
-    add_conversion<Plain>(t, name);
-    if constexpr (!std::is_same_v<D, Bfloat>) add_conversion<Saturated>(t, name + ".sat");
+    const char* const name = kRoundName<round>;
+    add_conversion<Plain>(t, {name});
+    if constexpr (!std::is_same_v<D, Bfloat>) add_conversion<Saturated>(t, {name, ".sat"});
     if constexpr (std::is_same_v<D, float>) {  // no integer becomes a subnormal
-      add_conversion<Plain>(t, name + ".ftz");
-      add_conversion<Saturated>(t, name + ".ftz.sat");
+      add_conversion<Plain>(t, {name, ".ftz"});
+      add_conversion<Saturated>(t, {name, ".ftz", ".sat"});
     }
   });
 }

@@ -52,8 +52,8 @@ void for_all_integers(F f) {
 void add_integer_conversions(FormTable& t) {
   for_all_integers([&]<class D>() {
     for_all_integers([&]<class S>() {
-      add_conversion<Resize<D, S>>(t, "");
-      if constexpr (!kContains<D, S>) add_conversion<Clamp<D, S>>(t, ".sat");
+      add_conversion<Resize<D, S>>(t, {});
+      if constexpr (!kContains<D, S>) add_conversion<Clamp<D, S>>(t, {".sat"});
     });
   });
 }

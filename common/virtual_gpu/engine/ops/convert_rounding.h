@@ -23,6 +23,9 @@ constexpr const char* kRoundIntegerName = kRound == Round::kNearest ? ".rni"
                                           : kRound == Round::kDown  ? ".rmi"
                                                                     : ".rpi";
 
+template <bool kFtz>
+constexpr const char* kFtzName = kFtz ? ".ftz" : "";
+
 // Corrects `bits`, a value rounded to nearest that lies above or below the exact one (or neither).
 template <Round kRound, class B>
 inline B step(B bits, bool above, bool below) {

@@ -6,7 +6,10 @@
 // The loop over lanes is compiled once for each converter; the rows are small functions around it.
 #pragma once
 
-#include <string>
+#include <array>
+#include <initializer_list>
+#include <span>
+#include <string_view>
 #include <type_traits>
 
 #include "ops/form_table.h"
@@ -35,57 +38,57 @@ struct StoredAs<Bfloat> {
 template <class T>
 using Stored = typename StoredAs<T>::type;
 
-template <class T>
-std::string dotted_type() {
-  if constexpr (kIsHalfFormat<T>) {
-    return T::kType;
-  } else {
-    return std::string(".") + kTypeName<T>;
-  }
-}
+template <>
+constexpr const char* kTypeName<Half> = "f16";
+template <>
+constexpr const char* kTypeName<Bfloat> = "bf16";
 
 template <class C>
 concept ConvertsAll =
     requires(const Stored<typename C::S>* in, Stored<typename C::D>* out) { C::convert_all(in, out); };
 
+// `in` holds 32 of the unsigned integers that store C's source, `out` receives as many of its result's.
+using LaneConversion = void (*)(const void* in, void* out);
+
 template <class C>
-[[gnu::noinline]] void convert_lanes(const Stored<typename C::S>* in, Stored<typename C::D>* out) {
+[[gnu::noinline]] void convert_lanes(const void* in, void* out) {
+  const auto* from = static_cast<const Stored<typename C::S>*>(in);
+  auto* to = static_cast<Stored<typename C::D>*>(out);
   if constexpr (ConvertsAll<C>) {
-    C::convert_all(in, out);
+    C::convert_all(from, to);
   } else {
     VGPU_LANE_LOOP
-    for (int i = 0; i < kLanes; ++i) out[i] = C::convert(in[i]);
+    for (int i = 0; i < kLanes; ++i) to[i] = C::convert(from[i]);
   }
 }
 
 // Into another integer width: a signed value keeps its sign, all else is filled with zeros or cut.
 template <class T, class From, class To>
-[[gnu::noinline]] void resize_lanes(const From* in, To* out) {
+[[gnu::noinline]] void resize_lanes(const void* in, void* out) {
   using Value =
       std::conditional_t<std::is_integral_v<T> && std::is_signed_v<T>, std::make_signed_t<From>, From>;
+  const auto* from = static_cast<const From*>(in);
+  auto* to = static_cast<To*>(out);
   VGPU_LANE_LOOP
-  for (int i = 0; i < kLanes; ++i) out[i] = static_cast<To>(static_cast<Value>(in[i]));
+  for (int i = 0; i < kLanes; ++i) to[i] = static_cast<To>(static_cast<Value>(from[i]));
 }
+
+template <class T, class From, class To>
+constexpr LaneConversion kResize = std::is_same_v<From, To> ? nullptr : &resize_lanes<T, From, To>;
+
+// A conversion between registers of other widths than its types; a resize that is not needed is null.
+void convert_resized(Warp& w, const Op& op, LaneConversion resize_source, LaneConversion convert,
+                     LaneConversion resize_result);
 
 template <class C, class DstRegister, class SrcRegister>
 void run_conversion(Warp& w, const Op& op) {
   using Result = Stored<typename C::D>;
   using Source = Stored<typename C::S>;
-  const SrcRegister* s = lanes_in<SrcRegister>(w, op.src[0]);
-  DstRegister* d = lanes<DstRegister>(w, op.dst);
-  Source narrow_source[kLanes];
-  const Source* in = narrow_source;
-  if constexpr (sizeof(Source) == sizeof(SrcRegister)) {
-    in = s;
+  if constexpr (std::is_same_v<Source, SrcRegister> && std::is_same_v<Result, DstRegister>) {
+    convert_lanes<C>(w.regs + op.src[0], w.regs + op.dst);
   } else {
-    resize_lanes<Source, SrcRegister, Source>(s, narrow_source);
-  }
-  if constexpr (sizeof(Result) == sizeof(DstRegister)) {
-    convert_lanes<C>(in, d);
-  } else {
-    Result result[kLanes];
-    convert_lanes<C>(in, result);
-    resize_lanes<typename C::D, Result, DstRegister>(result, d);
+    convert_resized(w, op, kResize<Source, SrcRegister, Source>, &convert_lanes<C>,
+                    kResize<typename C::D, Result, DstRegister>);
   }
 }
 
@@ -100,39 +103,49 @@ constexpr ConversionRow conversion_row() {
           &restore_inactive<DstRegister>};
 }
 
-// Calls f for all registers at least as wide as T.
-template <class T, class F>
-void for_register_widths(F f) {
-  if constexpr (sizeof(Stored<T>) <= 2) f.template operator()<uint16_t>();
-  if constexpr (sizeof(Stored<T>) <= 4) f.template operator()<uint32_t>();
-  f.template operator()<uint64_t>();
+// The registers that may hold a T: all at least as wide, but PTX wants exact ones where bf16 is involved, and
+// .b8 registers are kept 16 bits wide.
+template <class... R>
+struct Registers {};
+
+template <class T, bool kExact>
+constexpr auto registers_for() {
+  if constexpr (sizeof(Stored<T>) == 8) {
+    return Registers<uint64_t>{};
+  } else if constexpr (sizeof(Stored<T>) == 4) {
+    return std::conditional_t<kExact, Registers<uint32_t>, Registers<uint32_t, uint64_t>>{};
+  } else {
+    return std::conditional_t<kExact, Registers<uint16_t>, Registers<uint16_t, uint32_t, uint64_t>>{};
+  }
 }
 
-void add_conversion_rows(FormTable& t, const std::string& name, int dst_type_width, int src_type_width,
+template <class C, class... Dst, class... Src>
+constexpr auto conversion_rows(Registers<Dst...>, Registers<Src...>) {
+  std::array<ConversionRow, sizeof...(Dst) * sizeof...(Src)> rows{};
+  size_t count = 0;
+  const auto add_into = [&]<class DstRegister>() {
+    ((rows[count++] = conversion_row<C, DstRegister, Src>()), ...);
+  };
+  (add_into.template operator()<Dst>(), ...);
+  return rows;
+}
+
+// The parts of a name between "cvt" and the types.
+using Modifiers = std::initializer_list<const char*>;
+
+// The name is "cvt", the modifiers and the two types; the widths are the types' own.
+void add_conversion_rows(FormTable& t, Modifiers modifiers, std::string_view dst_type,
+                         std::string_view src_type, int dst_type_width, int src_type_width,
                          std::span<const ConversionRow> rows);
 
 template <class C>
-std::string conversion_name(const std::string& modifiers) {
-  return "cvt" + modifiers + dotted_type<typename C::D>() + dotted_type<typename C::S>();
-}
-
-template <class C>
-void add_conversion(FormTable& t, const std::string& modifiers) {
+void add_conversion(FormTable& t, Modifiers modifiers) {
   using D = typename C::D;
   using S = typename C::S;
-  std::vector<ConversionRow> rows;
-  if constexpr (std::is_same_v<D, Bfloat> || std::is_same_v<S, Bfloat>) {
-    // PTX wants exact registers for bf16; .b8 registers are kept 16 bits wide.
-    using DstRegister = std::conditional_t<sizeof(Stored<D>) == 1, uint16_t, Stored<D>>;
-    using SrcRegister = std::conditional_t<sizeof(Stored<S>) == 1, uint16_t, Stored<S>>;
-    rows.push_back(conversion_row<C, DstRegister, SrcRegister>());
-  } else {
-    for_register_widths<D>([&]<class DstRegister>() {
-      for_register_widths<S>(
-          [&]<class SrcRegister>() { rows.push_back(conversion_row<C, DstRegister, SrcRegister>()); });
-    });
-  }
-  add_conversion_rows(t, conversion_name<C>(modifiers), 8 * sizeof(Stored<D>), 8 * sizeof(Stored<S>), rows);
+  constexpr bool kExact = std::is_same_v<D, Bfloat> || std::is_same_v<S, Bfloat>;
+  static constexpr auto kRows = conversion_rows<C>(registers_for<D, kExact>(), registers_for<S, kExact>());
+  add_conversion_rows(t, modifiers, kTypeName<D>, kTypeName<S>, 8 * sizeof(Stored<D>), 8 * sizeof(Stored<S>),
+                      kRows);
 }
 
 }  // namespace vgpu::ops

@@ -37,42 +37,57 @@ inline D clamped(T x, D for_nan) {
   return static_cast<D>(pick<U>(nan, static_cast<U>(for_nan), result));
 }
 
+// The two halves of a conversion, each compiled once for all that share it.
+template <class S, Round kRound, bool kFtz>
+[[gnu::noinline]] void round_lanes(const Stored<S>* in, Value<S>* out) {
+  values_of<S>(in, out);
+  for (int i = 0; i < kLanes; ++i) out[i] = integral<kRound>(operand<kFtz>(out[i]));
+}
+
+template <class D, class T>
+[[gnu::noinline]] void clamp_lanes(const T* in, Stored<D>* out, D for_nan) {
+  for (int i = 0; i < kLanes; ++i) out[i] = static_cast<Stored<D>>(clamped<D>(in[i], for_nan));
+}
+
 template <class To, class From, Round kRound, bool kFtz>
 struct ToInteger {
   using D = To;
   using S = From;
-  static Stored<D> convert(Stored<S> bits) { return from_value(value_of<S>(bits)); }
 
   static void convert_all(const Stored<S>* in, Stored<D>* out) {
-    Value<S> value[kLanes];
-    values_of<S>(in, value);
-    for (int i = 0; i < kLanes; ++i) out[i] = from_value(value[i]);
-  }
-
- private:
-  static Stored<D> from_value(Value<S> x) {
     constexpr bool kWide = sizeof(D) == 8 || sizeof(Stored<S>) == 8;
-    constexpr Stored<D> kForNaN = kWide ? Stored<D>{1} << (8 * sizeof(D) - 1) : 0;
-    return static_cast<Stored<D>>(clamped<D>(integral<kRound>(operand<kFtz>(x)), static_cast<D>(kForNaN)));
+    constexpr D kForNaN = static_cast<D>(kWide ? Stored<D>{1} << (8 * sizeof(D) - 1) : 0);
+    if constexpr (std::is_same_v<S, float> && sizeof(D) == 4) {  // in everyday use: in one pass
+      VGPU_LANE_LOOP
+      for (int i = 0; i < kLanes; ++i) {
+        const float value = operand<kFtz>(std::bit_cast<float>(in[i]));
+        out[i] = static_cast<Stored<D>>(clamped<D>(integral<kRound>(value), kForNaN));
+      }
+    } else {
+      Value<S> rounded[kLanes];
+      round_lanes<S, kRound, kFtz>(in, rounded);
+      clamp_lanes<D>(rounded, out, kForNaN);
+    }
   }
 };
 
-template <class D, class S, bool kFtz>
-void add_roundings_to_integer(FormTable& t, const std::string& ftz) {
+template <class D, class S, bool kFtz = false>
+void add_roundings_to_integer(FormTable& t) {
   for_values<Round::kNearest, Round::kZero, Round::kDown, Round::kUp>([&](auto round) {
     using C = ToInteger<D, S, round, kFtz>;
-    add_conversion<C>(t, kRoundIntegerName<round> + ftz);
-    if constexpr (!std::is_same_v<S, Bfloat>) add_conversion<C>(t, kRoundIntegerName<round> + ftz + ".sat");
+    const char* const name = kRoundIntegerName<round>;
+    add_conversion<C>(t, {name, kFtzName<kFtz>});
+    if constexpr (!std::is_same_v<S, Bfloat>) add_conversion<C>(t, {name, kFtzName<kFtz>, ".sat"});
   });
 }
 
 template <class D>
 void add_conversions_to(FormTable& t) {
-  add_roundings_to_integer<D, Half, false>(t, "");
-  add_roundings_to_integer<D, Bfloat, false>(t, "");
-  add_roundings_to_integer<D, float, false>(t, "");
-  add_roundings_to_integer<D, float, true>(t, ".ftz");
-  add_roundings_to_integer<D, double, false>(t, "");
+  add_roundings_to_integer<D, Half>(t);
+  add_roundings_to_integer<D, Bfloat>(t);
+  add_roundings_to_integer<D, float>(t);
+  add_roundings_to_integer<D, float, true>(t);
+  add_roundings_to_integer<D, double>(t);
 }
 
 }  // namespace vgpu::ops

@@ -1,7 +1,9 @@
-// Builds one opcode table: rows are made in loops over types and modifiers, so their texts are made too.
+// Builds one opcode table: rows are made in loops over types and modifiers, so their texts are made too. What
+// does not depend on types is cold and out of line: thousands of rows are compiled around it.
 #pragma once
 
 #include <deque>
+#include <initializer_list>
 #include <span>
 #include <string>
 #include <string_view>
@@ -17,15 +19,13 @@ class FormTable {
   // What the rows added from here on count as.
   void count_as(InstrClass cls) { cls_ = cls; }
 
-  void add(std::string_view name, std::string_view signature, OpFn masked, OpFn full) {
-    rows_.push_back({keep(name), keep(signature), masked, full, cls_});
-  }
+  [[gnu::cold]] void add(std::string_view name, std::string_view signature, OpFn masked, OpFn full);
 
   // A lane-wise function in everyday use: its masked form is compiled apart, for speed.
   template <class Fn, class D, class... S>
   void hot(std::string_view name) {
-    add(name, signature<D, S...>(), &ops::Map<Fn, D, S...>::template run<false>,
-        &ops::Map<Fn, D, S...>::template run<true>);
+    add_lanes(name, {sizeof(D), sizeof(S)...}, &ops::Map<Fn, D, S...>::template run<false>,
+              &ops::Map<Fn, D, S...>::template run<true>);
   }
 
   // Any other lane-wise function.
@@ -37,20 +37,17 @@ class FormTable {
   // A function over whole registers that writes all lanes of a D-wide destination.
   template <class D, class... S>
   void map_with(std::string_view name, OpFn full) {
-    add(name, signature<D, S...>(), &ops::restore_inactive<ops::Bits<D>>, full);
+    add_lanes(name, {sizeof(D), sizeof(S)...}, &ops::restore_inactive<ops::Bits<D>>, full);
   }
 
   std::span<const OpForm> rows() const { return rows_; }
 
  private:
-  template <class D, class... S>
-  static std::string signature() {
-    std::string text = std::to_string(8 * sizeof(D));
-    ((text += ' ' + std::to_string(8 * sizeof(S))), ...);
-    return text;
-  }
+  // A row whose operands are registers, given by the bytes of a lane.
+  [[gnu::cold]] void add_lanes(std::string_view name, std::initializer_list<size_t> bytes, OpFn masked,
+                               OpFn full);
 
-  const char* keep(std::string_view text) { return texts_.emplace_back(text).c_str(); }
+  const char* keep(std::string_view text);
 
   std::deque<std::string> texts_;  // a deque: rows point into it
   std::vector<OpForm> rows_;
