@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib.util
+import os
 import signal
 from collections.abc import Iterator
 from pathlib import Path
@@ -12,6 +13,10 @@ import pytest
 
 from common.cache import Cache
 from common.devices import find_gpus
+
+# Before torch is imported, here or in what a test starts: tests run beside each other, one on each core, and
+# threads of one that wait for a core of the other keep both busy.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 TESTS = Path(__file__).parent
 GPU_TESTS = TESTS / "gpu"
