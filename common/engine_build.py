@@ -16,6 +16,7 @@ from common.cache import REPOSITORY, Cache, default_cache
 from common.compile import compile_units, make_entry
 from common.errors import CourseError
 from common.link import link
+from common.source_tree import hashed_sources
 from common.toolchain import HostCompiler, Nvcc, compiler_variables, find_host_compiler, find_nvcc
 from common.unit import Unit, digest, hash_file
 
@@ -57,11 +58,11 @@ def build_engine(source_dir: Path = SOURCE_DIR, *, cache: Cache | None = None) -
     """
     cache = cache or default_cache()
     cxx, nvcc = find_host_compiler(), find_nvcc()
-    engine_sources = _sources(source_dir / "engine")
-    runtime_sources = _sources(source_dir / "runtime")
     key = _key(source_dir, cxx, nvcc)
     if (found := cache.find(key)) is not None:
         return _paths(found.path, cached=True)
+    engine_sources = _sources(source_dir / "engine")
+    runtime_sources = _sources(source_dir / "runtime")
     includes = (f"-I{nvcc.include}",)
     stubs = _generated_stubs(source_dir / "runtime", runtime_sources, nvcc, cache)
     units = [
@@ -98,8 +99,7 @@ def _paths(folder: Path, *, cached: bool) -> EnginePaths:
 
 def _key(source_dir: Path, cxx: HostCompiler, nvcc: Nvcc) -> str:
     """Of what the sources say and not of where they lie: another copy of the course need not build again."""
-    files = sorted([*source_dir.rglob("*.cpp"), *source_dir.rglob("*.h"), *source_dir.rglob(_STUBS_SCRIPT)])
-    contents = [f"{path.relative_to(source_dir)} {hash_file(path)}" for path in files]
+    contents = hashed_sources(source_dir, (".cpp", ".h", _STUBS_SCRIPT))
     flags = [*_ENGINE_FLAGS, *isa_flags(), *_RUNTIME_FLAGS, *_RUNTIME_LINK, _COLD_FLAG, *_COLD_SOURCES]
     return digest(
         "virtual GPU", cxx.fingerprint, nvcc.fingerprint, *compiler_variables(), *flags, "--", *contents

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -31,7 +30,7 @@ class Listing:
     loops: tuple[tuple[int, int], ...]
 
     def plain(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        return dict(vars(self))
 
 
 def listing(kernel: KernelText) -> Listing | None:

@@ -1,10 +1,11 @@
-"""The process that does a notebook's errands; see errand.py."""
+"""The process that does a notebook's errands, one after the other; see errand.py."""
 
 from __future__ import annotations
 
 import dataclasses
 import json
 import os
+import queue
 import subprocess
 import sys
 import threading
@@ -16,12 +17,14 @@ from common.errors import CourseError
 from grader import registry
 from grader.cli import check as check_verb
 from grader.cli.profile import chosen_case
+from grader.notebook.errand import TIRED_OF_WAITING
 from grader.render.public import for_student
 from grader.settings import choose_device, read_settings
 from grader.spec import BASELINE, Exercise
 
 Tell = Callable[[str], None]
 _MOST_SOURCE = 1 << 20
+_PATIENCE_SECONDS = 600.0  # then its memory is worth more than the seconds that starting again takes
 
 
 def check(exercise: Exercise, file: Path, tell: Tell, *, device: str | None, step: int | None) -> Any:
@@ -140,32 +143,48 @@ ERRANDS: dict[str, Callable[..., Any]] = {
 
 
 def main() -> int:
+    """Do what is ordered until nobody is there to order, or nobody has for long."""
     # The answers have this channel for themselves: what anything prints goes to stderr.
     channel = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    order = json.loads(sys.stdin.readline())
-    threading.Thread(target=_end_with_the_notebook, daemon=True).start()
+    orders: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(orders,), daemon=True).start()
 
     def send(**message: Any) -> None:
         print(json.dumps(message), file=channel, flush=True)
 
+    while True:
+        try:
+            order = json.loads(orders.get(timeout=_PATIENCE_SECONDS))
+        except queue.Empty:
+            return TIRED_OF_WAITING
+        try:
+            answer = _obeyed(order, lambda text: send(tell=text))
+        except CourseError as problem:
+            send(error=str(problem))
+        else:
+            send(answer=answer)
+        if _holds_gpu():
+            return TIRED_OF_WAITING  # others may want its memory
+
+
+def _holds_gpu() -> bool:
+    torch = sys.modules.get("torch")
+    return torch is not None and bool(torch.cuda.is_initialized())
+
+
+def _obeyed(order: dict[str, Any], tell: Tell) -> Any:
     arguments = order["arguments"]
-    try:
-        named = arguments.pop("exercise", None)
-        exercise = None if named is None else registry.find(named)
-        file = Path(arguments.pop("file"))
-        answer = ERRANDS[order["errand"]](exercise, file, lambda text: send(tell=text), **arguments)
-    except CourseError as problem:
-        send(error=str(problem))
-    else:
-        send(answer=answer)
-    return 0
+    named = arguments.pop("exercise", None)
+    exercise = None if named is None else registry.find(named)
+    return ERRANDS[order["errand"]](exercise, Path(arguments.pop("file")), tell, **arguments)
 
 
-def _end_with_the_notebook() -> None:
-    sys.stdin.read()
-    os._exit(1)
+def _listen(orders: queue.SimpleQueue[str]) -> None:
+    for line in sys.stdin:
+        orders.put(line)
+    os._exit(1)  # the notebook is gone, whatever is being done for it
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    os._exit(main())  # a thread still reads stdin, which Python would wait for

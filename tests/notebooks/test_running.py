@@ -4,7 +4,9 @@ solution in its place."""
 from __future__ import annotations
 
 import ast
+import functools
 import time
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -36,14 +38,25 @@ def notebook(name: str) -> Path:
     return NOTEBOOKS / name / f"{name}.ipynb"
 
 
-@pytest.fixture(scope="module", params=NAMES)
-def untouched(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Cell]:
-    """The code cells of a run with the starter, by id."""
-    name = request.param
-    began = time.monotonic()
-    cells = execute(working_copy(notebook(name), tmp_path_factory.mktemp(name)))
-    assert time.monotonic() - began < MOST_SECONDS
-    return {cell["id"]: cell for cell in cells}
+@pytest.fixture(scope="module")
+def with_the_starter(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], dict[str, Cell]]:
+    """The code cells of a notebook's run with the starter, by id. Each is run once."""
+
+    @functools.cache
+    def run(name: str) -> dict[str, Cell]:
+        began = time.monotonic()
+        cells = execute(working_copy(notebook(name), tmp_path_factory.mktemp(name)))
+        assert time.monotonic() - began < MOST_SECONDS
+        return {cell["id"]: cell for cell in cells}
+
+    return run
+
+
+@pytest.fixture(params=NAMES)
+def untouched(
+    request: pytest.FixtureRequest, with_the_starter: Callable[[str], dict[str, Cell]]
+) -> dict[str, Cell]:
+    return with_the_starter(request.param)
 
 
 def test_with_the_starter_nothing_raises_and_nothing_is_earned(untouched: dict[str, Cell]):
@@ -64,36 +77,33 @@ def test_there_is_a_figure_and_what_is_measured_has_one_too(untouched: dict[str,
     assert len(drawn) >= TOLD_TWICE
 
 
-def test_the_start_shows_what_it_says(tmp_path: Path):
+def test_the_start_shows_what_it_says(
+    tmp_path: Path, with_the_starter: Callable[[str], dict[str, Cell]], monkeypatch: pytest.MonkeyPatch
+):
     """Each of its programs, and what becomes of it when the text's advice is taken."""
     from grader.notebook import run_file
 
-    sources = {
-        text_of(cell).split("\n")[0].split()[1]: text_of(cell).partition("\n")[2]
-        for cell in read(notebook("00_start"))["cells"]
-        if text_of(cell).startswith("%%writefile")
+    cells = with_the_starter("00_start")
+    changes = {
+        "add": ("  if (threadIdx.x == 0) {", "  __syncthreads();\n  if (threadIdx.x == 0) {"),
+        "stride": ("kStride = 8", "kStride = 1"),
+        "transpose": ("kPadding = 0", "kPadding = 1"),
     }
     told = {}
-    changes = {
-        "add.cu": ("  if (threadIdx.x == 0) {", "  __syncthreads();\n  if (threadIdx.x == 0) {"),
-        "stride.cu": ("kStride = 8", "kStride = 1"),
-        "transpose.cu": ("kPadding = 0", "kPadding = 1"),
-    }
-    with pytest.MonkeyPatch.context() as patch:
-        patch.chdir(tmp_path)
-        for name, (before, after) in changes.items():
-            Path(name).write_text(sources[name])
-            first = run_file(name)
-            assert before in sources[name]
-            Path(name).write_text(sources[name].replace(before, after))
-            told[name] = repr(first), repr(run_file(name))
-    assert told["add.cu"][0].startswith("add.cu: 3 findings")
-    assert told["add.cu"][1].startswith("add.cu: no findings")
-    assert "checksum of the first block = 384" in told["add.cu"][1]
-    assert "load 128 × 32.0 sectors" in told["stride.cu"][0]
-    assert "load 128 × 4.0 sectors" in told["stride.cu"][1]
-    assert "992 bank conflicts" in told["transpose.cu"][0]
-    assert "bank conflicts" not in told["transpose.cu"][1]
+    monkeypatch.chdir(tmp_path)
+    for name, (before, after) in changes.items():
+        magic, _, source = text_of(cells[f"write-{name}"]).partition("\n")
+        assert magic == f"%%writefile {name}.cu"
+        assert before in source
+        Path(f"{name}.cu").write_text(source.replace(before, after))
+        told[name] = text_shown(cells[f"run-{name}"]), repr(run_file(f"{name}.cu"))
+    assert told["add"][0].startswith("add.cu: 3 findings")
+    assert told["add"][1].startswith("add.cu: no findings")
+    assert "checksum of the first block = 384" in told["add"][1]
+    assert "load 128 × 32.0 sectors" in told["stride"][0]
+    assert "load 128 × 4.0 sectors" in told["stride"][1]
+    assert "992 bank conflicts" in told["transpose"][0]
+    assert "bank conflicts" not in told["transpose"][1]
 
 
 @pytest.fixture(scope="module")

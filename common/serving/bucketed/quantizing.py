@@ -79,12 +79,15 @@ def unpack(packed: torch.Tensor, bits: int) -> torch.Tensor:
     if bits == 8:
         return packed
     grouped = packed.unflatten(-1, (-1, bits))
-    words = torch.zeros(grouped.shape[:-1], dtype=torch.int32, device=packed.device)
+    words = torch.zeros(grouped.shape[:-1], dtype=torch.int64, device=packed.device)
     for byte in range(bits):
-        words |= grouped[..., byte].to(torch.int32) << (8 * byte)
-    mask = (1 << bits) - 1
-    codes = [(words >> (bits * place) & mask).to(torch.uint8) for place in range(CODES_A_WORD)]
-    return torch.stack(codes, -1).flatten(-2)
+        words |= grouped[..., byte].to(torch.int64) << (8 * byte)
+    # Eight codes side by side become two lanes of four, then four of two, then a byte for each.
+    for codes in (4, 2, 1):
+        lane = (1 << (codes * bits)) - 1
+        words |= words << (codes * (8 - bits))
+        words &= sum(lane << start for start in range(0, 64, 8 * codes))
+    return words.view(torch.uint8)
 
 
 def quantize_and_pack(

@@ -15,6 +15,7 @@ from pathlib import Path
 import pytest
 
 from grader import registry
+from grader.device import virtual
 from grader.pipeline import grade
 from grader.record import Record
 
@@ -70,6 +71,14 @@ def adopter() -> Iterator[None]:
     libc.prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0)
     yield
     libc.prctl(PR_SET_CHILD_SUBREAPER, 0, 0, 0, 0)
+
+
+@pytest.fixture(scope="module", autouse=True)
+def short_launches() -> Iterator[None]:
+    """A launch that never ends keeps a core busy until it is given up; all others take milliseconds."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(virtual, "_KERNEL_SECONDS", 5)
+        yield
 
 
 @pytest.mark.parametrize("source", CHEATS, ids=lambda path: path.stem)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
 import re
 from pathlib import Path
@@ -21,6 +22,7 @@ UNTIMED = ("build", "correctness", "checks", "mechanism")
 STEPS = tuple(step.name for step in EXERCISE.steps)
 
 
+@functools.cache  # a file, once for all that is said of it
 def graded(source: Path, stages: tuple[str, ...] | None = None, quick: bool = False) -> Record:
     return grade(
         EXERCISE, source, submission=source.stem, device="virtual", seed=SEED, stages=stages, quick=quick

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import importlib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -27,6 +29,19 @@ def graded(source: Path, stages: tuple[str, ...] | None = None, quick: bool = Fa
     return grade(
         EXERCISE, source, submission=source.stem, device="virtual", seed=SEED, stages=stages, quick=quick
     )
+
+
+@pytest.fixture(scope="module")
+def mistaken(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, Record]]:
+    """A wrong kernel by its name: the file, and what came of it. Each is graded once."""
+
+    @functools.cache
+    def grade_mistake(name: str) -> tuple[Path, Record]:
+        source = tmp_path_factory.mktemp("wrong") / "kernel.cu"
+        source.write_text(WRONG[name].source(SOLUTION))
+        return source, graded(source, UNTIMED, quick=True)
+
+    return grade_mistake
 
 
 def points(record: Record) -> dict[str, float]:
@@ -64,11 +79,11 @@ def test_every_variant_is_correct_and_clean_and_lacks_a_mechanism(variant: Path)
 
 
 @pytest.mark.parametrize("name", [name for name, wrong in WRONG.items() if wrong.part not in ELSEWHERE])
-def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(name: str, tmp_path: Path) -> None:
+def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(
+    name: str, mistaken: Callable[[str], tuple[Path, Record]]
+) -> None:
     wanted = WRONG[name]
-    source = tmp_path / "kernel.cu"
-    source.write_text(wanted.source(SOLUTION))
-    record = graded(source, UNTIMED, quick=True)
+    source, record = mistaken(name)
     earned = {part.name: part for part in record.parts}
     assert earned[wanted.part].points < earned[wanted.part].max_points
     if wanted.part == "mechanism":
@@ -86,10 +101,10 @@ def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(name: str, tmp_
         ]
 
 
-def test_a_table_in_device_memory_is_not_told_to_widen_its_units(tmp_path: Path) -> None:
-    source = tmp_path / "kernel.cu"
-    source.write_text(WRONG["table in device memory"].source(SOLUTION))
-    record = graded(source, UNTIMED, quick=True)
+def test_a_table_in_device_memory_is_not_told_to_widen_its_units(
+    mistaken: Callable[[str], tuple[Path, Record]],
+) -> None:
+    _, record = mistaken("table in device memory")
     told = {seen.name: seen.message for seen in record.mechanisms if not seen.passed}
     advice = told["wide units where alignment allows"]
     assert "a table of descriptors in device memory is loaded by every warp: pass it by value" in advice

@@ -74,20 +74,25 @@ def launch(kernel: str = "k<1>(int)") -> dict[str, Any]:
 
 
 def seen(source: str = SOURCE, wrong: str = "", launches: list[dict[str, Any]] | None = None) -> Seen:
-    return Seen.from_dict(
-        {
-            "file": "kernel.cu",
-            "source": source,
-            "case": "64 tokens",
-            "sizes": {"tokens": 64},
-            "report": {
-                "profile": "h200",
-                "findings": [],
-                "launches": [launch()] if launches is None else launches,
-            },
-            "seconds": 4e-6,
-            "seconds_in_a_graph": 1.5e-6,
-            "protocol": "cold",
-            "wrong": wrong,
-        }
-    )
+    return Seen.from_dict(brought_back(source, wrong, launches))
+
+
+def brought_back(
+    source: str = SOURCE, wrong: str = "", launches: list[dict[str, Any]] | None = None
+) -> dict[str, Any]:
+    """What the errand answers."""
+    return {
+        "file": "kernel.cu",
+        "source": source,
+        "case": "64 tokens",
+        "sizes": {"tokens": 64},
+        "report": {
+            "profile": "h200",
+            "findings": [],
+            "launches": [launch()] if launches is None else launches,
+        },
+        "seconds": 4e-6,
+        "seconds_in_a_graph": 1.5e-6,
+        "protocol": "cold",
+        "wrong": wrong,
+    }

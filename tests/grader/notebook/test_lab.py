@@ -25,6 +25,7 @@ from grader.spec import Exercise
 from grader.stages.points import PARTS
 from tests.grader.fake_pipeline import make_record
 from tests.grader.notebook.html_reading import read
+from tests.grader.notebook.seen_fixtures import brought_back
 from tests.virtual_gpu.small_programs import children_of, is_running
 
 SOLUTION = registry.find("01").solution
@@ -157,6 +158,32 @@ def test_only_what_was_predicted_is_counted(lab: Lab, monkeypatch: pytest.Monkey
     assert orders == []
     assert "right" in repr(lab.compare({**empty, "launches": 1, "bytes_written": None}))
     assert [order["names"] for order in orders] == [["launches"]]
+
+
+def test_a_profile_and_a_timeline_of_the_same_file_are_made_of_one_run(
+    lab: Lab, monkeypatch: pytest.MonkeyPatch
+):
+    orders: list[dict[str, Any]] = []
+
+    def profiled(name: str, order: dict[str, Any], *others: object) -> dict[str, Any]:
+        orders.append(order)
+        return brought_back()
+
+    monkeypatch.setattr("grader.notebook.lab.run_errand", profiled)
+    write("first")
+    for _ in range(2):
+        lab.profile(case="1 token, 8 × 128", show="stalls")
+        lab.timeline(case="1 token, 8 × 128")
+    assert len(orders) == 1
+    lab.timeline(case="1 token, 8 × 128", warps=8)
+    lab.profile(case="64 tokens, 8 × 128")
+    lab.profile(case="1 token, 8 × 128", of="baseline")
+    assert len(orders) == 4
+    write("second")
+    lab.profile(case="1 token, 8 × 128")
+    assert len(orders) == 5
+    Path("kernel.cu").unlink()
+    assert "there is no kernel.cu in" in read(lab.profile(case="1 token, 8 × 128")).text
 
 
 def test_numbers_of_numpy_are_numbers():

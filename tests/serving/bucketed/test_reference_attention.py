@@ -88,7 +88,7 @@ def test_pieces_of_keys_change_nothing(
     layer: BucketedCacheLayer, queries: torch.Tensor, monkeypatch: pytest.MonkeyPatch
 ):
     whole = attention(queries, layer.views(), some_mask(0.3), SCALE, torch.float64)
-    monkeypatch.setattr(reference_attention, "_PIECE_BYTES", 5 * BATCH * KV_HEADS * DIM * 8)
+    monkeypatch.setitem(reference_attention._PIECE_BYTES, "cpu", 5 * BATCH * KV_HEADS * DIM * 8)
     pieces = attention(queries, layer.views(), some_mask(0.3), SCALE, torch.float64)
     torch.testing.assert_close(pieces, whole, rtol=1e-12, atol=1e-12)
 

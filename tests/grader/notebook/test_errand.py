@@ -1,0 +1,114 @@
+"""One process does a notebook's errands: it is there for the next, and never in the way."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from common.cache import REPOSITORY
+from common.errors import CourseError
+from grader.notebook import errand
+from tests.virtual_gpu.small_programs import children_of, is_running
+
+# An errand process that does as it is told: {"say": …} answers, {"end": N} ends with a status.
+OBEDIENT = """
+import json, os, sys
+for line in sys.stdin:
+    arguments = json.loads(line)["arguments"]
+    if "end" in arguments:
+        print(arguments.get("words", ""), file=sys.stderr, flush=True)
+        os._exit(arguments["end"])
+    print(json.dumps({"answer": {"said": arguments["say"], "pid": os.getpid()}}), flush=True)
+    if arguments.get("leave"):
+        os._exit(0)
+"""
+
+
+@pytest.fixture
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    (tmp_path / "obedient.py").write_text(OBEDIENT)
+    monkeypatch.setattr(errand, "_MODULE", "obedient")
+    monkeypatch.setenv("PYTHONPATH", str(tmp_path))
+    yield tmp_path
+    errand._waiting.end()
+
+
+def sent(folder: Path, **arguments: object) -> int:
+    """The number of the process that answered."""
+    found = errand.run_errand("say", {"say": "yes", **arguments}, folder, lambda text: None)
+    assert found["said"] == "yes"
+    return int(found["pid"])
+
+
+def test_the_next_errand_is_done_by_the_same_process(folder: Path):
+    assert sent(folder) == sent(folder)
+
+
+def test_another_folder_or_environment_takes_another_process(
+    folder: Path, tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch
+):
+    first = sent(folder)
+    second = sent(tmp_path_factory.mktemp("elsewhere"))
+    monkeypatch.setenv("COURSE_DEVICE", "virtual")
+    third = sent(folder)
+    assert len({first, second, third}) == 3
+    assert not is_running(first)
+    assert not is_running(second)
+
+
+def test_one_that_got_tired_of_waiting_is_replaced(folder: Path):
+    assert sent(folder, leave=True) != sent(folder)
+
+
+def test_one_that_dies_costs_its_errand_alone_and_its_own_words_are_told(folder: Path):
+    first = sent(folder)
+    with pytest.raises(CourseError, match="before it had an answer: out of memory$"):
+        sent(folder, end=9, words="out of memory")
+    with pytest.raises(CourseError, match="before it had an answer$"):
+        sent(folder, end=9)
+    assert sent(folder) != first
+
+
+def test_the_real_one_does_many_and_ends_with_the_notebook(tmp_path: Path):
+    script = """
+import os
+from pathlib import Path
+from common.errors import CourseError
+from grader.notebook.errand import run_errand, _waiting
+for _ in range(2):
+    try:
+        run_errand("check", {"exercise": "99", "file": "kernel.cu"}, Path.cwd(), print)
+    except CourseError as problem:
+        print(problem)
+    print(*[process._process.pid for process in _waiting._kept])
+os._exit(0)  # as a kernel that is killed: nothing is tidied up
+"""
+    ran = subprocess.run(
+        [sys.executable, "-c", script],
+        cwd=tmp_path,
+        env={**os.environ, "PYTHONPATH": str(REPOSITORY)},
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    first, pid, second, again = ran.stdout.splitlines()
+    assert "there is no exercise '99'" in first
+    assert (first, pid) == (second, again)
+    deadline = time.monotonic() + 10
+    while is_running(int(pid)) and time.monotonic() < deadline:
+        time.sleep(0.01)
+    assert not is_running(int(pid))
+
+
+def test_nothing_is_left_waiting_when_python_ends(folder: Path):
+    pid = sent(folder)
+    assert pid in children_of(os.getpid())
+    errand._waiting.end()
+    assert not is_running(pid)
