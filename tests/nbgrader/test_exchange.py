@@ -69,6 +69,14 @@ def plant_links(folder):
     (inbound / "kernel.cu").unlink()
     (inbound / "kernel.cu").symlink_to(secret)
     (inbound / "notes.txt").symlink_to(secret)
+    deep = inbound.joinpath(*["a"] * 40)
+    deep.mkdir(parents=True)
+    (deep / "notes.txt").write_text("far down")
+    # Whoever may submit may make any name there.
+    when = "2029-12-31 12:00:00 UTC+abc"
+    (inbound.parent / f"folder+{FIRST}+{when}").symlink_to(secret.parent)
+    (inbound.parent / f"file+{FIRST}+{when}").write_text("no folder")
+    (inbound.parent / f"dateless+{FIRST}+soon+abc").mkdir()
 
 
 def test_students_get_the_notebook_and_the_starter_and_nothing_else(small_class, term):
@@ -95,6 +103,12 @@ def test_a_link_is_not_followed_with_the_instructors_rights(small_class, term):
     assert "kernel.cu was a symbolic link" in small_class.autograded("linking").cells[0].source.replace(
         "\\", ""
     )
+
+
+def test_what_is_no_folder_of_a_students_stops_nobody(small_class, term):
+    assert sorted(term) == ["early", "late", "linking"]
+    assert "nested too deeply" in small_class.autograded("linking").cells[0].source
+    assert list(small_class.folder.handed_in("linking", FIRST).rglob("notes.txt")) == []
 
 
 def test_feedback_shows_points_and_reasons_and_no_seed(small_class, term):
