@@ -28,8 +28,8 @@ def look_over(folder: ClassFolder, student: str, assignment: str) -> list[str]:
     """Make a submission fit for nbgrader and return what there is to say about it."""
     place = folder.handed_in(student, assignment)
     kept = read_notes(folder, student, assignment)
-    notes = [*kept, *_plain_files_only(place), *_timestamp(place), *_notebook(place, assignment)]
-    notes = list(dict.fromkeys(notes))
+    found = [*_plain_files_only(place), *_timestamp(place), *_notebook(place, assignment)]
+    notes = list(dict.fromkeys([*kept, *map(_writable, found)]))
     if notes != kept:
         _write(folder, student, assignment, notes)
     return notes
@@ -52,8 +52,14 @@ def look_over_these(
         except CourseError as problem:
             problems[student, assignment] = str(problem)
         except OSError as problem:
-            problems[student, assignment] = f"it cannot be read: {problem.strerror} ({problem.filename})"
+            problems[student, assignment] = unreadable(problem)
+        except RecursionError:
+            problems[student, assignment] = "its folders are nested too deeply"
     return problems
+
+
+def unreadable(problem: OSError) -> str:
+    return f"it cannot be read: {problem.strerror} ({problem.filename})"
 
 
 def read_notes(folder: ClassFolder, student: str, assignment: str) -> list[str]:
@@ -68,7 +74,12 @@ def renew(folder: ClassFolder, student: str, assignment: str, notes: list[str]) 
     """A submission that has just been collected: what was noted about an earlier one is no longer so."""
     _notes_path(folder, student, assignment).unlink(missing_ok=True)
     if notes:
-        _write(folder, student, assignment, notes)
+        _write(folder, student, assignment, [_writable(note) for note in notes])
+
+
+def _writable(note: str) -> str:
+    """A file's name may hold bytes that are no text, and a notebook cannot."""
+    return note.encode(errors="replace").decode()
 
 
 def _plain_files_only(place: Path) -> Iterator[str]:
