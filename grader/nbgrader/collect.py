@@ -15,7 +15,7 @@ from nbgrader.utils import parse_utc
 
 from common.errors import CourseError
 from grader.nbgrader.class_folder import ClassFolder
-from grader.nbgrader.handed_in import look_over, renew
+from grader.nbgrader.handed_in import TIMESTAMP, look_over, renew
 
 _MOST_FILES = 500
 _MOST_DEPTH = 20  # of folders in one another
@@ -60,6 +60,8 @@ class CollectPlainFiles(ExchangeCollect):
             copied = Path(scratch) / "copy"
             copy = _Copy(1000 * self.coursedir.max_file_size, 1000 * self.coursedir.max_dir_size)
             notes = list(copy.of(Path(src), copied, ""))
+            if not (copied / TIMESTAMP).exists():  # whoever takes it away is not in time for that
+                (copied / TIMESTAMP).write_text(os.path.basename(src).rsplit("+", 3)[2])
             super().do_copy(str(copied), dest, log)
         renew(folder, student, assignment, notes)
         for note in look_over(folder, student, assignment):

@@ -20,7 +20,7 @@ from grader.names import file_name
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.submitted import empty_notebook
 
-_TIMESTAMP = "timestamp.txt"
+TIMESTAMP = "timestamp.txt"
 _MOST_NOTES = 20
 
 
@@ -99,14 +99,14 @@ def _timestamp(place: Path) -> Iterator[str]:
     """nbgrader stops at one that it cannot read; without one a submission counts as in time."""
     from nbgrader.utils import parse_utc
 
-    path = place / _TIMESTAMP
+    path = place / TIMESTAMP
     if not path.is_file():
         return
     try:
         parse_utc(path.read_text().strip())
     except (ValueError, OverflowError, OSError):
         path.unlink()
-        yield f"{_TIMESTAMP} held no date and was removed: when it was handed in is not known."
+        yield f"{TIMESTAMP} held no date and was removed: when it was handed in is not known."
 
 
 def _notebook(place: Path, assignment: str) -> Iterator[str]:
