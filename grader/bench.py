@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from grader import student
 from grader.pipeline import device_info
 from grader.spec import Exercise
 
@@ -14,7 +15,9 @@ Tell = Callable[[str], None]
 
 
 def kernels_of(exercise: Exercise) -> dict[str, Path]:
-    """The baseline, the solution and its variants, by name."""
+    """The baseline, the solution and its variants, by name. Students have no solution, but their own file."""
+    if not exercise.solution.is_file():
+        return {"baseline": exercise.baseline, "yours": student.own_file(exercise, None)}
     named = {"baseline": exercise.baseline, "solution": exercise.solution}
     return named | {path.stem: path for path in exercise.variants()}
 

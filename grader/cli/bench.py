@@ -41,7 +41,10 @@ def main(arguments: list[str]) -> int:
         action="store_true",
         help="on the virtual GPU, model the shapes meant for GPUs too: takes minutes and 10 GiB of memory",
     )
-    parser.add_argument("--output", metavar="DIR", type=Path, default=BENCHMARKS, help="default: benchmarks/")
+    # What a student measures does not belong among the course's own results.
+    default = BENCHMARKS if registry.SOLUTIONS.is_dir() else student.WORK / "benchmarks"
+    shown = f"default: {student.shown(default)}/"
+    parser.add_argument("--output", metavar="DIR", type=Path, default=default, help=shown)
     options = parser.parse_args(arguments)
     _, device = shared.settled(options)
     exercises = [registry.find(options.exercise)] if options.exercise else registry.all_exercises()

@@ -51,8 +51,10 @@ def main(arguments: list[str]) -> int:
     own: Path | None = options.file
     if own is not None and not own.is_file():
         raise CourseError(f"there is no file {own}; without one the reference solution is judged")
-    _, device = shared.settled(options)
     source = own or exercise.solution
+    if not source.is_file():
+        raise CourseError("there are no reference solutions here: name your own file behind the exercise")
+    _, device = shared.settled(options)
     report = _judged(exercise, gate, source, device, trusted=options.trusted or own is None)
     from grader.gate.report import plain, terminal, write
 

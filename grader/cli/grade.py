@@ -98,6 +98,8 @@ def _self_check(options: argparse.Namespace, settings: Settings, device: DeviceI
     exercises = [registry.find(options.exercise)] if options.exercise else registry.all_exercises()
     if not exercises:
         raise CourseError(f"there is no exercise in {registry.EXERCISES}")
+    if not registry.SOLUTIONS.is_dir():
+        raise CourseError("there are no reference solutions here to grade: name a file, with --exercise NN")
     references = [Submission("reference", exercise.id, exercise.solution) for exercise in exercises]
     options.fresh = True
     with scratch_folder() as scratch:

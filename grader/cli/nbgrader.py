@@ -134,12 +134,18 @@ def show_graded(graded: Sequence[Graded], *, as_json: bool) -> None:
                     numbers.points(one.points),
                     numbers.points(one.most),
                     one.record.verdict if one.record else "",
-                    one.problem.splitlines()[0] if one.problem else "answers to read" if one.by_hand else "",
+                    _in_a_line(one.problem) if one.problem else "answers to read" if one.by_hand else "",
                 )
                 for one in graded
             ],
         )
     )
+
+
+def _in_a_line(problem: str) -> str:
+    """nbgrader's own words end with what went wrong."""
+    first, *others = problem.splitlines()
+    return f"{first} {others[-1].strip()}" if others else first
 
 
 def _plain(one: Graded) -> dict[str, object]:

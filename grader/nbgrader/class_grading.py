@@ -9,6 +9,7 @@ from __future__ import annotations
 import fcntl
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -20,7 +21,7 @@ from grader.class_run import ClassRun
 from grader.names import file_name
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
 from grader.nbgrader.class_folder import ClassFolder
-from grader.nbgrader.handed_in import look_over_these, read_notes
+from grader.nbgrader.handed_in import look_over_these, read_notes, unreadable
 from grader.nbgrader.kernels import grade_kernels, submission_of
 from grader.record import Record
 from grader.render.progress import run_progress
@@ -67,7 +68,12 @@ def autograde(
         records = dict(zip(kernels, graded, strict=True))
         trusted = {"device": run.device.kind, "grader": run.grader}
         with nbgrader_functions(folder, arguments, **trusted) as functions:
-            keys = {pair: _key(folder, pair, records.get(pair), functions.coursedir.db_url) for pair in fit}
+            keys = {}
+            for pair in fit:
+                try:
+                    keys[pair] = _key(folder, pair, records.get(pair), functions.coursedir.db_url)
+                except OSError as problem:
+                    problems[pair] = unreadable(problem)
             if not run.fresh:
                 keys = {
                     pair: key for pair, key in keys.items() if not _is_written(folder, functions, pair, key)
@@ -105,7 +111,7 @@ def _key(folder: ClassFolder, pair: Pair, record: Record | None, db_url: str) ->
     files = [*sorted(path for path in place.rglob("*") if path.is_file()), released]
     made = hashlib.sha256(f"{db_url}\0{student}\0{assignment}".encode())
     for path in files:
-        made.update(path.name.encode())
+        made.update(os.fsencode(path.name))
         made.update(hashlib.sha256(path.read_bytes()).digest() if path.is_file() else b"none")
     # When a record was made says nothing about points: those of unreadable kernels are made in every run.
     kept = {} if record is None else {**record.to_dict(), "started": "", "seconds": 0}

@@ -11,6 +11,7 @@ from nbgrader import preprocessors as nbgrader
 
 from grader.nbgrader.class_folder import ClassFolder, assignments
 from grader.nbgrader.collect import CollectPlainFiles
+from grader.nbgrader.feedback import ReleaseToEverybody
 from grader.nbgrader.handed_in import look_over_all
 from grader.nbgrader.late import LatePerDay
 from grader.nbgrader.pages import markdown2html
@@ -34,6 +35,7 @@ def configure(c: Any, root: Path) -> None:
     c.CourseDirectory.course_id = COURSE_ID
     c.Exchange.root = str(folder.exchange)
     c.ExchangeFactory.collect = CollectPlainFiles
+    c.ExchangeFactory.release_feedback = ReleaseToEverybody
     # The notebooks hold no solutions and no hidden tests, so there is nothing to clear from them.
     c.GenerateAssignment.preprocessors = [
         nbgrader.LockCells,

@@ -20,7 +20,7 @@ from grader.names import file_name
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.submitted import empty_notebook
 
-_TIMESTAMP = "timestamp.txt"
+TIMESTAMP = "timestamp.txt"
 _MOST_NOTES = 20
 
 
@@ -28,8 +28,8 @@ def look_over(folder: ClassFolder, student: str, assignment: str) -> list[str]:
     """Make a submission fit for nbgrader and return what there is to say about it."""
     place = folder.handed_in(student, assignment)
     kept = read_notes(folder, student, assignment)
-    notes = [*kept, *_plain_files_only(place), *_timestamp(place), *_notebook(place, assignment)]
-    notes = list(dict.fromkeys(notes))
+    found = [*_plain_files_only(place), *_timestamp(place), *_notebook(place, assignment)]
+    notes = list(dict.fromkeys([*kept, *map(_writable, found)]))
     if notes != kept:
         _write(folder, student, assignment, notes)
     return notes
@@ -52,8 +52,14 @@ def look_over_these(
         except CourseError as problem:
             problems[student, assignment] = str(problem)
         except OSError as problem:
-            problems[student, assignment] = f"it cannot be read: {problem.strerror} ({problem.filename})"
+            problems[student, assignment] = unreadable(problem)
+        except RecursionError:
+            problems[student, assignment] = "its folders are nested too deeply"
     return problems
+
+
+def unreadable(problem: OSError) -> str:
+    return f"it cannot be read: {problem.strerror} ({problem.filename})"
 
 
 def read_notes(folder: ClassFolder, student: str, assignment: str) -> list[str]:
@@ -68,7 +74,12 @@ def renew(folder: ClassFolder, student: str, assignment: str, notes: list[str]) 
     """A submission that has just been collected: what was noted about an earlier one is no longer so."""
     _notes_path(folder, student, assignment).unlink(missing_ok=True)
     if notes:
-        _write(folder, student, assignment, notes)
+        _write(folder, student, assignment, [_writable(note) for note in notes])
+
+
+def _writable(note: str) -> str:
+    """A file's name may hold bytes that are no text, and a notebook cannot."""
+    return note.encode(errors="replace").decode()
 
 
 def _plain_files_only(place: Path) -> Iterator[str]:
@@ -88,14 +99,14 @@ def _timestamp(place: Path) -> Iterator[str]:
     """nbgrader stops at one that it cannot read; without one a submission counts as in time."""
     from nbgrader.utils import parse_utc
 
-    path = place / _TIMESTAMP
+    path = place / TIMESTAMP
     if not path.is_file():
         return
     try:
         parse_utc(path.read_text().strip())
     except (ValueError, OverflowError, OSError):
         path.unlink()
-        yield f"{_TIMESTAMP} held no date and was removed: when it was handed in is not known."
+        yield f"{TIMESTAMP} held no date and was removed: when it was handed in is not known."
 
 
 def _notebook(place: Path, assignment: str) -> Iterator[str]:

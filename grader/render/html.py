@@ -72,11 +72,17 @@ def cases_table(cases: Sequence[CaseResult]) -> Markup | None:
             "public" if case.public else "hidden",
             numbers.sizes(case.sizes),
             _passed(case.passed),
-            f"{case.reason}: {case.message}" if case.reason and case.message else case.reason or case.message,
+            _why(case),
         )
         for case in cases
     ]
     return table(("case", "kind", "sizes", "result", "why"), rows) if rows else None
+
+
+def _why(case: CaseResult) -> str:
+    if not case.reason or case.message.startswith(case.reason):
+        return case.message
+    return f"{case.reason}: {case.message}" if case.message else case.reason
 
 
 def _passed(passed: bool) -> Markup:

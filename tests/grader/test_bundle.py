@@ -82,6 +82,21 @@ def test_pages_link_to_what_is_there(bundle):
         assert [link for link in links if not (page.parent / link).exists()] == []
 
 
+def test_pages_that_notebooks_send_to_are_there(bundle):
+    for notebook in bundle.glob("notebooks/*/*.ipynb"):
+        named = re.findall(r"\bdocs/[\w-]+\.md", notebook.read_text())
+        assert [page for page in named if not (bundle / page).is_file()] == []
+
+
+@pytest.mark.parametrize("verb", [["grade"], ["gate", "05"]])
+def test_what_takes_a_solution_says_that_there_is_none(bundle, verb):
+    answer = subprocess.run(
+        [sys.executable, "-m", "grader", *verb], cwd=bundle, capture_output=True, text=True, timeout=60
+    )
+    assert answer.returncode != 0
+    assert answer.stderr.startswith("error: there are no reference solutions here"), answer.stderr
+
+
 def test_every_notebook_has_its_starter_beside_it(bundle):
     for notebook in bundle.glob("notebooks/*/*.ipynb"):
         exercise = bundle / "exercises" / notebook.stem

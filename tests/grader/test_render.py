@@ -12,12 +12,12 @@ from xml.etree import ElementTree
 
 import pytest
 
-from grader.record import Record, Speed, SpeedCase
+from grader.record import CaseResult, Record, Speed, SpeedCase
 from grader.render import numbers, plots, progress, terminal, text, traffic
 from grader.render.class_page import write_pages
 from grader.render.csv import write_csv
 from grader.render.gradescope import results
-from grader.render.html import submission_page
+from grader.render.html import cases_table, submission_page
 from grader.render.markup import tag
 from grader.render.profile import source_table
 from grader.render.public import for_student
@@ -265,3 +265,11 @@ def test_a_record_without_speed_or_source_still_makes_a_page():
     )
     assert "<h1>" in submission_page(bare)
     assert terminal.summary(bare)
+
+
+def test_why_a_case_failed_is_said_once():
+    said = [("not run", "not run, because of another"), ("crash", "it ended"), ("timeout", ""), ("", "")]
+    page = str(cases_table([CaseResult("one", True, {}, not why, why, what) for why, what in said]))
+    assert ">not run, because of another<" in page
+    assert ">crash: it ended<" in page
+    assert ">timeout<" in page

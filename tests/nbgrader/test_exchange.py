@@ -34,6 +34,8 @@ def term(small_class, tmp_path_factory):
             submit(functions, name, FIRST, homes / name)
         plant_links(folder)
         must_succeed("collect", functions.collect(FIRST))
+    (folder.handed_in("early", FIRST) / "submission_secret.txt").unlink()
+    (folder.handed_in("early", FIRST) / "timestamp.txt").unlink()
     stamp = folder.handed_in("late", FIRST) / "timestamp.txt"
     stamp.write_text(f"{due + datetime.timedelta(days=1, hours=1)} UTC")
     graded = small_class.autograde()
@@ -69,6 +71,15 @@ def plant_links(folder):
     (inbound / "kernel.cu").unlink()
     (inbound / "kernel.cu").symlink_to(secret)
     (inbound / "notes.txt").symlink_to(secret)
+    (inbound / "timestamp.txt").unlink()
+    deep = inbound.joinpath(*["a"] * 40)
+    deep.mkdir(parents=True)
+    (deep / "notes.txt").write_text("far down")
+    # Whoever may submit may make any name there.
+    when = "2029-12-31 12:00:00 UTC+abc"
+    (inbound.parent / f"folder+{FIRST}+{when}").symlink_to(secret.parent)
+    (inbound.parent / f"file+{FIRST}+{when}").write_text("no folder")
+    (inbound.parent / f"dateless+{FIRST}+soon+abc").mkdir()
 
 
 def test_students_get_the_notebook_and_the_starter_and_nothing_else(small_class, term):
@@ -97,11 +108,23 @@ def test_a_link_is_not_followed_with_the_instructors_rights(small_class, term):
     )
 
 
+def test_what_is_no_folder_of_a_students_stops_nobody(small_class, term):
+    assert sorted(term) == ["early", "late", "linking"]
+    stamp = (small_class.folder.handed_in("linking", FIRST) / "timestamp.txt").read_text()
+    assert f"+{stamp}+" in next(small_class.folder.exchange.glob("*/inbound/linking+*")).name
+    assert "nested too deeply" in small_class.autograded("linking").cells[0].source
+    assert list(small_class.folder.handed_in("linking", FIRST).rglob("notes.txt")) == []
+
+
 def test_feedback_shows_points_and_reasons_and_no_seed(small_class, term):
     page = (small_class.folder.root / "feedback" / "early" / FIRST / f"{FIRST}.html").read_text()
     for words in ("correct: 5/5 points", "2 of 2 cases passed", "one token", "geometric mean", "1.44"):
         assert words in page
     assert SEED not in page
+
+
+def test_feedback_is_released_although_one_came_without_a_date_and_a_secret(small_class, term):
+    assert len(list(small_class.folder.exchange.glob("*/feedback/*.html"))) == 3
 
 
 def test_a_page_runs_no_script_of_a_student(small_class, term):

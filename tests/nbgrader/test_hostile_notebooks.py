@@ -7,7 +7,9 @@ were not earned, or lost some.
 from __future__ import annotations
 
 import json
+import os
 import sqlite3
+from pathlib import Path
 
 import pytest
 
@@ -100,6 +102,9 @@ def graded(small_class):
     secret = small_class.folder.root.parent / "solutions" / FIRST / "kernel.cu"
     (place / "kernel.cu").symlink_to(secret)
     (place / "more.txt").symlink_to(secret)
+    place = hand_in("no text", changed(answering(ANSWERED)), "// fine")
+    Path(os.fsdecode(os.fsencode(place) + b"/\xff.txt")).write_text("its name is no UTF-8")
+    Path(os.fsdecode(os.fsencode(place) + b"/\xfe.txt")).symlink_to(secret)
     return small_class.autograde()
 
 
@@ -164,6 +169,7 @@ def test_code_in_an_answer_cell_earns_what_the_kernel_earns(graded, name):
         ("renamed", 12, False),
         ("bad date", 12, False),
         ("linked", 0, False),
+        ("no text", 12, False),
     ],
 )
 def test_points_and_what_is_left_to_a_person(graded, name, points, by_hand):
@@ -184,6 +190,7 @@ def test_points_and_what_is_left_to_a_person(graded, name, points, by_hand):
         ("renamed", "my homework.ipynb was graded as"),
         ("bad date", "held no date"),
         ("linked", "kernel.cu was a symbolic link"),
+        ("no text", "?.txt was a symbolic link"),
     ],
 )
 def test_the_reason_stands_at_the_top(small_class, graded, name, words):
@@ -223,6 +230,23 @@ def test_the_same_command_again_writes_nobodys_points_again(small_class, graded)
     }
     assert small_class.autograde()["no kernel"].points == 0
     assert {path: path.stat().st_mtime_ns for path in before} == before
+
+
+def test_folders_without_an_end_cost_nobody_else(small_class, graded, monkeypatch):
+    place = small_class.hand_in("bottomless", None, "// fine")
+    monkeypatch.chdir(place)
+    for _ in range(1200):
+        Path("a").mkdir()
+        os.chdir("a")
+    again = small_class.autograde()
+    assert "nested too deeply" in again["bottomless"].problem
+    assert again["renamed"].points == 12
+    outer, inner = place / "outer", place / "a"
+    while inner.exists():  # too deep for rmtree
+        inner.rename(outer)
+        if (outer / "a").exists():
+            (outer / "a").rename(inner)
+        outer.rmdir()
 
 
 def test_a_folder_that_cannot_be_read_costs_nobody_else(small_class, graded, monkeypatch):

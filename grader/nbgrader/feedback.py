@@ -1,0 +1,31 @@
+"""nbgrader's release of feedback. By itself it ends at the first submission without a date or a secret: one
+that never passed the exchange, or from which its student took them."""
+
+from __future__ import annotations
+
+import glob
+import os
+import secrets
+from pathlib import Path
+
+from nbgrader.exchange.default import ExchangeReleaseFeedback
+
+
+class ReleaseToEverybody(ExchangeReleaseFeedback):
+    def copy_files(self) -> None:
+        for folder in sorted(
+            {Path(page).parent for page in glob.glob(os.path.join(self.src_path, "*.html"))}
+        ):
+            if not _says_something(folder / "timestamp.txt"):
+                (folder / "timestamp.txt").write_text("no date")
+            if not _says_something(folder / "submission_secret.txt"):
+                (folder / "submission_secret.txt").write_text(secrets.token_hex(64))
+                self.log.warning("%s did not come by the exchange: hand its pages back yourself", folder)
+        super().copy_files()
+
+
+def _says_something(path: Path) -> bool:
+    try:
+        return bool(path.read_text())
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,51 @@
+"""Markdown of a student's in formgrader and in feedback: it runs nothing, and stops nobody."""
+
+from __future__ import annotations
+
+import time
+
+import pytest
+
+from grader.nbgrader.pages import markdown2html
+
+
+def page(source: str, **pictures: dict[str, str]) -> str:
+    return markdown2html({"cell": {"attachments": pictures}}, source)
+
+
+@pytest.mark.parametrize(
+    "target", ["plot.html", "../x", "/tree", "https:plot.html", "//x/plot.html", "javascript:alert(1)"]
+)
+def test_a_link_to_a_file_that_was_handed_in_leads_nowhere(target):
+    """formgrader serves such a file from its own address."""
+    assert 'href="#harmful-link"' in page(f"[my plot]({target})")
+
+
+@pytest.mark.parametrize("target", ["https://docs.nvidia.com/cuda/", "mailto:a@b.c", "#here"])
+def test_other_links_stay(target):
+    assert f'href="{target}"' in page(f"[this]({target})")
+
+
+def test_pictures_are_shown_whatever_their_names():
+    shown = page("![a](attachment:my%20gr%C3%B6%C3%9Fe.png)", **{"my größe.png": {"image/png": "iVBO"}})
+    assert 'src="data:image/png;base64,iVBO"' in shown
+
+
+def test_a_picture_that_is_not_there_leaves_the_rest():
+    shown = page("before ![a](attachment:<b>plot.svg) after")
+    assert "before" in shown
+    assert "after" in shown
+    assert "plot.svg was not handed in" in shown
+    assert "<b>" not in shown
+
+
+@pytest.mark.parametrize("piece", [r"\begin{a}", r"\\(", r"\\[", "$$a\n", "$a "])
+def test_formulas_without_an_end_take_no_time(piece):
+    begun = time.monotonic()
+    shown = page(piece * (200_000 // len(piece)))
+    assert time.monotonic() - begun < 10
+    assert piece.strip()[:2] in shown
+
+
+def test_formulas_of_an_honest_answer_stay():
+    assert "$x &lt; y$" in page("so $x < y$ and " * 200)
