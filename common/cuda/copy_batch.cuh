@@ -19,7 +19,7 @@ struct CopyDescriptor {
   int64_t element_size;  // 1, 2, 4 or 8 bytes
 };
 
-constexpr int kMostCopies = 16;  // of a batch: more would strain the 4 KB that a kernel's parameters may have
+constexpr int kMostCopies = 16;  // of a batch: with its plan, all of them fit into a kernel's parameters
 
 inline bool is_empty(const CopyDescriptor& copy) {
   return copy.rows == 0 || copy.columns == 0;

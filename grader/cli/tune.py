@@ -1,9 +1,10 @@
-"""`./course tune NN`: search the best values of a kernel's tunables, case by case.
+"""`./course tune NN [FILE]`: search the best values of a kernel's tunables, case by case.
 
 A configuration must pass the gates before it is built (divisible tiles, threads, shared memory) and after it
 (registers, spills). What passes is timed against the best so far: 40 samples, then 100 where that promises
 something. Everything tried is remembered in the study's file, so after Ctrl-C or when the time is over the
 same command goes on. On the virtual GPU times are modelled, and so are the choices made from them.
+Without FILE the reference solution is tuned.
 """
 
 from __future__ import annotations
@@ -39,6 +40,7 @@ def main(arguments: list[str]) -> int:
         prog="./course tune", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     shared.add_exercise(parser)
+    parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="a kernel of your own")
     shared.add_device(parser)
     shared.add_json(parser)
     parser.add_argument("--case", metavar="NAME", help="one case; default: all that fit the device")
@@ -64,13 +66,16 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("--study", metavar="FILE", type=Path, help="default: work/tuning/NN_name.sqlite")
     parser.add_argument(
-        "--output", metavar="DIR", type=Path, default=TUNED, help="default: benchmarks/tuned/"
+        "--output",
+        metavar="DIR",
+        type=Path,
+        help="default: benchmarks/tuned/, and work/tuning/ for a kernel of your own",
     )
     options = parser.parse_args(arguments)
     from grader.tuning.find import find
     from grader.tuning.run import Request
 
-    tunable = find(options.exercise)
+    tunable = find(options.exercise, options.file)
     _, device = shared.settled(options)
     request = Request(
         tunable,
@@ -86,7 +91,9 @@ def main(arguments: list[str]) -> int:
     progress = Progress(f"tune {tunable.id}")
     results, stopped = _searched(request, progress)
     progress.finish("stopped" if stopped else "done")
-    path = _write(request, device.name, results, options.output) if results else None
+    # What the course's launcher uses is the solution's.
+    output = options.output or (TUNED if options.file is None else student.WORK / "tuning")
+    path = _write(request, device.name, results, output) if results else None
     _show(request, results, path, as_json=options.json)
     if stopped:
         print("stopped: the same command goes on from here", file=sys.stderr)

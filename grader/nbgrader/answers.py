@@ -6,6 +6,7 @@ import ast
 import operator
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import TypeGuard
 
 VARIABLE = "predictions"
 MOST_TEXT = 20_000
@@ -33,7 +34,7 @@ def read_answers(source: str) -> Answers:
     except (SyntaxError, ValueError, RecursionError, MemoryError) as problem:
         line = getattr(problem, "lineno", None)
         return Answers({}, "the cell is not Python" + (f" (line {line})" if line else ""))
-    given = [node.value for node in tree.body if isinstance(node, ast.Assign) and _names_it(node)]
+    given = [node.value for node in tree.body if _names_it(node)]
     if not given:
         return Answers({}, f"the cell does not assign to `{VARIABLE}`")
     if not isinstance(given[-1], ast.Dict):
@@ -45,8 +46,11 @@ def read_answers(source: str) -> Answers:
     return Answers(found)
 
 
-def _names_it(node: ast.Assign) -> bool:
-    return any(isinstance(target, ast.Name) and target.id == VARIABLE for target in node.targets)
+def _names_it(node: ast.stmt) -> TypeGuard[ast.Assign | ast.AnnAssign]:
+    """`predictions = …`, or with a type in between."""
+    targets = node.targets if isinstance(node, ast.Assign) else []
+    targets = [node.target] if isinstance(node, ast.AnnAssign) else targets
+    return any(isinstance(target, ast.Name) and target.id == VARIABLE for target in targets)
 
 
 def _value(node: ast.expr) -> object:

@@ -20,7 +20,7 @@ _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
 
 @dataclass(frozen=True)
 class Tunable:
-    """An exercise's solution and what can be tuned about it."""
+    """A kernel for an exercise, most often its solution, and what can be tuned about it."""
 
     id: str  # the folder's name
     tuning: Tuning
@@ -59,18 +59,20 @@ def folders() -> list[Path]:
     return sorted(path.parent for path in registry.EXERCISES.glob("*/tuning.py"))
 
 
-def find(text: str) -> Tunable:
-    """By number ("05", "5"), by name or by the folder's name, as other verbs find exercises."""
+def find(text: str, file: Path | None = None) -> Tunable:
+    """By number ("05", "5"), by name or by the folder's name, as other verbs find exercises. `file` is tuned
+    in place of the solution."""
     for folder in folders():
         if is_named(folder.name, text):
-            return _load(folder)
+            return _load(folder, file)
     known = ", ".join(folder.name for folder in folders()) or "none"
     raise CourseError(f"there is nothing to tune in an exercise {text!r}; exercises with tunables: {known}")
 
 
-def _load(folder: Path) -> Tunable:
-    source = registry.SOLUTIONS / folder.name / "kernel.cu"
+def _load(folder: Path, file: Path | None) -> Tunable:
+    source = file or registry.SOLUTIONS / folder.name / "kernel.cu"
     if not source.is_file():
-        raise CourseError(f"there is no solution {source} whose tunables could be searched")
+        missing = f"there is no file {source}" if file else "there are no reference solutions here"
+        raise CourseError(f"{missing}: name your own kernel behind the exercise")
     tuning: Tuning = importlib.import_module(f"{registry.package_of(folder)}.tuning").tuning
     return Tunable(folder.name, tuning, source)

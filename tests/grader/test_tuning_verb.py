@@ -11,6 +11,7 @@ from common.errors import CourseError
 from grader.cli import tune
 from grader.tuning import bench_gpu, ncu, run
 from grader.tuning.builds import Builder, build
+from grader.tuning.find import find
 from grader.tuning.report import profile_summary
 from grader.tuning.search import Search
 from grader.tuning.trial import TrialFailed
@@ -49,6 +50,19 @@ def test_a_search_says_that_it_is_modelled_and_goes_on(tuned_course, capsys):
     assert again["tried"] == 4
     assert tune.main([*VIRTUAL, "--trials", "2", "--free"]) == 0
     assert list(json.loads(RESULTS.read_text())["cases"][CASE]) == ["gated", "free"]
+
+
+def test_a_file_of_ones_own_can_be_tuned_and_stays_out_of_the_course_s_configurations(tuned_course, capsys):
+    own = Path("mine.cu")
+    own.write_text(f"{find('09').source.read_text()}// mine\n")
+    assert find("09", own).fingerprint() != find("09").fingerprint()
+    assert tune.main(["09", str(own), "--device", "virtual", "--trials", "1"]) == 0
+    assert "configurations: work/tuning/virtual-h200-09/" in capsys.readouterr().out
+    with pytest.raises(CourseError, match="there is no file none.cu: name your own"):
+        find("09", Path("none.cu"))
+    find("09").source.unlink()
+    with pytest.raises(CourseError, match="there are no reference solutions here: name your own kernel"):
+        find("09")
 
 
 @pytest.mark.usefixtures("tuned_course")

@@ -54,6 +54,11 @@ def test_the_last_assignment_counts():
     assert read_answers('predictions = {"a": 1}\nlab = 3\npredictions = {"a": 2}').values == {"a": 2}
 
 
+def test_an_assignment_may_name_its_type():
+    assert read_answers('predictions: dict[str, float] = {"a": 1}').values == {"a": 1}
+    assert "not written as a dict" in read_answers("predictions: dict").problem
+
+
 @pytest.mark.parametrize(
     ("source", "words"),
     [
