@@ -12,8 +12,8 @@ from common.errors import CourseError
 from grader import registry
 from grader.nbgrader.class_folder import assignments, put_working_copy
 
-# Files and folders as they are. Of the benchmarks, two that say how far the cost model may be trusted, and what
-# notebook 02 measures a whole step with.
+# Files and folders as they are. Of the benchmarks, two that say how far the cost model may be trusted, and
+# what notebook 02 measures a whole step with.
 _WHOLE = (
     "course",
     "LICENSE",
