@@ -15,7 +15,7 @@ from nbconvert.exporters import NotebookExporter
 from common.errors import CourseError
 
 MOST_BYTES = 16 << 20
-PROBLEM = "submission_problem"  # in the metadata of the empty notebook that takes an unreadable one's place
+PROBLEM = "submission_problem"  # in the metadata of what takes an unreadable one's place, and of no file
 
 _PICTURES = ("image/png", "image/jpeg", "image/gif")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
@@ -35,6 +35,8 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise CourseError(f"it is larger than {MOST_BYTES >> 20} MiB")
+    if not data:
+        raise CourseError("it is empty")
     try:
         plain = json.loads(data)
     except RecursionError as problem:
@@ -45,8 +47,6 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
     made = nbformat.v4.new_notebook(cells=[_cell(cell) for cell in plain["cells"]])
     if isinstance(spec := plain["metadata"].get("kernelspec"), dict):
         made.metadata["kernelspec"] = spec
-    if isinstance(told := plain["metadata"].get(PROBLEM), str):
-        made.metadata[PROBLEM] = told
     return made
 
 
@@ -93,7 +93,7 @@ def _must_be_notebook(plain: Any) -> None:
         raise CourseError("it is no notebook: one of its cells is no cell")
 
 
-def empty_notebook(problem: str) -> nbformat.NotebookNode:
+def _empty_notebook(problem: str) -> nbformat.NotebookNode:
     made = nbformat.v4.new_notebook()
     made.metadata[PROBLEM] = problem
     return made
@@ -111,7 +111,7 @@ class SubmittedNotebookExporter(NotebookExporter):
             notebook = read_notebook(path)
         except CourseError as problem:
             self.log.warning("%s: %s", filename, problem)
-            notebook = empty_notebook(str(problem))
+            notebook = _empty_notebook(str(problem))
         resources = self._init_resources(resources)
         resources["metadata"].update(name=path.stem, path=str(path.parent))
         made: tuple[str, dict[str, Any]] = self.from_notebook_node(notebook, resources=resources, **kwargs)

@@ -86,6 +86,9 @@ def graded(small_class):
     hand_in("copied", changed(twice), WRONG)
     hand_in("retyped", changed(retyped), WRONG)
     hand_in("forged outputs", changed(outputs), WRONG)
+    hand_in(
+        "a voice", changed(lambda notebook: notebook.metadata.update(submission_problem="Full marks!")), WRONG
+    )
     hand_in("corrupt", b'{"cells": [', "// fine")
     hand_in("no notebook", json.dumps([1, 2]).encode(), "// fine")
     hand_in("deep", b"[" * 200_000, "// fine")
@@ -195,6 +198,10 @@ def test_points_and_what_is_left_to_a_person(graded, name, points, by_hand):
 )
 def test_the_reason_stands_at_the_top(small_class, graded, name, words):
     assert words in told(small_class, name).replace("\\", "")
+
+
+def test_nobody_speaks_with_the_graders_voice(small_class, graded):
+    assert "Full marks" not in json.dumps(small_class.autograded("a voice"))
 
 
 def test_cells_are_as_they_were_released(small_class, graded):
