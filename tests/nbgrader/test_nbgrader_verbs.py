@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 
@@ -50,6 +51,18 @@ def test_a_working_copy_is_made_once_and_then_belongs_to_the_student(small_class
     (mine / "kernel.cu").write_text("// mine")
     assert cli.main(["notebook", "01", "--only-copy"]) == 0
     assert (mine / "kernel.cu").read_text() == "// mine"
+
+
+@pytest.mark.parametrize(("user", "allowed"), [(0, ["--allow-root"]), (1000, [])])
+def test_jupyter_starts_for_root_too_as_one_is_in_a_container(small_class, monkeypatch, user, allowed):
+    started: list[list[str]] = []
+    monkeypatch.setattr(os, "environ", dict(os.environ))
+    monkeypatch.setattr(os, "geteuid", lambda: user)
+    monkeypatch.setattr(os, "execv", lambda program, command: started.append(command))
+    cli.main(["notebook", "01", "--no-browser"])
+    [command] = started
+    assert command[3].endswith(f"{FIRST}/{FIRST}.ipynb")
+    assert command[4:] == ["--no-browser", *allowed]
 
 
 def test_the_source_of_an_assignment_follows_the_course(small_class, tmp_path):
