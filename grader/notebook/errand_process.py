@@ -64,14 +64,17 @@ def profile(
 
 
 def measure(exercise: Exercise, file: Path, tell: Tell, *, names: list[str]) -> dict[str, Any]:
+    from grader.measured import Measured, timed
     from grader.measured import measure as measured
-    from grader.measured import timed
 
     found = measured(exercise, file, names=names, tell=tell)
-    if any(one.needs_gpu for one in exercise.predictions if one.name in names):
-        text = check_verb.readable(exercise, file, None)
-        record = check_verb.checked(exercise, file, text, "gpu", None, tell).record
-        found |= timed(exercise, None if record is None else record.speed)
+    if on_gpu := [one.name for one in exercise.predictions if one.needs_gpu and one.name in names]:
+        try:
+            text = check_verb.readable(exercise, file, None)
+            record = check_verb.checked(exercise, file, text, "gpu", None, tell).record
+            found |= timed(exercise, None if record is None else record.speed)
+        except CourseError as problem:  # the rest was counted all the same
+            found |= Measured(missing=dict.fromkeys(on_gpu, str(problem)))
     return dataclasses.asdict(found)
 
 

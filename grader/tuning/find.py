@@ -13,6 +13,7 @@ from grader import registry
 from grader.names import is_named
 from grader.spec import Case
 from grader.stages.build import HEADERS
+from grader.submissions import Submission, read_source
 from grader.tuning.spec import Tuning
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)
@@ -74,5 +75,9 @@ def _load(folder: Path, file: Path | None) -> Tunable:
     if not source.is_file():
         missing = f"there is no file {source}" if file else "there are no reference solutions here"
         raise CourseError(f"{missing}: name your own kernel behind the exercise")
+    try:
+        read_source(Submission("", folder.name, source.resolve()))
+    except CourseError as problem:
+        raise CourseError(f"{source} cannot be tuned: {problem}") from problem
     tuning: Tuning = importlib.import_module(f"{registry.package_of(folder)}.tuning").tuning
     return Tunable(folder.name, tuning, source)

@@ -60,6 +60,9 @@ def test_a_file_of_ones_own_can_be_tuned_and_stays_out_of_the_course_s_configura
     assert "configurations: work/tuning/virtual-h200-09/" in capsys.readouterr().out
     with pytest.raises(CourseError, match="there is no file none.cu: name your own"):
         find("09", Path("none.cu"))
+    own.write_bytes(b"\xff")
+    with pytest.raises(CourseError, match=r"mine\.cu cannot be tuned: .*UTF-8"):
+        find("09", own)
     find("09").source.unlink()
     with pytest.raises(CourseError, match="there are no reference solutions here: name your own kernel"):
         find("09")

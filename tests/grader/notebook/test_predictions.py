@@ -251,6 +251,9 @@ def test_a_notebook_has_its_kernel_timed_only_for_a_number_that_needs_it(tmp_pat
     assert devices == []
     assert errand_process.measure(exercise, kernel, print, names=["fast"])["values"] == {"fast": 2.0}
     assert devices == ["gpu"]
+    kernel.unlink()
+    found = errand_process.measure(exercise, kernel, print, names=["fast"])
+    assert "kernel.cu cannot be checked" in found["missing"]["fast"]
 
 
 def test_only_the_submission_is_timed():
