@@ -86,16 +86,6 @@ inline void ask_for_scores(Attention& job, float* scores) {
   }
 }
 
-inline int multiprocessors() {
-  static const int count = [] {
-    int device = 0, found = 0;
-    cudaGetDevice(&device);
-    cudaDeviceGetAttribute(&found, cudaDevAttrMultiProcessorCount, device);
-    return found;
-  }();
-  return count;
-}
-
 // What attending to a key costs, about: its bytes and its value's, and a part that no width changes.
 inline int key_cost(const Attention& job, int bucket) {
   return 2 * row_bytes(static_cast<int>(job.buckets[bucket].bits), job.head_dim) + 48;

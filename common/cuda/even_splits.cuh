@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "attention_splits.cuh"
+#include "multiprocessors.cuh"
 
 // Blocks are in the order of buckets, then ranges of their entries, then sequences, then heads. As the first
 // parameter it fills the first line of them, and an Attention behind it begins a line.

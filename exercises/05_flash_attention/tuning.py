@@ -25,8 +25,8 @@ TUNABLES = {
 DEFAULTS = {"BLOCK_M": 64, "BLOCK_N": 32, "WARPS": 4, "STAGES": 2, "PERSISTENT": 1, "BLOCKS_PER_SM": 5}
 # What searches on an H200 found, few heads and many, within the gated limits and without them.
 WORTH = (
-    {**DEFAULTS, "STAGES": 3},
-    {**DEFAULTS, "BLOCK_N": 96, "STAGES": 3, "BLOCKS_PER_SM": 1},
+    {**DEFAULTS, "STAGES": 4},
+    {**DEFAULTS, "BLOCK_N": 64, "STAGES": 3, "BLOCKS_PER_SM": 1},
     {**DEFAULTS, "BLOCK_M": 128, "BLOCK_N": 64, "BLOCKS_PER_SM": 2},
 )
 

@@ -12,6 +12,7 @@
 #include <cmath>
 #include <cstdint>
 
+#include "multiprocessors.cuh"
 #include "stream_buffer.cuh"
 
 constexpr int kWarps = 4;
@@ -153,13 +154,6 @@ cudaError_t launch(const Decode& job, int batch, cudaStream_t stream) {
   if (const cudaError_t e = cudaGetLastError()) return e;
   merge_kernel<kDim><<<dim3(job.heads, batch), kDim, 0, stream>>>(job, outputs.get(), states.get());
   return cudaGetLastError();
-}
-
-int multiprocessors() {
-  int device = 0, found = 0;
-  cudaGetDevice(&device);
-  cudaDeviceGetAttribute(&found, cudaDevAttrMultiProcessorCount, device);
-  return found;
 }
 
 // Queries and out are [batch][head][1][head_dim], keys and values [batch][head][length][head_dim], by their

@@ -17,6 +17,7 @@
 
 #include "cp_async.cuh"
 #include "mma.cuh"
+#include "multiprocessors.cuh"
 #include "swizzle.cuh"
 
 namespace wmma = nvcuda::wmma;
@@ -614,16 +615,6 @@ __global__ void __launch_bounds__(kThreads, blocks_per_sm<kDim, How>())
     Tile<T, kDim, kCausal, How>(job, shared, head, tile * kRows).run();
     __syncthreads();  // the next tile's queries go where this one's output was
   }
-}
-
-inline int multiprocessors() {
-  static const int count = [] {
-    int device = 0, found = 0;
-    cudaGetDevice(&device);
-    cudaDeviceGetAttribute(&found, cudaDevAttrMultiProcessorCount, device);
-    return found;
-  }();
-  return count;
 }
 
 template <typename T, int kDim, bool kCausal, class How>
