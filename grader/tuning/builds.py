@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import multiprocessing
 import os
+import signal
+import threading
 from collections.abc import Sequence
 from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
+from multiprocessing.synchronize import Event
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -19,8 +22,6 @@ from grader.stages.build import HEADERS
 from grader.tuning import gates
 from grader.tuning.gates import Footprint, Multiprocessor, Refusal
 from grader.tuning.spec import Config, Limits
-
-_INTERRUPTED = 130
 
 
 @dataclass(frozen=True)
@@ -54,12 +55,14 @@ class Builder:
 
     def __init__(self, *, modelled: bool) -> None:
         self.at_once = max(1, parallel_jobs() - (not modelled))
+        context = multiprocessing.get_context("spawn")
+        self._over = context.Event()
         self._pool = ProcessPoolExecutor(
-            self.at_once, mp_context=multiprocessing.get_context("spawn"), initializer=_become_quiet
+            self.at_once, mp_context=context, initializer=_become_a_builder, initargs=(self._over,)
         )
 
     def start(self, order: Order) -> Future[Built]:
-        return self._pool.submit(_build_in_pool, order)
+        return self._pool.submit(build, order)
 
     def __enter__(self) -> Builder:
         return self
@@ -67,19 +70,22 @@ class Builder:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        """Builds under way are given up: Python would wait for them, half a minute for nothing."""
+        self._over.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
-def _become_quiet() -> None:
-    """The search shows its own progress. Ctrl-C ends builds as well, without a word about it."""
+def _become_a_builder(over: Event) -> None:
+    """The search shows its own progress, so this is quiet; and it ends when the search says so, which is also
+    what Ctrl-C does. A compiler ends with the process that called it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    threading.Thread(target=_end_with, args=(over,), daemon=True).start()
 
 
-def _build_in_pool(order: Order) -> Built:
-    try:
-        return build(order)
-    except KeyboardInterrupt:
-        os._exit(_INTERRUPTED)  # the pool would hand this process the next order before it ends
+def _end_with(over: Event) -> None:
+    over.wait()
+    os._exit(0)
 
 
 def build(order: Order) -> Built:

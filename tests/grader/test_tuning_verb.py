@@ -3,6 +3,10 @@
 from __future__ import annotations
 
 import json
+import os
+import time
+from concurrent.futures.process import BrokenProcessPool
+from io import FileIO
 from pathlib import Path
 
 import pytest
@@ -138,6 +142,31 @@ def test_what_the_compiler_refuses_comes_back_in_words():
         built = builder.start(order).result()
     assert built.library is None
     assert "static assertion" in built.problem
+
+
+@pytest.mark.usefixtures("tuned_course")
+def test_builds_under_way_are_given_up_when_the_search_ends(tuned_course):
+    endless = tuned_course / "endless.h"
+    os.mkfifo(endless)
+    (tuned_course / "solutions" / NAME / "kernel.cu").write_text(f'#include "{endless}"\n')
+    with Builder(modelled=True) as builder:
+        given_up = builder.start(ground_of().order({"THREADS": 32, "EACH": 1}))
+        compiler = wait_for_a_reader(endless)
+    assert isinstance(given_up.exception(timeout=20), BrokenProcessPool)
+    with compiler, pytest.raises(BrokenPipeError):
+        for _ in range(200):
+            time.sleep(0.1)
+            compiler.write(b"//")
+
+
+def wait_for_a_reader(fifo: Path) -> FileIO:
+    """Open for writing, so that who reads waits for more."""
+    for _ in range(200):
+        try:
+            return FileIO(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK), "w")
+        except OSError:  # nobody reads yet
+            time.sleep(0.1)
+    raise AssertionError("nothing was compiled")
 
 
 @pytest.mark.usefixtures("tuned_course", "gpu_on_virtual")
