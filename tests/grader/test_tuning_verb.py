@@ -144,7 +144,6 @@ def test_what_the_compiler_refuses_comes_back_in_words():
     assert "static assertion" in built.problem
 
 
-@pytest.mark.usefixtures("tuned_course")
 def test_builds_under_way_are_given_up_when_the_search_ends(tuned_course):
     endless = tuned_course / "endless.h"
     os.mkfifo(endless)
