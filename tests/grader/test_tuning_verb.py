@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
-import time
 from concurrent.futures.process import BrokenProcessPool
 from io import FileIO
 from pathlib import Path
@@ -21,6 +21,7 @@ from grader.tuning.search import Search
 from grader.tuning.trial import TrialFailed
 from tests.grader.gpu_on_virtual import EngineSession, gpu_on_virtual
 from tests.grader.tuned_course import CASE, KERNEL, NAME, ground_of, tuned_course
+from tests.virtual_gpu.small_programs import wait_until
 
 __all__ = ["gpu_on_virtual", "tuned_course"]
 
@@ -152,20 +153,28 @@ def test_builds_under_way_are_given_up_when_the_search_ends(tuned_course):
         given_up = builder.start(ground_of().order({"THREADS": 32, "EACH": 1}))
         compiler = wait_for_a_reader(endless)
     assert isinstance(given_up.exception(timeout=20), BrokenProcessPool)
-    with compiler, pytest.raises(BrokenPipeError):
-        for _ in range(200):
-            time.sleep(0.1)
-            compiler.write(b"//")
+    with compiler:
+        assert wait_until(lambda: not is_read(compiler))
 
 
 def wait_for_a_reader(fifo: Path) -> FileIO:
     """Open for writing, so that who reads waits for more."""
-    for _ in range(200):
-        try:
-            return FileIO(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK), "w")
-        except OSError:  # nobody reads yet
-            time.sleep(0.1)
-    raise AssertionError("nothing was compiled")
+    opened: list[int] = []
+
+    def is_open() -> bool:
+        with contextlib.suppress(OSError):  # nobody reads yet
+            opened.append(os.open(fifo, os.O_WRONLY | os.O_NONBLOCK))
+        return bool(opened)
+
+    assert wait_until(is_open), "nothing was compiled"
+    return FileIO(opened[0], "w")
+
+
+def is_read(fifo: FileIO) -> bool:
+    try:
+        return fifo.write(b"//") is not None
+    except BrokenPipeError:
+        return False
 
 
 @pytest.mark.usefixtures("tuned_course", "gpu_on_virtual")
