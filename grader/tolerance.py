@@ -71,7 +71,7 @@ def _normwise(rule: Normwise, output: Output) -> str | None:
     errors = _errors(_rows(got.masked_fill(nothing, 0)) - wanted, norms)
     torchs = _errors(_rows(output.same.masked_fill(nothing, 0)) - wanted, norms)[norms > 0]
     torchs_worst = float(torchs.nan_to_num(nan=torch.inf).max()) if torchs.numel() else 0.0
-    allowed = min(rule.at_most, rule.times * torchs_worst + _ROUNDING)
+    allowed = min(rule.at_most, max(rule.least, rule.times * torchs_worst + _ROUNDING))
     wrong = ~(errors <= allowed)  # a reference without an answer is nobody's excuse
     if not bool(wrong.any()):
         return None
