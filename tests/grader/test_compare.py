@@ -83,6 +83,22 @@ def test_a_mistake_is_recognised_by_what_it_leaves_behind(change, words):
     assert words in judge(change).message
 
 
+def test_elements_that_rightly_stay_as_they_were_are_not_those_that_are_wrong():
+    size, call = problem()
+    call.buffers["out"][2] = 6  # what it will be
+    task = exercise()
+    after = {name: tensor.clone() for name, tensor in call.buffers.items()}
+    double(size, after)
+    after["out"][5] = 13  # written, and wrong
+    found = difference(task, size, call, answer(task, size, call), after)
+    assert found is not None
+    assert "never written" not in found.message
+
+
+def test_rows_that_were_never_written_are_told_where_answers_are_rounded():
+    assert "never written" in judge(lambda a: a["out"][7].fill_(77), Relative()).message
+
+
 def test_elements_made_of_others_of_the_same_output_had_to_be_written():
     """In place: the first half of an output becomes the second, as where tokens move between buckets."""
 
