@@ -41,6 +41,10 @@ class Session(Protocol):
 
     def run(self, entry: str, call: Call, seconds: float) -> Outcome: ...
 
+    def close(self) -> None:
+        """End the worker. The next call gets another, which remembers nothing."""
+        ...
+
     @property
     def output(self) -> str:
         """What the library has printed: text for the student and nothing else."""

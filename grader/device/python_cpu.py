@@ -38,7 +38,7 @@ class InterpretedSession:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._end()
+        self.close()
         os.close(self._file)
 
     @property
@@ -88,7 +88,7 @@ class InterpretedSession:
             return code
         except CourseError as problem:
             if isinstance(problem, WorkerDied | WorkerTimeout | WorkerMisbehaved):
-                self._end()
+                self.close()
             raise failure(problem, function, seconds, RAISES) from problem
 
     def _ready(self) -> Worker:
@@ -104,11 +104,11 @@ class InterpretedSession:
             try:
                 self._library = worker.load(self._source)
             except CourseError as problem:
-                self._end()
+                self.close()
                 raise CallFailed("load", str(explained(problem))) from problem
         return self._worker
 
-    def _end(self) -> None:
+    def close(self) -> None:
         if self._worker is not None:
             self._printed = self.output
             self._worker.close()

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 TOO_LONG = "too long"
 FATAL = ("timeout", "limit", "load", TOO_LONG)  # what one case takes, each would: the rest is not waited for
 NOT_IN_A_KERNEL = "not in a kernel"
+KEPT = "kept answer"
 SEEN_ON_VIRTUAL = (NOT_IN_A_KERNEL, OFF_STREAM)  # reasons that a GPU has no eye for
 _COPIED_SHARE = 8  # the runtime may copy an eighth of what changes, or a few parameters
 _COPIED_FREELY = 4096  # bytes
@@ -133,6 +134,8 @@ def _run_case(
         reason, message = _judge_repeat(outcomes[0], outcomes[1])
     if not reason and len(outcomes) > 2:
         reason, message = _judge_anew(task, case, calls[2], outcomes[2], outcomes[0])
+        if reason == KEPT and _wrong_by_itself(task, session, case, calls[2], patience):
+            reason = "mismatch"
     changed = _changed_bytes(calls[0], wanted.outputs)
     result = CaseResult(case.name, public, dict(case.sizes), not reason, reason, message)
     report = outcomes[0].report
@@ -195,7 +198,14 @@ def _judge_anew(task: Task, case: Case, call: Call, outcome: Outcome, first: Out
     # Where answers may be off by a little, a kernel near the edge is right once and wrong the next time.
     near = not isinstance(task.compare, Exact)
     kept = any(same_buffers({"": outcome.after[name]}, {"": first.after[name]}) for name in call.outputs)
-    return ("kept answer" if reason == "mismatch" and (kept or not near) else reason), told
+    return (KEPT if reason == "mismatch" and (kept or not near) else reason), told
+
+
+def _wrong_by_itself(task: Task, session: Session, case: Case, call: Call, patience: Patience) -> bool:
+    """Whether a worker that has seen no other call is wrong as well: then nothing was kept. A mistake that
+    few values show, such as ties, is right at first by chance."""
+    session.close()
+    return bool(_judge(task, case, call, session.run(task.entry, call, patience.for_a_call))[0])
 
 
 def _judge_kernels(report: Report, changed: int) -> tuple[str, str]:

@@ -8,8 +8,9 @@ from typing import Any
 import pytest
 
 from common.virtual_gpu.report import Report
-from grader.spec import Comparison, Exact, Relative
-from grader.stages.correctness import _judge_anew
+from grader.spec import Call, Comparison, Exact, Relative
+from grader.stages.correctness import _judge_anew, _wrong_by_itself
+from grader.stages.patience import Patience
 from tests.grader.test_compare import double, exercise, problem
 
 FIRST, LATER = 1.0, 3.0  # what every element was multiplied with
@@ -38,3 +39,29 @@ def test_an_answer_that_is_only_imprecise_was_not(monkeypatch):
 
 def test_the_right_answer_is_right(monkeypatch):
     assert reason(Exact(), LATER, monkeypatch) == ""
+
+
+class Forgetful:
+    """A session whose worker is right once, and in a later call as its library is."""
+
+    def __init__(self, times: float) -> None:
+        self.times, self.closed = times, False
+
+    def close(self) -> None:
+        self.closed = True
+
+    def run(self, entry: str, call: Call, seconds: float) -> Any:
+        assert self.closed
+        after = {name: tensor.clone() for name, tensor in call.buffers.items()}
+        double(problem(spare=0)[0], after)
+        after["out"] *= self.times
+        return SimpleNamespace(ok=True, after=after, report=Report())
+
+
+@pytest.mark.parametrize(("times", "wrong"), [(1.0, False), (2.0, True)])
+def test_who_is_wrong_without_a_memory_has_kept_nothing(times: float, wrong: bool):
+    """A mistake that few values show may be right in the first call: that is nobody's cheating."""
+    size, call = problem(spare=0)
+    case: Any = SimpleNamespace(size=size)
+    session: Any = Forgetful(times)
+    assert _wrong_by_itself(exercise(Exact()), session, case, call, Patience()) is wrong
