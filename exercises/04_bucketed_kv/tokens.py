@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING
 from common.serving.bucketed.memory import token_bytes
 from common.serving.bucketed.quantizing import quantize_and_pack, requantize
 from grader.random_inputs import Random
-from grader.spec import STREAM, At, Call, Case, HostTable, Size, case, i32, i64
+from grader.spec import STREAM, At, Call, Case, Size, case, i32, i64
 
 from .layout import Buffers, bucket_names, bucket_table, filled_bucket, name_of, scale_type
 from .shapes import ALL_BUCKETS, Tokens, keys_of, mixed, named, tokens_of, widths
@@ -98,9 +98,9 @@ def strides(size: Size) -> tuple[int, int]:
     return size.kv_heads * head + size.token_gap, head
 
 
-def room(size: Size) -> int:
-    """Entries of a bucket: for all tokens, and some more."""
-    return (keys_of(size) // 64 + 2) * 64
+def room(size: Size, number: int) -> int:
+    """Entries of a bucket: for all tokens, and some more. No two buckets have the same."""
+    return (keys_of(size) // 64 + 2 + number) * 64
 
 
 def source_heads(size: Size, source: torch.Tensor) -> torch.Tensor:
@@ -121,7 +121,7 @@ def places(size: Size, rng: Random) -> torch.Tensor:
         count = tokens_of(size, bits)
         mine = order[begin : begin + count].sort().values
         found[mine, 0] = number
-        entries = rng.distinct(count, room(size)) if size.scattered else torch.arange(count).to(found)
+        entries = rng.distinct(count, room(size, number)) if size.scattered else torch.arange(count).to(found)
         found[mine, 2] = entries
         begin += count
     found[:, 1] = rng.integers(0, size.batch, tokens)
@@ -135,12 +135,12 @@ def source(size: Size, rng: Random, placed: torch.Tensor) -> torch.Tensor:
     last = (keys_of(size) - 1) * token_stride + (size.kv_heads - 1) * head_stride + size.head_dim
     made = rng.half(size.shift + last)
     heads = source_heads(size, made)
-    kinds = rng.integers(0, 6, keys_of(size), size.kv_heads, 1)
+    kinds = rng.integers(0, 7, keys_of(size), size.kv_heads, 1)
     usual = rng.normal(*heads.shape)
     for kind, values in enumerate(
-        (usual, usual * 100, _ties(size, rng, placed), _one_large(rng, usual), usual * 0)
+        (usual, usual * 100, _ties(size, rng, placed), _one_large(rng, usual), usual * 0, _tiny(rng, usual))
     ):
-        # Kind 5 stays: numbers of every size, as far as half precision goes.
+        # Kind 6 stays: numbers of every size, as far as half precision goes.
         heads.copy_(heads.where(kinds != kind, values.to(heads.dtype)))
     return made
 
@@ -164,11 +164,18 @@ def _one_large(rng: Random, usual: torch.Tensor) -> torch.Tensor:
     return found
 
 
+def _tiny(rng: Random, usual: torch.Tensor) -> torch.Tensor:
+    """In half precision a scale of these would be 0, or so coarse that the largest element has no level."""
+    import torch
+
+    return usual * torch.exp2(rng.integers(-22, -16, *usual.shape[:2], 1).float())
+
+
 def storing_inputs(size: Size, rng: Random) -> Call:
     placed = places(size, rng)
     made = {"keys": source(size, rng, placed), "values": source(size, rng, placed), "places": placed}
-    for bits in widths(size):
-        made |= filled_bucket(size, rng, bits, room(size))
+    for bits, entries in _rooms(size).items():
+        made |= filled_bucket(size, rng, bits, entries)
     token_stride, head_stride = strides(size)
     return Call(
         buffers=made,
@@ -178,7 +185,7 @@ def storing_inputs(size: Size, rng: Random) -> Call:
             At("values", size.shift),
             i64(token_stride),
             i64(head_stride),
-            _table(size),
+            bucket_table(size, _rooms(size)),
             i32(len(widths(size))),
             At("places"),
             i32(keys_of(size)),
@@ -189,8 +196,8 @@ def storing_inputs(size: Size, rng: Random) -> Call:
     )
 
 
-def _table(size: Size) -> HostTable:
-    return bucket_table(size, dict.fromkeys(widths(size), room(size)))
+def _rooms(size: Size) -> dict[int, int]:
+    return {bits: room(size, number) for number, bits in enumerate(widths(size))}
 
 
 def store(size: Size, buffers: Buffers) -> None:
@@ -227,25 +234,26 @@ def moves(size: Size, rng: Random) -> torch.Tensor:
     found[:, 0] = rng.integers(0, size.batch, count)
     found[:, 1] = rng.integers(0, buckets, count)
     found[:, 3] = (found[:, 1] + rng.integers(1, buckets, count)) % buckets
-    entries = torch.stack([rng.distinct(2 * count, entries_for(size)) for _ in range(buckets)])
+    entries = torch.stack([rng.distinct(2 * count, entries_for(size, number)) for number in range(buckets)])
     numbers = torch.arange(count, device=rng.device)
     found[:, 2] = entries[found[:, 1].long(), numbers]
     found[:, 4] = entries[found[:, 3].long(), count + numbers]
     return found
 
 
-def entries_for(size: Size) -> int:
-    """Of a bucket, where any move may begin or end."""
-    return (2 * size.moves // 64 + 1) * 64
+def entries_for(size: Size, number: int) -> int:
+    """Of a bucket, where any move may begin or end. No two have the same."""
+    return (2 * size.moves // 64 + 1 + number) * 64
 
 
 def moving_inputs(size: Size, rng: Random) -> Call:
     import torch
 
     made = {"moves": moves(size, rng)}
+    entries = {bits: entries_for(size, number) for number, bits in enumerate(widths(size))}
     for bits in widths(size):
-        bucket = filled_bucket(size, rng, bits, entries_for(size))
-        rows = (size.batch, size.kv_heads, entries_for(size))
+        bucket = filled_bucket(size, rng, bits, entries[bits])
+        rows = (size.batch, size.kv_heads, entries[bits])
         for what, scales in (("keys", "key_scales"), ("values", "value_scales")):
             # Scales of every size, and now and then a head of zeros.
             factors = rng.normal(*rows, scale=3).exp_()
@@ -256,12 +264,11 @@ def moving_inputs(size: Size, rng: Random) -> Call:
             zeros = zeros.repeat(packed.shape[-1] // len(zeros))
             bucket[name_of(what, bits)] = packed.where(rng.integers(0, 9, *rows, 1) > 0, zeros)
         made |= bucket
-    table = bucket_table(size, dict.fromkeys(widths(size), entries_for(size)))
     return Call(
         buffers=made,
         outputs=bucket_names(size),
         arguments=(
-            table,
+            bucket_table(size, entries),
             i32(len(widths(size))),
             At("moves"),
             i32(size.moves),
