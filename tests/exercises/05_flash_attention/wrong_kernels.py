@@ -144,6 +144,12 @@ MISTAKES: dict[str, Mistake] = {
         cases=("77 rows", "large scores"),
         words="is nan, which no answer here can be",
     ),
+    "keys hidden by a number that scores can be below": Mistake(
+        old="scores[sixteen][tile][i] = -INFINITY;",
+        new="scores[sixteen][tile][i] = -10000;",
+        cases=("a tile, causal", "huge scores, causal"),
+        words="are too far off",
+    ),
     "not divided by the sum": Mistake(
         old="const float inverse = 1 / total;",
         new="const float inverse = 1;",
@@ -246,6 +252,13 @@ MISTAKES: dict[str, Mistake] = {
         part="softmax on the way",
         cases=("one row", "16 rows"),
         words="the output is not rescaled when a higher score comes",
+    ),
+    "a maximum that begins with 0": Mistake(
+        old="float most = -INFINITY;  // the highest score",
+        new="float most = 0;  // the highest score",
+        part="softmax on the way",
+        cases=("77 rows, causal", "huge scores"),
+        words="is nan, which no answer here can be",
     ),
     "keys as rows of the second matrix": Mistake(
         old="__half, wmma::col_major> keys;",
