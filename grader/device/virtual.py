@@ -12,6 +12,7 @@ from common.sandbox.policy import Walls
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.engine import DEFAULT_PROFILE
 from common.virtual_gpu.error_names import error_name
+from common.virtual_gpu.report import Launch
 from common.virtual_gpu.tensor import DeviceTensor, dtype_name
 from common.virtual_gpu.wire import EngineDied
 from grader.device import Outcome
@@ -51,6 +52,7 @@ class VirtualSession:
         self._stream = 0  # that entry points are given
         self._tensors: dict[str, DeviceTensor] = {}
         self._printed = ""
+        self.replayed: tuple[Launch, ...] = ()  # what the latest replay of a graph launched
 
     def __enter__(self) -> VirtualSession:
         return self
@@ -162,6 +164,7 @@ class VirtualSession:
         try:
             codes = orders(self._gpu, self._library, self._trusted)
             settled = self._gpu.synchronise(seconds)
+            self.replayed = self._gpu.report().launches
             self._gpu.reset()
         except (CourseError, TimeoutError) as problem:
             self.close()

@@ -6,6 +6,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from common.build import KernelResources
+from common.virtual_gpu.report import Launch
 from grader import seeds
 from grader.compare import answer, difference
 from grader.device import Outcome
@@ -42,8 +43,9 @@ def model(
     lacks: list[str] = []
     margin = model_margin(exercise)
     patience = Patience.on("virtual")
+    tried = _tried_in_a_graph(exercise, targets)
     with _session(*baseline, secret) as theirs, _session(*submission, secret) as ours:
-        if why := unmodelled(submission[0]) or _not_in_a_graph(exercise, targets, ours, secret):
+        if why := unmodelled(submission[0]) or _not_in_a_graph(tried, exercise, ours, secret):
             speed.notes.append(why)
             return speed
         for number, case in enumerate(cases):
@@ -72,6 +74,9 @@ def model(
                     "kernel"
                 )
                 return speed
+            if case is tried and (why := _other_in_a_graph(mine, ours)):
+                speed.notes.append(f"{case.name}: {why}")
+                return speed
             for protocol in sorted({t.protocol for t in targets if case.name in t.cases}):
                 times = modelled_call(base, protocol), modelled_call(mine, protocol)
                 speed.cases.append(_case(exercise, case, protocol, *times, margin))
@@ -93,13 +98,33 @@ def model(
     return speed
 
 
-def _not_in_a_graph(
-    exercise: Exercise, targets: Sequence[Speedup], session: VirtualSession, secret: str
-) -> str:
-    """A sentence when a target times calls in a graph and the submission's cannot be there."""
+def _tried_in_a_graph(exercise: Exercise, targets: Sequence[Speedup]) -> Case | None:
+    """The first case that a target times in a graph."""
     inside = {name for target in targets if target.protocol == "graph" for name in target.cases}
-    case = next((case for case in exercise.bench if case.name in inside), None)
-    return "" if case is None else graph_virtual.trial(exercise, case, session, secret)
+    return next((case for case in exercise.bench if case.name in inside), None)
+
+
+def _not_in_a_graph(tried: Case | None, exercise: Exercise, session: VirtualSession, secret: str) -> str:
+    """A sentence when a target times calls in a graph and the submission's cannot be there."""
+    return "" if tried is None else graph_virtual.trial(exercise, tried, session, secret)
+
+
+def _other_in_a_graph(outcome: Outcome, session: VirtualSession) -> str:
+    """A sentence when the call that is modelled launched something else than its graph did."""
+    alone, inside = (
+        sorted((launch.mangled, launch.grid, launch.block) for launch in launches)
+        for launches in (outcome.report.launches, session.replayed)
+    )
+    if alone == inside or not inside:
+        return ""
+    return (
+        f"a call launches {_kernels(outcome.report.launches)}, but captured into a graph it launches "
+        f"{_kernels(session.replayed)}: its time would not be that of the graph. Do the same in both"
+    )
+
+
+def _kernels(launches: Sequence[Launch]) -> str:
+    return ", ".join(numbers.short_kernel(launch.kernel) for launch in launches) or "nothing"
 
 
 def _problem(exercise: Exercise, case: Case, call: Call, outcome: Outcome) -> str:

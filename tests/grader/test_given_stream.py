@@ -82,6 +82,14 @@ def test_what_cannot_be_captured_has_no_speed_in_a_graph(launch: str, words: str
     assert words in record.parts[-1].message
 
 
+def test_what_launches_other_kernels_outside_of_a_graph_has_no_speed_in_one():
+    """Else a call could be honest where it is captured, and something else where it is timed."""
+    status = "  cudaStreamCaptureStatus status;\n  cudaStreamIsCapturing(stream, &status);\n  "
+    record = graded(f"{status}if (status != cudaStreamCaptureStatusNone) {LAUNCH}\n  {LAUNCH}")
+    assert record.verdict == "correct, speed not measured", record.cases
+    assert "but captured into a graph it launches" in record.parts[-1].message
+
+
 def test_work_that_is_done_while_capturing_has_no_speed_in_a_graph():
     source = graph_cheat("t10_not_captured")
     record = grade(WHOLE, source, submission="x", device="virtual")
