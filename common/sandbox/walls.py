@@ -65,7 +65,9 @@ _SECCOMP_FILTER = 2
 _SET_MODE_FILTER, _NEW_LISTENER = 1, 8  # of seccomp(2), which can do more than the prctl
 _X32_BIT = 0x40000000
 _CLONE_THREAD, _CLONE_NAMESPACES = 0x00010000, 0x7E020080
-_AF_UNIX, _SOCK_TYPE_MASK, _SOCK_STREAM, _SOCK_SEQPACKET, _TIOCSTI = 1, 0xF, 1, 5, 0x5412
+_AF_UNIX, _SOCK_TYPE_MASK, _SOCK_STREAM, _SOCK_SEQPACKET = 1, 0xF, 1, 5
+_TIOCSTI, _FIOSETOWN, _SIOCSPGRP = 0x5412, 0x8901, 0x8902
+_F_SETOWN, _F_SETSIG, _F_SETOWN_EX = 8, 10, 15
 # Later calls are answered "not implemented": nobody has thought about them here.
 _LAST_CALL_THOUGHT_OF = 466
 
@@ -112,7 +114,7 @@ _REFUSED_WITHOUT = {
 # Calls whose arguments decide, and clone3, whose arguments no filter can see.
 _OTHERS = """
     clone:56:220 kill:62:129 tgkill:234:131 prctl:157:167 prlimit64:302:261 sched_setaffinity:203:122
-    ioctl:16:29 socket:41:198 socketpair:53:199 clone3:435:435"""
+    fcntl:72:25 ioctl:16:29 socket:41:198 socketpair:53:199 clone3:435:435"""
 # The column of the tables, and the name that seccomp has for the architecture.
 _ARCHITECTURES = {"x86_64": (1, 0xC000003E), "aarch64": (2, 0xC00000B7)}
 _SECCOMP_CALL = "seccomp:317:277"
@@ -332,10 +334,19 @@ def _decided_by_arguments(policy: Policy, signals_scoped: bool) -> dict[str, lis
         "prctl": [*prctl, allow],
         "prlimit64": _only_if_first_is(0, me),
         "sched_setaffinity": _only_if_first_is(0, me),
-        "ioctl": [_argument(1), _step(_EQUAL, _TIOCSTI, 0, 1), refuse, allow],
+        # Whoever owns a descriptor gets a signal when something happens on it.
+        "fcntl": _unless_second_is(_F_SETOWN, _F_SETSIG, _F_SETOWN_EX),
+        "ioctl": _unless_second_is(_TIOCSTI, _FIOSETOWN, _SIOCSPGRP),
         "socket": socket,
         "socketpair": socket,
     }
+
+
+def _unless_second_is(*values: int) -> list[bytes]:
+    block = [_argument(1)]
+    for value in values:
+        block += [_step(_EQUAL, value, 0, 1), _answer(errno.EPERM)]
+    return [*block, _step(_RETURN, _ALLOW)]
 
 
 def _only_if_first_is(*values: int) -> list[bytes]:
