@@ -217,6 +217,7 @@ def tables(measured: Mapping[str, Any]) -> str:
         "",
         f"a step ({STEP}), {step['bytes']:,} bytes: {step['copies']} copies {step['separate_us']:.2f} us, "
         f"one copy of as many bytes {step['one_us']:.2f} us",
+        f"step_us, the whole step of which these copies are a part: taken to be {measured['step_us']:,g} us",
     ]
     if "ways_us" in measured:
         lines += ["", f"{'the same step':50} {'in a graph':>10} {'without':>10}"]

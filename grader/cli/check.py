@@ -102,7 +102,7 @@ def _know_step(exercise: Exercise, step: int | None) -> None:
         return
     names = [f"{number} ({one.name})" for number, one in enumerate(exercise.steps, 1)]
     known = f"its steps are {', '.join(names)}, and then comes the whole" if names else "it is all one"
-    raise CourseError(f"{exercise.id} has no step {step}: {known}; leave --step out to check that")
+    raise CourseError(f"{exercise.id} has no step {step}: {known}; leave the step out to check that")
 
 
 def _grade(

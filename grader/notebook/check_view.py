@@ -43,12 +43,14 @@ class Untouched(Display):
     points = 0.0
 
     def __init__(self, exercise: Exercise, todos: Sequence[Todo], file: str) -> None:
-        told = f"{file} is still the starter as it was handed out."
-        text = "\n".join((told, *(f"  {file}:{todo.line}  {todo.text}" for todo in todos)))
+        self.told = f"{file} is still the starter as it was handed out"
+        text = "\n".join((f"{self.told}.", *(f"  {file}:{todo.line}  {todo.text}" for todo in todos)))
         hint = (
             "Write what they ask for, save, and check again; lab.hints() has hints." if exercise.hints else ""
         )
-        super().__init__(f"{text}\n{hint}", tag("h3", told, class_="doubt"), _todos(todos), tag("p", hint))
+        super().__init__(
+            f"{text}\n{hint}", tag("h3", f"{self.told}.", class_="doubt"), _todos(todos), tag("p", hint)
+        )
 
 
 def _body(

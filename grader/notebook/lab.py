@@ -27,6 +27,7 @@ from grader.notebook.errand import run_errand
 from grader.notebook.progress import line
 from grader.settings import DEVICES
 from grader.spec import BASELINE
+from grader.submissions import KERNEL
 
 _MINE = "mine"
 _FOLLOWED_WARPS = 4  # in a profile, for the share of stalls, as in a timeline: both are made of one run
@@ -45,7 +46,7 @@ class LabError(CourseError):
 class Lab:
     """One exercise and the student's file for it: `kernel.cu` beside the notebook, unless told otherwise."""
 
-    def __init__(self, exercise: str, file: str = "kernel.cu") -> None:
+    def __init__(self, exercise: str, file: str = KERNEL) -> None:
         try:
             self._exercise = registry.find(str(exercise))
         except CourseError as problem:
@@ -182,10 +183,15 @@ class Lab:
 
     def _must_exist(self) -> None:
         if not (self._folder / self._file).is_file():
-            raise CourseError(
-                f"there is no {self._file} in {self._folder}. Open the notebook from its own folder; "
-                f"`./course start {self._exercise.number}` puts a new starter into work/{self._exercise.id}/."
-            )
+            raise CourseError(f"there is no {self._file} in {self._folder}. {self._way_back()}")
+
+    def _way_back(self) -> str:
+        if self._file != KERNEL:
+            return "Is it saved, and under that name?"
+        return (
+            f"Has it another name, or was the notebook opened from another folder? In work/notebooks/ "
+            f"`./course notebook {self._exercise.number} --only-copy` puts a missing starter back beside it."
+        )
 
     def _must_ask(self) -> None:
         if not self._exercise.predictions:

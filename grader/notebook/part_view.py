@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from grader.notebook.check_view import Check
+from grader.notebook.check_view import Check, Untouched
 from grader.notebook.display import Display, Earning, cut
 from grader.record import PartResult
 from grader.render import numbers
@@ -33,7 +33,8 @@ class PartView(Earning):
 
 def _row(name: str, most: float, checked: Display) -> PartResult:
     """Of a starter that was not touched there is no record, and nothing earned."""
-    if not isinstance(checked, Check):
-        return PartResult(name, 0.0, most, "kernel.cu is still the starter as it was handed out")
-    found = next((part for part in checked.record.parts if part.name == name), None)
+    if isinstance(checked, Untouched):
+        return PartResult(name, 0.0, most, checked.told)
+    parts = checked.record.parts if isinstance(checked, Check) else ()
+    found = next((part for part in parts if part.name == name), None)
     return found or PartResult(name, 0.0, most, "not looked at: see check() for what comes before it")

@@ -65,8 +65,10 @@ def _body(seen: Seen, timeline: Timeline, shown: Sequence[WarpLanes]) -> Iterabl
         f"travel above, nothing hides the trip.{rest}"
     )
     yield picture(gantt(seen, timeline, shown), caption)
-    yield heading("Where it waits longest")
-    for line, share in _worst(timeline):
+    worst = _worst(timeline)
+    if worst:
+        yield heading("Where it waits longest")
+    for line, share in worst:
         told = tag("p", f"line {line}: {share:.0f} % of all waiting")
         yield joined((told, excerpt(seen.source, line, around=1)))
 

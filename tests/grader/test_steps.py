@@ -146,6 +146,6 @@ def test_check_shows_the_steps_as_progress(course: Path, capsys: pytest.CaptureF
 def test_a_step_that_is_not_there_is_named(course: Path):
     source = course / "mine.cu"
     shutil.copy(SOLUTION, source)
-    words = r"has no step 3: its steps are 1 \(one copy\), 2 \(one copy again\), .*; leave --step out"
+    words = r"has no step 3: its steps are 1 \(one copy\), 2 \(one copy again\), .*; leave the step out"
     with pytest.raises(CourseError, match=words):
         check.main(["01", str(source), "--step", "3"])

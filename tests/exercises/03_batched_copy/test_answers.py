@@ -106,6 +106,7 @@ def test_the_reality_check_runs_on_the_virtual_gpu_and_grades_what_follows_from_
 
     printed = run("--device", "virtual")
     assert "modelled" in printed
+    assert "step_us, the whole step of which these copies are a part: taken to be 1,000 us" in printed
     measured = json.loads((tmp_path / "measurement.json").read_text())
     assert measured["modelled"] is True
     first, *_, last = (row["separate_us"] / row["one_us"] for row in measured["rows"])

@@ -48,7 +48,10 @@ def write(text: str) -> None:
 def test_a_missing_file_is_a_sentence(lab: Lab, call: str):
     shown = getattr(lab, call)()
     assert "there is no kernel.cu in" in read(shown).text
-    assert "`./course start 01`" in repr(shown)
+    assert "`./course notebook 01 --only-copy` puts a missing starter back" in repr(shown)
+    other = repr(getattr(Lab("01", file="mine.cu"), call)())
+    assert "there is no mine.cu in" in other
+    assert "starter" not in other
 
 
 def test_an_unknown_exercise_is_a_sentence_without_a_traceback():
@@ -241,6 +244,8 @@ def test_a_part_of_the_untouched_starter_has_earned_nothing(lab: Lab):
     assert isinstance(shown, PartView)
     assert shown.points == 0
     assert read(shown).text == "correct: 0/50 points: kernel.cu is still the starter as it was handed out"
+    Path("kernel.cu").rename("second.cu")
+    assert "points: second.cu is still the starter" in repr(Lab("01", file="second.cu").part("correct"))
 
 
 def test_validate_reads_from_a_part_what_it_stands_at_even_if_nothing_could_be_checked(

@@ -8,6 +8,7 @@ from collections.abc import Callable
 import pytest
 
 from common.virtual_gpu.report import Span, Timeline
+from grader.notebook import timeline_view
 from grader.notebook.check_view import Check, Untouched
 from grader.notebook.compare_view import Comparison, Questions
 from grader.notebook.display import MOST_HTML, MOST_TEXT, Display, excerpt, sentence
@@ -164,6 +165,11 @@ def test_the_timeline_shows_copies_beside_work_and_where_it_waits():
     assert "Data is on its way to a warp for 250 ns; during 20% of that time" in html.text
     assert "line 3: 100 % of all waiting" in html.text
     assert "beside 3 more on its multiprocessor" in html.text
+
+
+def test_a_timeline_without_waits_has_no_heading_for_them(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr(timeline_view, "stalls", lambda timeline: {})
+    assert "Where it waits longest" not in read(TimelineView(seen(), 4)).text
 
 
 def test_the_lanes_of_a_warp():
