@@ -84,9 +84,10 @@ def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
     chosen = [find_assignment(text) for text in options.assignments] or assignments()
     submissions = handed_in(folder, chosen, options.student)
     if not submissions:
+        which = f" for {', '.join(chosen)}" if options.assignments else ""
         raise CourseError(
-            f"nothing was handed in below {folder.submitted}: `./course nbgrader collect NN` fetches it from "
-            f"the exchange, or put student/NN_name/ there"
+            f"nothing was handed in{which} below {folder.submitted}: `./course nbgrader collect NN` fetches "
+            f"it from the exchange, or put student/NN_name/ there"
         )
     run = class_run(folder, device=options.device or "", jobs=options.jobs, fresh=options.force)
     shared.announce(run.device, read_settings(), to_stderr=options.json)

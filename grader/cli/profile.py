@@ -66,7 +66,7 @@ def _headline(exercise: Exercise, profiled: Profile) -> str:
             "graph": f"{numbers.seconds(profiled.seconds_in_a_graph)} in a graph of many calls",
         }
         shown = ways.pop(exercise.protocol)
-        lines.append(f"modelled: {shown}, as `check` tells it; {next(iter(ways.values()))}")
+        lines.append(f"modelled: {shown}, the way `check` times it; {next(iter(ways.values()))}")
     return "\n".join(lines) + "\n"
 
 

@@ -126,7 +126,10 @@ def errors_by_width(errors: Mapping[str, Mapping[int, float]]) -> Display:
         axes.set(yscale="log", ylabel="error of the output, %", ylim=(None, highest * 4))
         axes.yaxis.set_major_formatter("{x:g}")
         figure.legend(loc="outside upper center", ncols=4, fontsize=8, frameon=False)
-    return _shown(figure, "Norm of the error over the norm of the row, against the same attention in FP16.")
+    return _shown(
+        figure,
+        "Norm of the error over the norm of the row, against the same attention over exact keys and values.",
+    )
 
 
 def _box(axes: Any, x: float, y: float, colour: str, words: str, width: float = 0.9) -> None:

@@ -54,7 +54,7 @@ def roofline(seen: Seen) -> Figure:
             axis.set_major_formatter("{x:g}")
             axis.set_minor_formatter("")
         axes.grid(alpha=0.25, which="major")
-        axes.legend(fontsize=8, loc="lower right")
+        axes.legend(fontsize=8, loc="best")  # never over a dot
     return figure
 
 

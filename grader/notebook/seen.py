@@ -60,7 +60,7 @@ class Seen:
             "graph": f"{numbers.seconds(self.seconds_in_a_graph)} in a graph of many calls",
         }
         shown = ways.pop(self.protocol)
-        return f"modelled: {shown}, as check() tells it; {next(iter(ways.values()))}"
+        return f"modelled: {shown}, the way check() times it; {next(iter(ways.values()))}"
 
 
 def report_from(data: Mapping[str, Any]) -> Report:

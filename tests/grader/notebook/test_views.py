@@ -16,6 +16,7 @@ from grader.notebook.hints_view import Hints
 from grader.notebook.line_costs import MEASURES, stalls
 from grader.notebook.part_view import PartView
 from grader.notebook.profile_view import ProfileView
+from grader.notebook.roofline import roofline
 from grader.notebook.timeline_view import TimelineView
 from grader.notebook.warp_lanes import LEVELS, Flight, common, lanes, overlap, united
 from grader.predictions import Prediction, mark
@@ -165,6 +166,19 @@ def test_the_timeline_shows_copies_beside_work_and_where_it_waits():
     assert "Data is on its way to a warp for 250 ns; during 20% of that time" in html.text
     assert "line 3: 100 % of all waiting" in html.text
     assert "beside 3 more on its multiprocessor" in html.text
+
+
+@pytest.mark.parametrize("instructions", [640, 6_400, 64_000])
+def test_no_dot_of_a_roofline_is_behind_its_legend(instructions: int):
+    counted = launch()
+    counted["counters"] = {**counted["counters"], "warp_instructions": instructions}
+    figure = roofline(seen(launches=[counted]))
+    figure.canvas.draw()
+    (axes,) = figure.axes
+    legend = axes.get_legend().get_window_extent()
+    dots = [line for line in axes.get_lines() if line.get_linestyle() == "None"]
+    assert dots
+    assert not any(legend.contains(*axes.transData.transform(dot.get_xydata()[0])) for dot in dots)
 
 
 def test_a_timeline_without_waits_has_no_heading_for_them(monkeypatch: pytest.MonkeyPatch):
