@@ -79,3 +79,12 @@ def test_the_wheels_compile_link_and_report_resources(cache, tmp_path):
     [kernel] = resources(source, arches=["sm_80"], cache=cache)["sm_80"]
     assert kernel.demangled == "halve(__half*)"
     assert kernel.registers > 0
+
+
+@pytest.mark.usefixtures("only_wheels")
+def test_the_wheels_have_every_header_that_the_virtual_gpu_is_made_from(tmp_path):
+    runtime = REPOSITORY / "common" / "virtual_gpu" / "runtime"
+    command = [sys.executable, str(runtime / "gen_stubs.py"), "--cuda-include", str(find_nvcc().include)]
+    command += ["--sources", *map(str, runtime.glob("*.cpp")), "--output", str(tmp_path / "stubs.cpp")]
+    done = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr

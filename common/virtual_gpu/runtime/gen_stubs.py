@@ -12,7 +12,7 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-HEADERS = ("cuda_runtime_api.h", "cuda_profiler_api.h")
+HEADER = "cuda_runtime_api.h"  # the only one that every toolkit has: NVIDIA's wheels leave others out
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _DECLARED = re.compile(r"\bextern\b([^;{}#]*?)\bCUDARTAPI\s+(cuda\w+)\s*\(")
 _TWIN = re.compile(r"#\s*define\s+(cuda\w+)\s+__CUDART_API_(PTSZ|PTDS)\(\1\)")
@@ -64,13 +64,11 @@ def main() -> int:
     )
     parser.add_argument("--output", type=Path, required=True, help="the C++ file to write")
     options = parser.parse_args()
-    names: set[str] = set()
-    for header in HEADERS:
-        path = options.cuda_include / header
-        if not path.is_file():
-            print(f"{path} is missing: --cuda-include must name CUDA 13's include folder", file=sys.stderr)
-            return 1
-        names |= declared(path.read_text(errors="replace"))
+    path = options.cuda_include / HEADER
+    if not path.is_file():
+        print(f"{path} is missing: --cuda-include must name CUDA 13's include folder", file=sys.stderr)
+        return 1
+    names = declared(path.read_text(errors="replace"))
     for source in options.sources:
         names -= written(source.read_text())
     options.output.write_text(stubs(names))
