@@ -51,12 +51,22 @@ class EnginePaths:
     cached: bool
 
 
+class EngineError(CourseError):
+    """The virtual GPU itself cannot be built. That is no submission's fault: it is no BuildError."""
+
+
 def build_engine(source_dir: Path = SOURCE_DIR, *, cache: Cache | None = None) -> EnginePaths:
     """Build `source_dir`/engine into the engine and `source_dir`/runtime into the runtime library.
 
     VGPU_ISA=portable builds without AVX2, as on machines that have none.
     """
-    cache = cache or default_cache()
+    try:
+        return _build(source_dir, cache or default_cache())
+    except BuildError as problem:
+        raise EngineError(f"the virtual GPU cannot be built here: {problem}") from problem
+
+
+def _build(source_dir: Path, cache: Cache) -> EnginePaths:
     cxx, nvcc = find_host_compiler(), find_nvcc()
     key = _key(source_dir, cxx, nvcc)
     if (found := cache.find(key)) is not None:

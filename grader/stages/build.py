@@ -11,9 +11,11 @@ from typing import Any
 from common.build import BuildError, KernelResources, Target, build_program, resources
 from common.cache import REPOSITORY
 from common.diagnostics import Diagnostic
+from common.engine_build import EngineError
 from common.errors import CourseError
 from common.resources import resources_of
 from common.sandbox.compiler import CompilerWalls
+from common.toolchain import ToolchainError
 from grader.line_directives import line_directive
 
 _WALLS = CompilerWalls(memory_bytes=2 << 30)  # a kernel takes a tenth of it
@@ -41,6 +43,8 @@ def build(source: Path, target: Target, defines: Sequence[str] = ()) -> Built:
         result = build_program(
             [source], target, kind="shared", defines=defines, include_dirs=[HEADERS], walls=_WALLS
         )
+    except (EngineError, ToolchainError):
+        raise  # of this machine, and nothing that a submission could mend
     except BuildError as problem:
         return Built(message=str(problem), diagnostics=tuple(problem.diagnostics))
     except CourseError as problem:

@@ -9,8 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from common.build_errors import BuildError
-from common.engine_build import build_engine, isa_flags
+from common.engine_build import EngineError, build_engine, isa_flags
 from common.errors import CourseError
 
 SOURCES = {
@@ -77,7 +76,7 @@ def test_another_copy_of_the_sources_is_the_same_build(tree, cache, tmp_path):
     assert again.cached
     assert (again.engine, again.runtime) == (built.engine, built.runtime)
     (copy / "wire.h").rename(copy / "engine" / "wire.h")
-    with pytest.raises(BuildError):  # the runtime does not find it there: where a file lies does count
+    with pytest.raises(EngineError):  # the runtime does not find it there: where a file lies does count
         build_engine(copy, cache=cache)
 
 
@@ -108,7 +107,7 @@ def test_other_processors_get_no_x86_flags(monkeypatch):
 
 def test_a_broken_source_and_an_empty_folder_are_sentences(tree, cache):
     (tree / "engine" / "main.cpp").write_text("int main() { return 0 }\n")
-    with pytest.raises(BuildError, match=r"main.cpp:1:22: error: expected ';'"):
+    with pytest.raises(EngineError, match=r"main.cpp:1:22: error: expected ';'"):
         build_engine(tree, cache=cache)
     (tree / "runtime" / "api.cpp").unlink()
     with pytest.raises(CourseError, match=r"there are no .cpp files in .*runtime"):
@@ -117,5 +116,7 @@ def test_a_broken_source_and_an_empty_folder_are_sentences(tree, cache):
 
 def test_a_failing_stub_generator_is_quoted(tree, cache):
     (tree / "runtime" / "gen_stubs.py").write_text("raise SystemExit('cannot read the header')")
-    with pytest.raises(BuildError, match="gen_stubs.py failed\ncannot read the header"):
+    with pytest.raises(
+        EngineError, match="cannot be built here: gen_stubs.py failed\ncannot read the header"
+    ):
         build_engine(tree, cache=cache)
