@@ -20,6 +20,11 @@ def work_folder(exercise: Exercise) -> Path:
     return WORK / exercise.id
 
 
+def notebook_folder(assignment: str) -> Path:
+    """Where `./course notebook` puts the student's copy."""
+    return WORK / "notebooks" / assignment
+
+
 def start(exercise: Exercise) -> tuple[list[Path], list[Path]]:
     """Copy the starter and what belongs to it into the work folder: what was copied, and what was there."""
     folder = work_folder(exercise)
@@ -47,7 +52,8 @@ def _copy_new(source: Path, target: Path) -> Path | None:
 
 
 def own_file(exercise: Exercise, asked: Path | None) -> Path:
-    """The file a student means: the one named, else that of the work folder, else the starter itself."""
+    """The file a student means: the one named, else that of the work folder, else that beside the notebook,
+    else the starter itself."""
     if asked is not None:
         if not asked.is_file():
             raise CourseError(
@@ -55,8 +61,16 @@ def own_file(exercise: Exercise, asked: Path | None) -> Path:
                 f"{shown(work_folder(exercise) / 'kernel.cu')}, which is used when no file is named."
             )
         return asked
-    mine = work_folder(exercise) / "kernel.cu"
-    return mine if mine.is_file() else exercise.starter
+    return _begun(exercise) or exercise.starter
+
+
+def has_begun(exercise: Exercise) -> bool:
+    return _begun(exercise) is not None
+
+
+def _begun(exercise: Exercise) -> Path | None:
+    folders = (work_folder(exercise), notebook_folder(exercise.id))
+    return next((file for folder in folders if (file := folder / "kernel.cu").is_file()), None)
 
 
 def shown(path: Path) -> str:

@@ -42,7 +42,7 @@ def _entry(exercise: Exercise) -> dict[str, Any]:
         "exercise": exercise.id,
         "title": exercise.title,
         "points": exercise.max_points,
-        "started": (student.work_folder(exercise) / "kernel.cu").is_file(),
+        "started": student.has_begun(exercise),
         "last_check": student.read_state(exercise, "check"),
     }
 

@@ -40,7 +40,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _copy(assignment: str) -> None:
-    place = student.WORK / "notebooks" / assignment
+    place = student.notebook_folder(assignment)
     try:
         made = put_working_copy(assignment, place, replace=False)
     except OSError as problem:
