@@ -267,6 +267,14 @@ class Task(Protocol):
     def suspicions(self) -> Mapping[str, OnBuffers]: ...
 
 
+def _named(name: str, cases: tuple[Case, ...]) -> Case:
+    for case in cases:
+        if case.name == name:
+            return case
+    known = ", ".join(repr(case.name) for case in cases) or "none"
+    raise LookupError(f"there is no bench case {name!r}; there are {known}")
+
+
 @dataclass(frozen=True)
 class Step:
     """A smaller entry point in the same file, on the way to the whole: right and clean.
@@ -296,7 +304,7 @@ class Step:
         return self.bytes_moved(case.size)
 
     def bench_case(self, name: str) -> Case:
-        return next(case for case in self.bench if case.name == name)
+        return _named(name, self.bench)
 
 
 @dataclass(frozen=True)
@@ -387,7 +395,7 @@ class Exercise:
         return next(case for case in self.cases if case.name == name)
 
     def bench_case(self, name: str) -> Case:
-        return next(case for case in self.bench if case.name == name)
+        return _named(name, self.bench)
 
     def needs_gpu(self, target: Target) -> bool:
         """Whether only a GPU can tell: the target is not about kernels alone, or about one of the cases that

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
+
 from grader import registry
 
 SPEC = """
@@ -26,3 +28,10 @@ def test_two_folders_of_one_name_are_two_exercises(tmp_path: Path) -> None:
         (folder / "words.py").write_text(f"TITLE = {folder.parent.name!r}\n")
     assert [registry.load(folder).title for folder in folders] == ["here", "there"]
     assert registry.load(folders[0]).title == "here"
+
+
+def test_a_bench_case_that_is_not_there_is_named_with_those_that_are():
+    with pytest.raises(
+        LookupError, match="there is no bench case '2 tokens'; there are '1 token, 8 × 128', "
+    ):
+        registry.find("01").bench_case("2 tokens")
