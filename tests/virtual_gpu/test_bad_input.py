@@ -290,6 +290,14 @@ def test_clusters_are_refused_by_name():
     assert "clusters are not supported" in ran.stderr
 
 
+def test_a_kernel_built_for_clusters_is_refused_too():
+    ran = run("configurations", "cluster_dims")
+    assert "cluster_dims: cudaErrorNotSupported" in ran.stdout
+    (finding,) = ran.report.findings
+    assert finding.kind == "unsupported"
+    assert "__cluster_dims__" in finding.message
+
+
 def test_memory_that_the_machine_does_not_have_is_refused():
     ran = run("configurations", "big_allocations")
     assert ran.status == 0

@@ -104,6 +104,15 @@ void cluster() {
   }
 }
 
+__global__ void __cluster_dims__(2, 1, 1) built_for_clusters(unsigned char* memory) {
+  memory[blockIdx.x] = 1;
+}
+
+void cluster_dims() {
+  built_for_clusters<<<4, 32>>>(nullptr);
+  say_launch("cluster_dims");
+}
+
 void allocate(const char* name, size_t bytes) {
   unsigned char* memory = nullptr;
   if (say(name, cudaMalloc(&memory, bytes)) != cudaSuccess) return;
@@ -193,6 +202,7 @@ const Case kCases[] = {
     {"shapes", shapes},
     {"shared", shared},
     {"cluster", cluster},
+    {"cluster_dims", cluster_dims},
     {"big_allocations", big_allocations},
     {"allocate_for_ever", allocate_for_ever},
     {"touch_all", touch_all},

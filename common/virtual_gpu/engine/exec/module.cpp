@@ -14,6 +14,8 @@ namespace vgpu {
 using ptx::Space;
 
 std::string demangle(const std::string& name) {
+  // A bare "c" would be read as a type: char.
+  if (!name.starts_with("_Z")) return name;
   int status = 0;
   char* text = abi::__cxa_demangle(name.c_str(), nullptr, nullptr, &status);
   std::string out = status == 0 && text ? text : name;
@@ -257,6 +259,10 @@ void lower_kernel(ModuleImage& module, KernelCode& kernel) {
   const ptx::Module& text = module.text();
   const std::vector<int> reachable = reachable_functions(module, kernel.function);
   place_shared(text, kernel, reachable);
+  const ptx::Function& entry = text.functions[static_cast<size_t>(kernel.function)];
+  // Left to run, its blocks would all be told that they are the first of a cluster of one.
+  if (std::ranges::any_of(entry.required_cluster, [](int blocks) { return blocks > 1; }))
+    kernel.unsupported.push_back({"thread block clusters (__cluster_dims__)", entry.loc, entry.ptx_line});
   kernel.codes.resize(text.functions.size());
   for (int f : reachable) {
     const ptx::Function& fn = text.functions[static_cast<size_t>(f)];
