@@ -56,6 +56,8 @@ def integer_forms() -> Iterator[Form]:
         yield f"mad.wide.{type}", f"{wide} {narrow} {narrow} {wide}"
     for stem in ("dp4a", "dp2a.lo", "dp2a.hi"):
         yield from same_width(spelled((stem,), (".u32", ".s32"), (".u32", ".s32")), 3)
+    for name in spelled(("vabsdiff2", "vabsdiff4"), (".u32.u32.u32",), ("", ".add")):
+        yield name, "32 32 32 32"
     for type, (stem, operands) in product(WIDE_INTEGERS, (("add", 2), ("sub", 2), ("mad", 3))):
         widths = " ".join([str(width_of(type))] * (1 + operands))
         for part in (".lo", ".hi") if stem == "mad" else ("",):

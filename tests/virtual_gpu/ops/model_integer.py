@@ -21,6 +21,8 @@ def integer_model(name: str) -> Model:
     op, *modifiers, kind = name.split(".")
     if op in ("dp4a", "dp2a"):
         return _dot_product(name)
+    if op.startswith("vabsdiff"):
+        return _differences(name)
     if kind.endswith("x2"):
         return _packed_model(op, modifiers, kind)
     if "cc" in modifiers or op in ("addc", "subc", "madc"):
@@ -125,5 +127,18 @@ def _dot_product(name: str) -> Model:
         if modes == ["hi"]:
             right = right[2:]
         return wrapped(c + sum(x * y for x, y in zip(left, right, strict=False)), 32)
+
+    return Model(("u32", "u32", "u32"), compute)
+
+
+def _differences(name: str) -> Model:
+    width = 32 // int(name.removeprefix("vabsdiff")[0])
+
+    def compute(a: int, b: int, c: int) -> int:
+        shifts = range(0, 32, width)
+        parts = [abs(wrapped(a >> shift, width) - wrapped(b >> shift, width)) for shift in shifts]
+        if name.endswith(".add"):
+            return wrapped(c + sum(parts), 32)
+        return sum(part << shift for part, shift in zip(parts, shifts, strict=True))
 
     return Model(("u32", "u32", "u32"), compute)

@@ -1,4 +1,4 @@
-// Operations on several small integers in one 32-bit register: .u16x2 and .s16x2, and the dot products.
+// Operations on several small integers in one 32-bit register: .u16x2 and .s16x2, dot products, differences.
 #include "ops/builders.h"
 #include "ops/types.h"
 
@@ -50,6 +50,21 @@ struct DotProduct {
   }
 };
 
+// |a - b| of each pair of elements: their sum and c, or each in its own place.
+template <class T, bool kSum>
+struct Differences {
+  uint32_t operator()(uint32_t a, uint32_t b, uint32_t c) const {
+    uint32_t sum = c, places = 0;
+    for (size_t i = 0; i < sizeof(uint32_t) / sizeof(T); ++i) {
+      const int32_t x = element<T>(a, static_cast<int>(i)), y = element<T>(b, static_cast<int>(i));
+      const uint32_t difference = static_cast<uint32_t>(x > y ? x - y : y - x);
+      sum += difference;
+      places |= difference << (8 * sizeof(T) * i);
+    }
+    return kSum ? sum : places;
+  }
+};
+
 template <class Fn, class T>
 void add_pair(FormTable& t, const std::string& op) {
   t.map<BothHalves<Fn, T>, uint32_t, uint32_t, uint32_t>(typed<T>(op) + "x2");
@@ -80,6 +95,13 @@ void add_integer_packed(FormTable& t) {
       t.map<DotProduct<HalfA, ByteB, 2, 2>, U, U, U, U>("dp2a.hi" + types);
     });
   });
+
+  // Those that nvcc makes of __vabsdiffu4, __vsadu4 and their like. Signed ones it spells out.
+  const std::string unsigned_three = ".u32.u32.u32";
+  t.map<Differences<uint8_t, false>, U, U, U, U>("vabsdiff4" + unsigned_three);
+  t.map<Differences<uint8_t, true>, U, U, U, U>("vabsdiff4" + unsigned_three + ".add");
+  t.map<Differences<uint16_t, false>, U, U, U, U>("vabsdiff2" + unsigned_three);
+  t.map<Differences<uint16_t, true>, U, U, U, U>("vabsdiff2" + unsigned_three + ".add");
 }
 
 }  // namespace vgpu::ops
