@@ -76,10 +76,32 @@ def _hint_for_missing_member(found: re.Match[str]) -> str:
     return f"look up what {kind} is made of: {member} is no part of it"
 
 
+# Headers of the standard library that define something other than what they are called.
+_STD_NAMES = {
+    "<algorithm>": "all_of any_of clamp copy count fill find for_each max max_element min min_element "
+    "nth_element partial_sort reverse shuffle sort stable_sort transform unique",
+    "<cmath>": "abs exp fabs isfinite isinf isnan log pow sqrt",
+    "<cstring>": "memcmp memcpy memset strcmp",
+    "<limits>": "numeric_limits",
+    "<memory>": "make_shared make_unique shared_ptr unique_ptr",
+    "<numeric>": "accumulate inner_product iota partial_sum",
+    "<random>": "mt19937 normal_distribution uniform_int_distribution uniform_real_distribution",
+    "<iostream>": "cerr cin cout endl",
+    "<string>": "stoi to_string",
+    "<utility>": "make_pair move pair swap",
+}
+_STD_INCLUDE_FOR = {name: header for header, names in _STD_NAMES.items() for name in names.split()}
+_STD_HEADERS = """array atomic bitset chrono deque functional future list map mutex optional queue set
+span sstream stack string thread tuple unordered_map unordered_set variant vector""".split()
+
+
 def _hint_for_std(found: re.Match[str]) -> str:
     name = found[1]
-    header = _INCLUDE_FOR.get(name, f"<{name}>")
-    return f"host code needs #include {header} for it; in a kernel most of std does not exist"
+    header = _INCLUDE_FOR.get(name) or _STD_INCLUDE_FOR.get(name)
+    if header is None and name in _STD_HEADERS:
+        header = f"<{name}>"
+    wanted = f"#include {header} for it" if header else f"to #include the header that has std::{name}"
+    return f"host code needs {wanted}; in a kernel most of std does not exist"
 
 
 # The mistakes met most often, and what to try. A function may look at the message before it answers.

@@ -108,6 +108,8 @@ def test_the_commonest_mistakes_get_a_hint(message, hint):
         ('no instance of function template "k" matches the argument list', "compare each argument"),
         ('class "uint3" has no member "w"', "x, y and z"),
         ('namespace "std" has no member "vector"', "#include <vector>"),
+        ('namespace "std" has no member "sort"', "#include <algorithm>"),
+        ('namespace "std" has no member "barrier"', "the header that has std::barrier"),
         ('"a" has already been declared in the current scope', "rename one"),
         ("expression must be a pointer to a complete object type", "void* has no elements"),
         ('missing return statement at end of non-void function "f"', "cudaGetLastError"),
