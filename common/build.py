@@ -17,7 +17,7 @@ from common.errors import CourseError
 from common.link import link
 from common.resources import KernelResources, resources
 from common.sandbox.compiler import CompilerWalls
-from common.toolchain import HostCompiler, Nvcc, find_host_compiler, find_nvcc
+from common.toolchain import LANGUAGE_FLAGS, HostCompiler, Nvcc, find_host_compiler, find_nvcc
 from common.unit import Compiled, Unit, digest, spelled_names
 
 __all__ = [
@@ -34,7 +34,7 @@ __all__ = [
 Kind = Literal["exe", "shared"]
 _OUTPUT: dict[Kind, str] = {"exe": "program", "shared": "library.so"}
 # Host lines must be those of the calls: a tail call would leave its caller's line behind.
-_COMMON_FLAGS = ("-std=c++17", "-O3", "-lineinfo", "-Xcompiler", "-g1,-fno-optimize-sibling-calls")
+_COMMON_FLAGS = (*LANGUAGE_FLAGS, "-O3", "-lineinfo", "-Xcompiler", "-g1,-fno-optimize-sibling-calls")
 _KIND_FLAGS: dict[Kind, tuple[str, ...]] = {"exe": (), "shared": ("-Xcompiler", "-fPIC")}
 
 

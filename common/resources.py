@@ -18,7 +18,7 @@ from common.machine_code.cubin import NotACubin, read
 from common.machine_code.embedded_ptx import embedded_ptx
 from common.machine_code.listing import Listing, listing
 from common.sandbox.compiler import CompilerWalls
-from common.toolchain import find_host_compiler, find_nvcc
+from common.toolchain import LANGUAGE_FLAGS, find_host_compiler, find_nvcc
 from common.unit import Unit, digest
 
 ARCHES = ("sm_80", "sm_89", "sm_90")
@@ -60,7 +60,7 @@ def resources(
 ) -> dict[str, list[KernelResources]]:
     """Compile `source` for each architecture and report every kernel in it, in the file's order."""
     flags = (
-        "-std=c++17",
+        *LANGUAGE_FLAGS,
         *(f"-D{define}" for define in defines),
         *(f"-I{folder.absolute()}" for folder in include_dirs),
         *extra_flags,

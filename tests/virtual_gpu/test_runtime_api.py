@@ -186,3 +186,36 @@ def test_a_program_that_cannot_be_run_is_a_sentence(tmp_path):
     missing = tmp_path / "nothing-here"
     with pytest.raises(Exception, match="nothing-here cannot be run"):
         run_program(missing)
+
+
+def test_short_names_are_not_taken_for_types():
+    """To a demangler the name c alone says char, and f says float."""
+    program = """
+__constant__ float c[4];
+extern "C" __global__ void f(float* out, int i) { out[0] = c[i]; }
+int main() {
+  float* out;
+  cudaMalloc(&out, 4);
+  f<<<1, 1>>>(out, 4);
+  return cudaDeviceSynchronize() | cudaFree(out);
+}
+"""
+    (finding,) = run(build_text(program)).report.findings
+    assert finding.message.endswith("past the end of c (16 bytes)")
+    assert finding.kernel == "f"
+
+
+def test_a_lambda_can_be_a_kernels_argument():
+    program = """
+template <class F>
+__global__ void each(F f) { f(threadIdx.x); }
+int main() {
+  int *out, scale = 3, host[4];
+  cudaMalloc(&out, sizeof host);
+  each<<<1, 4>>>([=] __device__(int i) { out[i] = scale * i; });
+  cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
+  cudaFree(out);
+  return host[3];
+}
+"""
+    assert run(build_text(program)).status == 9
