@@ -219,3 +219,31 @@ int main() {
 }
 """
     assert run(build_text(program)).status == 9
+
+
+def test_128_bits_are_divided_as_on_the_host():
+    """The code nvcc inlines for it mixes additions into chains of subtractions."""
+    program = """
+using Wide = unsigned __int128;
+__host__ __device__ Wide numerator(int i) {
+  return ((Wide)(0x9e3779b97f4a7c15ull * (i + 1)) << 64) | 0xbf58476d1ce4e5b9ull * (i + 7);
+}
+__host__ __device__ Wide divisor(int i) { return numerator(i * 31 + 5) >> (i % 120); }
+__global__ void divide(Wide* out) {
+  const int i = threadIdx.x;
+  out[2 * i] = numerator(i) / divisor(i);
+  out[2 * i + 1] = numerator(i) % divisor(i);
+}
+int main() {
+  Wide *out, host[512];
+  cudaMalloc(&out, sizeof host);
+  divide<<<1, 256>>>(out);
+  cudaMemcpy(host, out, sizeof host, cudaMemcpyDeviceToHost);
+  cudaFree(out);
+  for (int i = 0; i < 256; ++i)
+    if (host[2 * i] != numerator(i) / divisor(i) || host[2 * i + 1] != numerator(i) % divisor(i)) return 1;
+  return 0;
+}
+"""
+    ran = run(build_text(program))
+    assert (ran.status, ran.report.findings) == (0, ())

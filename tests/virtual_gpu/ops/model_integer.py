@@ -83,20 +83,20 @@ def _product_model(op: str, modifiers: list[str], kind: str) -> Model:
 
 
 def _carry_model(op: str, modifiers: list[str], kind: str) -> Model:
-    """Unsigned sums of the operands' bits; the carry is the bit above, after a subtraction the borrow."""
+    """Unsigned sums of the operands' bits; the carry is the bit above. A difference is a sum: a + ~b + 1."""
     width = int(kind[1:])
     reads, writes = op.endswith("c") and op not in ("add", "sub", "mad"), "cc" in modifiers
     base = op.removesuffix("c") if reads else op
     mode = modifiers[0] if base == "mad" else ""
 
     def compute(*sources: int) -> tuple[int, ...]:
-        *operands, carry = sources if reads else (*sources, 0)
+        *operands, carry = sources if reads else (*sources, int(base == "sub"))
         if base == "mad":
             a, b, c = operands
             total = wrapped(_part(base, mode, a, b, kind), width) + c + carry
         else:
             a, b = operands
-            total = a + b + carry if base == "add" else a - b - carry
+            total = a + (b if base == "add" else wrapped(~b, width)) + carry
         result = wrapped(total, width)
         return (result, int(total != result)) if writes else (result,)
 

@@ -1,5 +1,6 @@
 // Extended-precision arithmetic: add, sub and mad that write the carry (.cc), read it (addc, subc, madc) or
-// both. After a subtraction the carry is the borrow.
+// both. The carry is the adder's own: a - b is a + ~b + 1, so after a subtraction it says that nothing was
+// borrowed. Chains of one kind cannot tell; the 128-bit division that nvcc inlines reads it with addc.
 #include "ops/builders.h"
 #include "ops/products.h"
 #include "ops/types.h"
@@ -22,20 +23,20 @@ inline Result<T> add_carry(T a, T b, T carry) {
 
 template <class T>
 struct AddCarry {
+  static constexpr bool kFirst = false;  // the carry into the first of a chain
   Result<T> operator()(T a, T b, T, T carry) const { return add_carry<T>(a, b, carry); }
 };
 
 template <class T>
 struct SubCarry {
-  Result<T> operator()(T a, T b, T, T borrow) const {
-    const T partial = a - b;
-    return {static_cast<T>(partial - borrow), static_cast<T>((a < b) | (partial < borrow))};
-  }
+  static constexpr bool kFirst = true;
+  Result<T> operator()(T a, T b, T, T carry) const { return add_carry<T>(a, static_cast<T>(~b), carry); }
 };
 
 // Operands come as unsigned bits; S says how the product reads them.
 template <class S, class Part>
 struct MadCarry {
+  static constexpr bool kFirst = false;
   using T = Unsigned<S>;
   Result<T> operator()(T a, T b, T c, T carry) const {
     const T product = static_cast<T>(Part{}(static_cast<S>(a), static_cast<S>(b)));
@@ -51,7 +52,7 @@ void run_carry(Warp& w, const Op& op) {
   const T* a = lanes_in<T>(w, op.src[0]);
   const T* b = lanes_in<T>(w, op.src[1]);
   const T* c = lanes_in<T>(w, op.src[kSources == 3 ? 2 : 1]);
-  const Mask carry_in = kCarry == Carry::kWrites ? 0 : predicate(w, op.src[3]);
+  const Mask carry_in = kCarry != Carry::kWrites ? predicate(w, op.src[3]) : Fn::kFirst ? ~Mask{0} : 0;
   T value[kLanes], carry[kLanes];
   for (int i = 0; i < kLanes; ++i) {
     const T in = lane_is_on<T>(carry_in, i) ? T{1} : T{0};
