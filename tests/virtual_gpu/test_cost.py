@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import tempfile
 from functools import cache
@@ -109,6 +110,16 @@ def test_the_limit_of_a_kernel_made_for_it_is_named(program: str, case: str, lim
     time = time_of(program, case)
     assert time.limiter == limiter
     assert time.sentence.endswith((" it", " us", "blocks"))
+
+
+@pytest.mark.parametrize("case", ["copy_16m_16_bytes", "read_stride_8"])
+def test_bytes_over_the_rate_that_a_sentence_names_are_its_time(case: str):
+    """One way, DRAM is faster than with reads and writes in turns; so are stores that stay in L2."""
+    time = time_of("copies", case)
+    found = re.fullmatch(r"([\d.]+) MB of DRAM traffic at ([\d.]+) TB/s bound it", time.sentence)
+    assert found, time.sentence
+    megabytes, rate = map(float, found.groups())
+    assert megabytes / rate * 1e-6 == pytest.approx(time.terms["dram"], rel=0.01)
 
 
 def test_every_hop_of_a_chain_is_a_round_trip():

@@ -67,7 +67,7 @@ std::string explain(const Estimate& e, const LaunchReport& report, const Profile
   if (limiter == "latency") return latency_sentence(e);
   if (limiter == "dram")
     return bytes(e.traffic.dram_bytes()) + " of DRAM traffic at " +
-           number(profile.dram_bytes_per_second / 1e12) + " TB/s bound it";
+           number(e.traffic.dram_bytes_per_second(profile) / 1e12) + " TB/s bound it";
   if (limiter == "l2")
     return bytes((e.traffic.load_sectors + e.traffic.store_sectors) * 32) + " between the SMs and L2, in " +
            number((e.traffic.load_lines + e.traffic.store_lines) / 1e3) + " thousand requests, bound it";
