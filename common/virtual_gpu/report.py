@@ -36,6 +36,7 @@ class Counters:
     global_atomic_requests: int = 0
     global_atomic_sectors: int = 0
     global_atomic_bytes: int = 0
+    host_store_bytes: int = 0
     async_requests: int = 0
     async_sectors: int = 0
     async_bytes: int = 0

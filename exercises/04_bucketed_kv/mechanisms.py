@@ -11,6 +11,7 @@ from grader.spec import Size
 from .shapes import lengths
 
 _LANES = 32
+_BYTES_OF_A_DOT = 4
 _KEY_ELEMENTS_OF_A_PRODUCT = 1024  # at most: the largest integer mma takes half as many
 _TELLING = 256  # keys: with fewer, what every block does once outweighs what it does for each of them
 
@@ -88,10 +89,9 @@ class IntegerProducts:
         if not is_timed(size) or max(map(sum, lengths(size))) < _TELLING:
             return None
         counters = [launch.counters for launch in evidence.launches]
-        if (
-            sum(each.matrix_instructions for each in counters)
-            >= key_elements(size) / _KEY_ELEMENTS_OF_A_PRODUCT
-        ):
+        matrices = sum(each.matrix_instructions for each in counters) * _KEY_ELEMENTS_OF_A_PRODUCT
+        dots = sum(each.by_class.get("dot", 0) for each in counters) * _LANES * _BYTES_OF_A_DOT
+        if max(matrices, dots) >= key_elements(size):
             return None
         converted = sum(each.by_class.get("convert", 0) for each in counters) * _LANES / key_elements(size)
         if converted <= self.most_conversions:

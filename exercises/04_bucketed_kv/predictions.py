@@ -9,6 +9,8 @@ from grader.predictions import MEASURED_SPEEDUP, Prediction
 
 QUARTER, HALF = "1 × 32 heads, 8k, budget 0.25", "1 × 32 heads, 8k, budget 0.50"
 EIGHT = "8 × 32 heads, 16k, budget 0.25"  # too large for the virtual GPU
+# The model looks at some of the blocks, others in check() than here, and a speedup may be 15 % apart by that.
+_MODELLED = 1.2
 
 PREDICTIONS = (
     Prediction(
@@ -87,7 +89,7 @@ PREDICTIONS = (
         "modelled speedup over the INT8 baseline at a budget of 0.25",
         "speedup",
         QUARTER,
-        full=1.1,
+        full=_MODELLED,
         none=1.6,
         points=3,
         why="The bound by bytes, less what does not shrink with them: a block's beginning, and the merge.",
@@ -97,7 +99,7 @@ PREDICTIONS = (
         "modelled speedup over the INT8 baseline at a budget of 0.50",
         "speedup",
         HALF,
-        full=1.1,
+        full=_MODELLED,
         none=1.6,
         points=2,
         why="Nearly the same bytes: what is gained here is gained by the kernel, not by the cache.",

@@ -209,8 +209,9 @@ def _wrong_by_itself(task: Task, session: Session, case: Case, call: Call, patie
 
 
 def _judge_kernels(report: Report, changed: int) -> tuple[str, str]:
-    """Right answers count when kernels wrote them: the runtime's own copies are no solution, and stores
-    elsewhere beside such copies prove nothing.
+    """Right answers count when kernels made them: the runtime's own copies are no solution, and stores
+    elsewhere beside such copies prove nothing. Nor is what kernels carry to memory that the host sees, for
+    whoever works on it there.
 
     Only the virtual GPU can tell; elsewhere a report is empty and says nothing.
     """
@@ -221,7 +222,14 @@ def _judge_kernels(report: Report, changed: int) -> tuple[str, str]:
     )
     copied = report.totals.get("copied_bytes", 0)
     by_runtime = _by_runtime(report)
-    few_copies = copied <= max(changed // _COPIED_SHARE, _COPIED_FREELY)
+    little = max(changed // _COPIED_SHARE, _COPIED_FREELY)
+    carried = sum(launch.counters.host_store_bytes for launch in report.launches)
+    if carried > little:
+        return NOT_IN_A_KERNEL, (
+            f"kernels stored {carried:,} bytes in memory that the host sees as well (cudaMallocHost, "
+            f"cudaMallocManaged), where the answer has {changed:,}: keep what you work on in device memory"
+        )
+    few_copies = copied <= little
     if report.launches and (by_runtime == 0 or (stored >= changed and few_copies)):
         return "", ""
     return NOT_IN_A_KERNEL, (

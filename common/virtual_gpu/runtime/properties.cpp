@@ -14,7 +14,6 @@ using wire::DeviceInfo;
 constexpr int kMaxPitch = std::numeric_limits<int>::max();
 constexpr int kTextureAlignment = 512, kTexturePitchAlignment = 32;
 constexpr int kCopyEngines = 3;
-constexpr int kFirstClusterMajor = 9;
 constexpr int kMemSyncDomains = 4;
 
 struct FromProfile {
@@ -47,7 +46,6 @@ constexpr FromProfile kFromProfile[] = {
     {cudaDevAttrMaxBlocksPerMultiprocessor, VGPU_READ(info.max_blocks_per_sm)},
     {cudaDevAttrComputeCapabilityMajor, VGPU_READ(info.cc_major)},
     {cudaDevAttrComputeCapabilityMinor, VGPU_READ(info.cc_minor)},
-    {cudaDevAttrClusterLaunch, VGPU_READ(info.cc_major >= kFirstClusterMajor)},
 };
 #undef VGPU_READ
 

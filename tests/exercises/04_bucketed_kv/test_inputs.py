@@ -315,6 +315,9 @@ def test_scalars_of_a_call_are_the_sizes_of_its_case() -> None:
     [
         ({"matrix_instructions": 2017 * 3 * 128 // 512, "by_class": {"convert": 1e9}}, True),
         ({"matrix_instructions": 7, "by_class": {"convert": 1e9}}, False),  # too few to be of any use
+        # Addresses are converted too, which says nothing about keys.
+        ({"by_class": {"dot": 2017 * 3 * 128 // 128, "convert": 1e9}}, True),
+        ({"by_class": {"dot": 7, "convert": 1e9}}, False),
         ({"by_class": {"convert": 2017 * 3 * 128 * 1.5 / 32}}, True),  # values alone, and scales
         ({"by_class": {"convert": 2017 * 3 * 128 * 2.5 / 32}}, False),  # keys as well
     ],

@@ -249,6 +249,15 @@ TraceAccess trace_access(Direction direction) {
                                            : TraceAccess::kAsync;
 }
 
+// How many lanes write where the host sees it too: memory that is pinned or managed.
+int lanes_to_host(const uint64_t* address, Mask mask, const Shape& shape) {
+  if (shape.contiguous || shape.uniform)
+    return DeviceMemory::in_pinned_arena(address[shape.first]) ? std::popcount(mask) : 0;
+  int lanes = 0;
+  for (Mask m = mask; m != 0; m &= m - 1) lanes += DeviceMemory::in_pinned_arena(address[first_lane(m)]);
+  return lanes;
+}
+
 }  // namespace
 
 Mask check_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
@@ -279,6 +288,8 @@ void count_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes
       direction == Direction::kStore || direction == Direction::kAtomic ? b.launch->store_sectors : nullptr;
   ++c.global_requests;
   c.global_bytes += static_cast<uint64_t>(std::popcount(mask)) * bytes;
+  if (direction == Direction::kStore || direction == Direction::kAtomic)
+    c.host_bytes += static_cast<uint64_t>(lanes_to_host(address, mask, shape)) * bytes;
   auto mark = [&](uint64_t at, uint32_t n) {
     if (!DeviceMemory::in_device_arena(at)) return;
     if (loads) loads->mark(at, n);

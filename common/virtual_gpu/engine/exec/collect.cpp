@@ -26,6 +26,7 @@ const std::vector<CounterField>& counter_fields() {
       FIELD(global_atomic_requests),
       FIELD(global_atomic_sectors),
       FIELD(global_atomic_bytes),
+      FIELD(host_store_bytes),
       FIELD(async_requests),
       FIELD(async_sectors),
       FIELD(async_bytes),
@@ -57,11 +58,11 @@ const std::vector<CounterField>& counter_fields() {
 
 const char* instr_class_name(InstrClass cls) {
   static constexpr const char* kNames[] = {
-      "integer",    "float32",     "float64",          "half",        "convert",
-      "move",       "compare",     "special_function", "control",     "barrier",
-      "warp",       "load_global", "store_global",     "load_shared", "store_shared",
-      "load_local", "store_local", "load_const",       "load_param",  "atomic",
-      "async_copy", "matrix_load", "matrix",           "fence",       "other"};
+      "integer",     "dot",          "float32",          "float64",      "half",        "convert",
+      "move",        "compare",      "special_function", "control",      "barrier",     "warp",
+      "load_global", "store_global", "load_shared",      "store_shared", "load_local",  "store_local",
+      "load_const",  "load_param",   "atomic",           "async_copy",   "matrix_load", "matrix",
+      "fence",       "other"};
   return kNames[static_cast<size_t>(cls)];
 }
 
@@ -77,6 +78,7 @@ void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64
   c.warp_instructions += warps;
   c.thread_instructions += lanes;
   c.by_class[static_cast<size_t>(op.cls)] += warps;
+  c.host_store_bytes += n.host_bytes;
   const bool store = stores(op) || matrix_stores;
   if (op.cls == InstrClass::kAtomic) {
     c.global_atomic_requests += n.global_requests;
@@ -175,6 +177,7 @@ void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
       a.global_requests += b.global_requests;
       a.global_sectors += b.global_sectors;
       a.global_bytes += b.global_bytes;
+      a.host_bytes += b.host_bytes;
       a.shared_requests += b.shared_requests;
       a.shared_wavefronts += b.shared_wavefronts;
       a.shared_conflicts += b.shared_conflicts;

@@ -38,6 +38,7 @@ struct Counters {
   uint64_t global_load_requests = 0, global_load_sectors = 0, global_load_bytes = 0;  // cp.async not included
   uint64_t global_store_requests = 0, global_store_sectors = 0, global_store_bytes = 0;
   uint64_t global_atomic_requests = 0, global_atomic_sectors = 0, global_atomic_bytes = 0;
+  uint64_t host_store_bytes = 0;  // of stores and atomics, those to memory that the host sees as well
   uint64_t async_requests = 0, async_sectors = 0, async_bytes = 0;  // cp.async
   // Waits that copies were on their way for; the bytes of these copies; and the bytes of those among them
   // whose warp ran a matrix instruction between the copy and the wait.

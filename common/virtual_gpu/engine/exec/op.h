@@ -16,6 +16,7 @@ using OpFn = void (*)(Warp&, const Op&);
 // What an instruction counts as in the per-launch figures.
 enum class InstrClass : uint8_t {
   kInteger,
+  kDot,  // dp4a, dp2a
   kFloat32,
   kFloat64,
   kHalf,  // f16, bf16, packed or not

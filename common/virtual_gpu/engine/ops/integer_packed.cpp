@@ -83,6 +83,7 @@ void add_integer_packed(FormTable& t) {
   add_pair<ClampedAtZero<Max>, int16_t>(t, "max.relu");
 
   using U = uint32_t;
+  t.count_as(InstrClass::kDot);
   for_types<uint32_t, int32_t>([&]<class A>() {
     for_types<uint32_t, int32_t>([&]<class B>() {
       constexpr bool kSignedA = std::is_signed_v<A>, kSignedB = std::is_signed_v<B>;
@@ -96,6 +97,7 @@ void add_integer_packed(FormTable& t) {
     });
   });
 
+  t.count_as(InstrClass::kInteger);
   // Those that nvcc makes of __vabsdiffu4, __vsadu4 and their like. Signed ones it spells out.
   const std::string unsigned_three = ".u32.u32.u32";
   t.map<Differences<uint8_t, false>, U, U, U, U>("vabsdiff4" + unsigned_three);

@@ -1,0 +1,40 @@
+"""Right answers count where kernels made them, and neither the runtime nor the host did."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from common.virtual_gpu.report import Counters, Report
+from grader.stages.correctness import NOT_IN_A_KERNEL, _judge_kernels
+
+CHANGED = 1 << 20
+
+
+class Launched:
+    def __init__(self, **counters: int) -> None:
+        self.counters = Counters(**counters)
+
+
+@pytest.mark.parametrize(
+    ("counters", "copied", "words"),
+    [
+        ({"global_store_bytes": CHANGED}, 0, ""),
+        ({"global_store_bytes": CHANGED}, 4096, ""),
+        ({"global_store_bytes": CHANGED}, CHANGED, "cudaMemcpy and cudaMemset moved 1,048,576"),
+        ({"global_store_bytes": CHANGED // 2}, 4096, "kernels stored 524,288 bytes of the 1,048,576"),
+        ({"global_store_bytes": CHANGED, "host_store_bytes": 4096}, 0, ""),
+        (
+            {"global_store_bytes": 4 * CHANGED, "host_store_bytes": 3 * CHANGED},
+            0,
+            "kernels stored 3,145,728 bytes in memory that the host sees as well",
+        ),
+    ],
+)
+def test_who_made_the_answer(counters: dict[str, int], copied: int, words: str):
+    launches: Any = (Launched(**counters),)
+    report = Report(profile="h200", launches=launches, totals={"copied_bytes": copied})
+    reason, message = _judge_kernels(report, CHANGED)
+    assert reason == (NOT_IN_A_KERNEL if words else "")
+    assert words in message
