@@ -5,6 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+import numpy as np
 import pytest
 
 from common.virtual_gpu.report import Span, Timeline
@@ -175,10 +176,13 @@ def test_no_dot_of_a_roofline_is_behind_its_legend(instructions: int):
     figure = roofline(seen(launches=[counted]))
     figure.canvas.draw()
     (axes,) = figure.axes
-    legend = axes.get_legend().get_window_extent()
+    legend = axes.get_legend()
+    assert legend is not None
+    covered = legend.get_window_extent()
     dots = [line for line in axes.get_lines() if line.get_linestyle() == "None"]
     assert dots
-    assert not any(legend.contains(*axes.transData.transform(dot.get_xydata()[0])) for dot in dots)
+    places = [axes.transData.transform(np.asarray(dot.get_xydata())[0]) for dot in dots]
+    assert not any(covered.contains(*place) for place in places)
 
 
 def test_a_timeline_without_waits_has_no_heading_for_them(monkeypatch: pytest.MonkeyPatch):
