@@ -176,6 +176,8 @@ def main() -> None:
     parser.add_argument("--quick", action="store_true", help="a tenth of the samples, and no file")
     parser.add_argument("--out", type=Path, default=RESULTS, help="the folder of the file")
     arguments = parser.parse_args()
+    if not torch.cuda.is_available():
+        parser.error("this is measured on a CUDA GPU, and torch finds none here")
     quick = arguments.quick
     turns = 12 if quick else 120
     shapes = []
