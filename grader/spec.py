@@ -272,7 +272,7 @@ def _named(name: str, cases: tuple[Case, ...]) -> Case:
         if case.name == name:
             return case
     known = ", ".join(repr(case.name) for case in cases) or "none"
-    raise LookupError(f"there is no bench case {name!r}; there are {known}")
+    raise LookupError(f"there is no case {name!r}; there are {known}")
 
 
 @dataclass(frozen=True)
@@ -294,6 +294,7 @@ class Step:
     mechanisms: tuple[Mechanism, ...] = ()
     bench: tuple[Case, ...] = ()
     bytes_moved: Callable[[Size], int] | None = None  # read and written, at least
+    blocks_share: str = ""  # as in Exercise
 
     def __post_init__(self) -> None:
         if self.bench and self.bytes_moved is None:
@@ -302,6 +303,9 @@ class Step:
     def moved(self, case: Case) -> int:
         assert self.bytes_moved is not None  # a step without has no cases to ask about
         return self.bytes_moved(case.size)
+
+    def case(self, name: str) -> Case:
+        return _named(name, self.cases)
 
     def bench_case(self, name: str) -> Case:
         return _named(name, self.bench)
@@ -392,7 +396,7 @@ class Exercise:
         return self.folder / "kernel.cu"
 
     def case(self, name: str) -> Case:
-        return next(case for case in self.cases if case.name == name)
+        return _named(name, self.cases)
 
     def bench_case(self, name: str) -> Case:
         return _named(name, self.bench)

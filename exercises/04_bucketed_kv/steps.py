@@ -192,6 +192,7 @@ STEPS = (
         points=15,
         suspicions=ATTENDING,
         mechanisms=(LaunchesAtMost(2),),
+        blocks_share="several chunks",
     ),
     Step(
         name="merge",

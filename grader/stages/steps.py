@@ -13,7 +13,7 @@ from grader.stages import checks
 from grader.stages.correctness import SEEN_ON_VIRTUAL, CaseRun
 from grader.stages.patience import Patience
 from grader.stages.points import MISSING
-from grader.stages.task import Tell, check_on_virtual, look_at, run_on
+from grader.stages.task import Tell, check_between_blocks, check_on_virtual, look_at, run_on
 
 if TYPE_CHECKING:
     from grader.libraries import Libraries
@@ -44,6 +44,9 @@ def grade_step(
     seen: list[MechanismResult] = []
     if step.mechanisms and _all_right(runs):
         seen, _ = look_at(step, step.mechanisms, step.cases[0], built, secret, looked_at)
+    if step.blocks_share and _all_right(runs):
+        tell_step("looking at what blocks leave each other")
+        reports.append(check_between_blocks(step, step.case(step.blocks_share), built, secret))
     record.parts.append(_part(step, runs, len(checks.merge(reports)), seen))
     return reports
 

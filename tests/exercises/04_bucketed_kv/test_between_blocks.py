@@ -13,14 +13,16 @@ from grader.stages.task import check_between_blocks
 EXERCISE = registry.find("04")
 CASE = EXERCISE.case(EXERCISE.blocks_share)
 FENCED = "    __threadfence();\n    auto* counters"
+WAITED_FOR = "  __syncthreads();\n  if (threadIdx.x == 0) {\n    __threadfence();"
 READ = "return {__ldcg(numbers), __ldcg(numbers + 1), __ldcg(numbers + 2)};"
 
 
-def without_the_fence(folder: Path) -> Path:
+def without(line: str, folder: Path) -> Path:
+    """The solution but for a line, which stands before one that stays."""
     text = EXERCISE.solution.read_text()
-    assert text.count(FENCED) == 1
+    assert text.count(line) == 1
     source = folder / "kernel.cu"
-    source.write_text(text.replace(FENCED, "    auto* counters"))
+    source.write_text(text.replace(line, line.partition("\n")[2]))
     return source
 
 
@@ -30,7 +32,7 @@ def test_the_solution_publishes_what_it_leaves(tmp_path: Path) -> None:
 
 
 def test_a_forgotten_fence_costs_the_points_for_clean_kernels(tmp_path: Path) -> None:
-    source = without_the_fence(tmp_path)
+    source = without(FENCED, tmp_path)
     whole = dataclasses.replace(EXERCISE, steps=())  # which have their entry points for themselves
     stages = ("build", "correctness", "checks")
     record = grade(whole, source, submission="hasty", device="virtual", stages=stages)
@@ -40,3 +42,13 @@ def test_a_forgotten_fence_costs_the_points_for_clean_kernels(tmp_path: Path) ->
     line = source.read_text().splitlines().index(f"  {READ}") + 1
     assert {finding["kind"] for finding in record.findings} == {"race"}
     assert any(place["line"] == line for finding in record.findings for place in finding["place"])
+
+
+def test_a_step_loses_its_points_where_not_all_of_a_block_is_waited_for(tmp_path: Path) -> None:
+    source = without(WAITED_FOR, tmp_path)
+    number = [step.name for step in EXERCISE.steps].index("attend") + 1
+    record = grade(EXERCISE, source, submission="hasty", device="virtual", step=number)
+    (part,) = record.parts
+    assert part.points == 0
+    assert "right, but with" in part.message
+    assert {finding["kind"] for finding in record.findings} == {"race"}
