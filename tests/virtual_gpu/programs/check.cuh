@@ -69,8 +69,10 @@ class Random {
   uint32_t next32() { return static_cast<uint32_t>(next64() >> 32); }
   int below(int limit) { return static_cast<int>(next64() % static_cast<uint64_t>(limit)); }
   // Exact in float: 24 random bits scaled by a power of two, then one rounded multiply and add.
+  // A host compiler that has a fused instruction for both must not use it.
   float uniform(float low, float high) {
-    return low + (high - low) * (static_cast<float>(next32() >> 8) * 0x1p-24f);
+    const volatile float scaled = (high - low) * (static_cast<float>(next32() >> 8) * 0x1p-24f);
+    return low + scaled;
   }
 
  private:
