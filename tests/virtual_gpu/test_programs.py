@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import platform
 from functools import cache
 
 import pytest
@@ -14,13 +13,6 @@ PROGRAMS = all_programs()
 LIMIT_SECONDS = 120.0
 # The references of sixty programs, inlined, take g++ long and have it warn of an overflow that is not there.
 PLAIN_HOST_CODE = ("-Xcompiler", "-fno-inline")
-# Right by their host references, but on an ARM machine one digest of each is not the H200's yet.
-OTHER_ON_ARM = ("bf16_conversions", "float_compare", "float_rounding", "float_to_int")
-
-
-def marks(program: Program) -> list[pytest.MarkDecorator]:
-    known = program.name in OTHER_ON_ARM and platform.machine() == "aarch64"
-    return [pytest.mark.xfail(reason="a digest differs on ARM", strict=True)] if known else []
 
 
 def test_the_corpus_is_wide_enough():
@@ -36,7 +28,7 @@ def programs_of(cc: str, flags: tuple[str, ...]) -> ProgramsTogether:
 @pytest.mark.parametrize(
     ("program", "cc"),
     [
-        pytest.param(program, cc, id=f"{program.name}-{cc}", marks=marks(program))
+        pytest.param(program, cc, id=f"{program.name}-{cc}")
         for program in PROGRAMS
         for cc in program.capabilities
     ],

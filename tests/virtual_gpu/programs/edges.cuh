@@ -60,7 +60,7 @@ inline std::vector<float> edge_values_f32(int random_count) {
                              3.0f,
                              1.0f / 3.0f,
                              16777216.0f,
-                             -16777217.0f,
+                             -16777218.0f,
                              0x1p-149f,
                              -0x1p-149f,
                              0x1.fffffcp-127f,
