@@ -7,6 +7,7 @@ leads to the object.
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import hashlib
 import json
@@ -14,7 +15,7 @@ import os
 import re
 import shlex
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -22,6 +23,7 @@ from common.build_errors import BuildError, raise_if_full
 from common.cache import Cache, Entry, translated_errors
 from common.diagnostics import Diagnostic, parse_diagnostics, place_ptx_diagnostics
 from common.errors import CourseError
+from common.nvcc_steps import SILENT, STEPS_FOLDER, Step, dependency_files, steps_of
 from common.precompiled import Precompiled, made_from, ninja_path
 from common.process import Finished
 from common.progress import Progress
@@ -46,6 +48,12 @@ class _Job:
     unit: Unit
     folder: Path
     manifest: str
+    steps: Sequence[Step]  # nvcc's, in its order; none where the command is run as it is
+
+    @property
+    def partial(self) -> Path:
+        """Where the output is written; it is renamed when whole."""
+        return self.folder / "partial"
 
     def read(self, name: str) -> str:
         try:
@@ -55,10 +63,47 @@ class _Job:
 
     def log(self) -> str:
         """What the compiler said; of a very long log (a source can provoke one) both ends."""
-        text = self.read("log")
+        text = "".join(self._logs())
         if len(text) <= _MOST_LOG:
             return text
         return f"{text[: _MOST_LOG // 2]}\n[…]\n{text[-_MOST_LOG // 2 :]}"
+
+    def _logs(self) -> Iterator[str]:
+        """As nvcc writes them, which stops at the first step that fails. Host and device code are parsed
+        apart: what is wrong with the file would be said twice."""
+        if not self.steps:
+            yield self.read("log")
+        for number, step in enumerate(self.steps):
+            if step.name not in SILENT:
+                yield self.read(f"log{number}")
+            if not (self.folder / f"done{number}").exists():
+                return
+
+    def edges(self, precompiled: Precompiled) -> list[str]:
+        """What the ninja file needs to make the output. What a compiler says goes to a file, so that each
+        message stays with its source."""
+        target = self.folder / "out" / self.unit.output
+        renaming = shlex.join(["mv", str(self.partial), str(target)])
+        if not self.steps:
+            header = precompiled.for_unit(self.unit)
+            included = ("-include", str(header)) if header else ()
+            places = ("-MD", "-MF", str(self.folder / "headers.d"), "-o", str(self.partial))
+            compiling = shlex.join([*self.unit.command, *included, *places, str(self.unit.source)])
+            after = [self.unit.source, *([made_from(header)] if header else [])]
+            return _edge(target, after, f"{self._marked(compiling, 'log')} && {renaming}")
+        done = {step.name: self.folder / f"done{number}" for number, step in enumerate(self.steps)}
+        edges: list[str] = []
+        for number, step in enumerate(self.steps):
+            made = done[step.name]
+            after = [done[name] for name in step.after] or [self.unit.source]
+            command = self._marked(f"{{ {step.command} ; }}", f"log{number}")
+            edges += _edge(made, after, f"{command} && : > {shlex.quote(str(made))}")
+        return [*edges, *_edge(target, list(done.values()), renaming)]
+
+    def _marked(self, command: str, log: str) -> str:
+        """With a file whose time is that of the first command's start, and another for what it says."""
+        started, said = (shlex.quote(str(self.folder / name)) for name in ("started", log))
+        return f"{{ [ -e {started} ] || : > {started} ; }} && {command} > {said} 2>&1"
 
 
 def compile_units(
@@ -150,9 +195,7 @@ def _run_ninja(
     with cache.workspace() as workspace, translated_errors(cache):
         scratch = workspace / "tmp"
         scratch.mkdir()
-        jobs = [_Job(unit, workspace / str(n), unit.manifest_key()) for n, unit in enumerate(missing)]
-        for job in jobs:
-            (job.folder / "out").mkdir(parents=True)
+        jobs = [_job(unit, workspace / str(number)) for number, unit in enumerate(missing)]
         (workspace / "build.ninja").write_text(_ninja_file(jobs, workspace))
         unfinished = list(jobs)
 
@@ -182,25 +225,24 @@ def _inputs_of(units: Sequence[Unit]) -> list[Path]:
     return [*(unit.source for unit in units), *(Path(flag[2:]) for flag in dict.fromkeys(flags))]
 
 
+def _job(unit: Unit, folder: Path) -> _Job:
+    (folder / "out").mkdir(parents=True)
+    job = _Job(unit, folder, unit.manifest_key(), ())
+    return dataclasses.replace(job, steps=steps_of(unit, folder, job.partial) or ())
+
+
 def _ninja_file(jobs: Sequence[_Job], workspace: Path) -> str:
-    """One edge a job. What a compiler says goes to a file, so that each message stays with its source."""
     text = ["rule compile", "  command = $command", "  description = $out"]
     precompiled = Precompiled([job.unit for job in jobs], workspace)
     text += precompiled.edges
     for job in jobs:
-        target = job.folder / "out" / job.unit.output
-        partial = str(job.folder / "partial")  # renamed when whole: what is seen at `target` is finished
-        places = ("-MD", "-MF", str(job.folder / "headers.d"), "-o", partial)
-        header = precompiled.for_unit(job.unit)
-        included = ("-include", str(header)) if header else ()
-        compiling = shlex.join([*job.unit.command, *included, *places, str(job.unit.source)])
-        renaming = shlex.join(["mv", partial, str(target)])
-        started, log = (shlex.quote(str(job.folder / name)) for name in ("started", "log"))
-        shell = f": > {started} && {compiling} > {log} 2>&1 && {renaming}"
-        after = f" | {ninja_path(made_from(header))}" if header else ""
-        text.append(f"build {ninja_path(target)}: compile {ninja_path(job.unit.source)}{after}")
-        text.append(f"  command = {shell.replace('$', '$$')}")
+        text += job.edges(precompiled)
     return "\n".join(text) + "\n"
+
+
+def _edge(target: Path, after: Sequence[Path], command: str) -> list[str]:
+    waits = " ".join(map(ninja_path, after))
+    return [f"build {ninja_path(target)}: compile {waits}", f"  command = {command.replace('$', '$$')}"]
 
 
 def _store(job: _Job, cache: Cache) -> bool:
@@ -229,16 +271,21 @@ def _changed_meanwhile(job: _Job, headers: Sequence[Path]) -> bool:
 
 
 def _local_headers(job: _Job) -> list[Path]:
-    """The headers of a dependency file that belong neither to the system, the toolchain nor the workspace."""
-    text = job.read("headers.d").replace("\\\n", " ")
-    _, _, listed = text.partition(": ")
-    words = re.findall(r"(?:\\.|[^\s\\])+", listed)
-    names = [re.sub(r"\\([ #])", r"\1", word).replace("$$", "$") for word in words]
+    """The headers of the dependency files that belong neither to the system, the toolchain nor the
+    workspace."""
+    files = dependency_files(job.folder) if job.steps else [job.folder / "headers.d"]
     workspace = job.folder.parent
     ours = [workspace.resolve(), *([job.unit.toolchain_root] if job.unit.toolchain_root else [])]
     system = (*_SYSTEM_FOLDERS, *(f"{folder}/" for folder in ours))
+    names = [name for file in files for name in _listed_in(job.read(file.name))]
     headers = {Path(os.path.normpath(workspace / name)) for name in names}
     return sorted(h for h in headers if h != job.unit.source and not str(h.resolve()).startswith(system))
+
+
+def _listed_in(dependency_file: str) -> list[str]:
+    _, _, listed = dependency_file.replace("\\\n", " ").partition(": ")
+    words = re.findall(r"(?:\\.|[^\s\\])+", listed)
+    return [re.sub(r"\\([ #])", r"\1", word).replace("$$", "$") for word in words]
 
 
 def _failure(
@@ -270,7 +317,9 @@ def _failure(
 
 
 def _ptx_of(job: _Job, scratch: Path, walls: CompilerWalls | None) -> str:
-    """The PTX that ptxas complained about, made once more, to read its line marks."""
+    """The PTX that ptxas complained about, to read its line marks; made once more where nvcc kept none."""
+    if job.steps:
+        return job.read(f"{STEPS_FOLDER}/{job.unit.source.stem}.ptx")
     target = job.folder / "again.ptx"
     kept = [flag for flag in job.unit.command if flag not in ("-c", "-cubin")]
     code = [re.sub(r"code=sm_(\w+)", r"code=compute_\1", flag) for flag in kept]

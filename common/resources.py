@@ -14,11 +14,12 @@ from pathlib import Path
 
 from common.cache import Cache, default_cache
 from common.compile import TIMEOUT_SECONDS, compile_units, make_entry
+from common.language import LANGUAGE_FLAGS, compile_cuda
 from common.machine_code.cubin import NotACubin, read
 from common.machine_code.embedded_ptx import embedded_ptx
 from common.machine_code.listing import Listing, listing
 from common.sandbox.compiler import CompilerWalls
-from common.toolchain import LANGUAGE_FLAGS, find_host_compiler, find_nvcc
+from common.toolchain import find_host_compiler, find_nvcc
 from common.unit import Unit, digest
 
 ARCHES = ("sm_80", "sm_89", "sm_90")
@@ -67,7 +68,7 @@ def resources(
     )
     units = [_unit(source.absolute(), arch, flags, str(source), walls) for arch in arches]
     label = f"measuring registers of {source.name}"
-    compiled = compile_units(units, cache=cache or default_cache(), label=label, timeout=timeout, walls=walls)
+    compiled = compile_cuda(units, cache=cache or default_cache(), label=label, timeout=timeout, walls=walls)
     return {
         arch: _with_machine_code(parse_ptxas(one.log), one.path)
         for arch, one in zip(arches, compiled, strict=True)
@@ -117,6 +118,7 @@ def _unit(source: Path, arch: str, flags: Sequence[str], spelled: str, walls: Co
         source=source,
         command=(
             *(str(nvcc.path), "-ccbin", str(cxx.path), "-cubin", "-O3", "-lineinfo", "-Xptxas", "-v"),
+            *("-Xptxas", "-split-compile=2"),  # several kernels at once; what it makes is the same
             *("-gencode", f"arch=compute_{_number(arch)},code={arch}"),
             *flags,
         ),

@@ -19,8 +19,6 @@ from pathlib import Path
 from common.errors import CourseError
 
 CUDA_MAJOR = 13
-# What a .cu file may be written in, wherever nvcc reads one; a lambda may be marked __device__.
-LANGUAGE_FLAGS = ("-std=c++17", "--extended-lambda")
 _USUAL_CUDA = "/usr/local/cuda"
 _VERSION = re.compile(r"release (\d+)\.(\d+), V([\d.]+)")
 _TOP = re.compile(r"^#\$ TOP=(.*)$", re.MULTILINE)
