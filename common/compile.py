@@ -21,6 +21,7 @@ from pathlib import Path
 
 from common.build_errors import BuildError, raise_if_full
 from common.cache import Cache, Entry, translated_errors
+from common.cpu_time import COUNTED
 from common.diagnostics import Diagnostic, parse_diagnostics, place_ptx_diagnostics
 from common.errors import CourseError
 from common.nvcc_steps import SILENT, STEPS_FOLDER, Step, dependency_files, steps_of
@@ -311,7 +312,7 @@ def _failure(
         timeout = min(timeout, walls.seconds)
         diagnostics = with_reasons(diagnostics, log, finished.stopped, walls, sources)
     if finished.status is None:
-        message = f"compiling {sources} did not end within {timeout:.0f} s and was stopped"
+        message = f"compiling {sources} did not end within {timeout:.0f} s {COUNTED} and was stopped"
         return BuildError(message, diagnostics, log)
     return BuildError(f"{sources} did not compile", diagnostics, log or finished.output)
 

@@ -6,3 +6,15 @@ class CourseError(Exception):
 
     Every command shows it as a sentence and never as a traceback.
     """
+
+
+class MachineOverloaded(CourseError):
+    """Something that is right did not get its time on this machine: nobody's submission has failed."""
+
+    words = "this machine is too busy"
+
+    def __init__(self, what: str, got: str) -> None:
+        super().__init__(
+            f"{self.words}: {what} got only {got}, so nothing can be said of it. "
+            "Run it again when fewer programs run"
+        )

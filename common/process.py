@@ -12,8 +12,10 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from common.cpu_time import TimeLimit
+from common.errors import MachineOverloaded
+
 _PR_SET_PDEATHSIG = 1
-_TICK_SECONDS = 0.2
 _libc = ctypes.CDLL(None, use_errno=True)
 
 
@@ -39,7 +41,8 @@ def run_contained(
     on_tick: Callable[[str], None] | None = None,
     on_start: Callable[[int], None] | None = None,
 ) -> Finished:
-    """Run `command` and return its combined output.
+    """Run `command` and return its combined output. `timeout` counts the time of the command's own processes;
+    raises MachineOverloaded when they do not get that.
 
     `on_start` hears the number of the process, which is its session's too; `on_tick` is called a few times a
     second with all output so far. When this returns or raises, every process of the command's session is
@@ -61,7 +64,10 @@ def run_contained(
     try:
         if on_start is not None:
             on_start(process.pid)
-        status = _collect(process, output, started + timeout, on_tick)
+        limit = TimeLimit(timeout, lambda: session_members(process.pid))
+        status = _collect(process, output, limit, on_tick)
+        if limit.starved:
+            raise MachineOverloaded(Path(command[0]).name, limit.told)
     finally:
         kill_session(process.pid)
         process.wait()
@@ -80,7 +86,7 @@ def _stop_with_parent(parent: int) -> None:
 def _collect(
     process: subprocess.Popen[bytes],
     output: bytearray,
-    deadline: float,
+    limit: TimeLimit,
     on_tick: Callable[[str], None] | None,
 ) -> int | None:
     assert process.stdout is not None
@@ -88,10 +94,9 @@ def _collect(
     with selectors.DefaultSelector() as selector:
         selector.register(descriptor, selectors.EVENT_READ)
         while True:
-            remaining = deadline - time.monotonic()
-            if remaining <= 0:
+            if limit.over():
                 return None
-            if selector.select(min(_TICK_SECONDS, remaining)):
+            if selector.select(limit.tick()):
                 chunk = os.read(descriptor, 1 << 16)
                 if not chunk:
                     break
@@ -100,10 +105,12 @@ def _collect(
                 break  # it ended, and a child that kept the pipe open must not hold us up
             if on_tick is not None:
                 on_tick(output.decode(errors="replace"))
-    try:
-        return process.wait(max(0.0, deadline - time.monotonic()))
-    except subprocess.TimeoutExpired:
-        return None
+    while True:
+        try:
+            return process.wait(limit.tick())
+        except subprocess.TimeoutExpired:
+            if limit.over():
+                return None
 
 
 def kill_session(session: int) -> None:

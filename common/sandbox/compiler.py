@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from common.cpu_time import COUNTED
 from common.diagnostics import Diagnostic
 from common.process import Finished, run_contained
 from common.sandbox import walls as walls_module
@@ -91,7 +92,7 @@ def run_compiler(
     finally:
         reasons = [watchdog.stop() for watchdog in watchdogs]
     if finished.status is None:
-        return replace(finished, stopped=f"ran for more than {min(timeout, walls.seconds):g} s")
+        return replace(finished, stopped=f"ran for more than {min(timeout, walls.seconds):g} s {COUNTED}")
     return replace(finished, stopped=next(iter(reasons), None))
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
+from common.cpu_time import COUNTED, TimeLimit
 from common.process import kill_session, session_members
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -48,6 +49,7 @@ class Watchdog:
         self._output = output
         self._folder = folder
         self._started = time.monotonic()
+        self._time = TimeLimit(limits.seconds, self._pids) if limits.seconds is not None else None
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, name=f"watchdog of {leader}", daemon=True)
         self._thread.start()
@@ -72,9 +74,9 @@ class Watchdog:
 
     def _excesses(self) -> Iterator[str]:
         limits = self._limits
-        if limits.seconds is not None and time.monotonic() - self._started > limits.seconds:
-            yield f"ran for more than {limits.seconds:g} s"
-        pids = [self._leader] if limits.processes == 1 else session_members(self._leader)
+        if self._time is not None and self._time.over():
+            yield f"ran for more than {limits.seconds:g} s {COUNTED}"
+        pids = self._pids()
         if limits.processes is not None and len(pids) > limits.processes:
             yield f"started more than {limits.processes} processes"
         if limits.threads is not None and sum(map(count_threads, pids)) > limits.threads:
@@ -89,6 +91,9 @@ class Watchdog:
             yield f"printed more than {_size(limits.output_bytes)}"
         if self._folder is not None:
             yield from self._excesses_on_disk(self._folder)
+
+    def _pids(self) -> list[int]:
+        return [self._leader] if self._limits.processes == 1 else session_members(self._leader)
 
     def _excesses_on_disk(self, folder: Path) -> Iterator[str]:
         limits = self._limits
