@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from common.cpu_time import TimeLimit
 from common.errors import CourseError
 from common.sandbox.policy import Walls
 from common.virtual_gpu.calls import Argument, CallResult, convert
@@ -95,7 +96,13 @@ class VirtualGpu:
         path = Path(path)
         if self._worker is None:
             self._libraries.append(path)
-            self._worker = Worker(self._engine.program, self._walls, self._libraries, self._engine.runtime)
+            self._worker = Worker(
+                self._engine.program,
+                self._walls,
+                self._libraries,
+                self._engine.runtime,
+                helpers=[self._engine.pid],
+            )
         elif path.absolute().parent not in {known.absolute().parent for known in self._libraries}:
             raise CourseError(
                 f"{path} could not be loaded: the worker may read the folders of the libraries it was "
@@ -120,10 +127,16 @@ class VirtualGpu:
         if self._worker is not None:
             self._worker.require_alive(what)
 
+    @property
+    def pids(self) -> list[int]:
+        """Of the engine and of the worker, where there is one."""
+        return [self._engine.pid] if self._worker is None else self._worker.pids
+
     def synchronise(self, timeout: float | None = None) -> int:
-        """Run all that is queued on the device; the cudaError_t that came of it."""
+        """Run all that is queued on the device; the cudaError_t that came of it. Raises OutOfTime."""
+        limit = None if timeout is None else TimeLimit(timeout, lambda: self.pids)
         try:
-            return self._engine.channel.synchronise(timeout)
+            return self._engine.channel.synchronise(limit)
         except EngineDied as problem:
             raise self._engine.explain(problem) from problem
 

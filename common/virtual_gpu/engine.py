@@ -12,6 +12,7 @@ from pathlib import Path
 from types import TracebackType
 
 from common.build import build_engine
+from common.cpu_time import TimeLimit
 from common.errors import CourseError
 from common.virtual_gpu.report import Report
 from common.virtual_gpu.wire import EngineDied, Greeting, HarnessChannel, option_text
@@ -90,10 +91,10 @@ class Engine:
 
     def settled_report(self) -> Report:
         """The report once the engine has read all that its program sent before it went."""
-        deadline = time.monotonic() + _SETTLE_SECONDS
+        limit = TimeLimit(_SETTLE_SECONDS, lambda: [self.pid])
         while True:
             report = self.report()
-            if report.program_exit != "running" or time.monotonic() > deadline:
+            if report.program_exit != "running" or limit.over():
                 return report
             time.sleep(0.002)
 

@@ -14,7 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from common.errors import CourseError
+from common.cpu_time import TimeLimit
+from common.errors import CourseError, MachineOverloaded
+from common.process import session_members
 from common.virtual_gpu.engine import DEFAULT_PROFILE, Engine, Options, status_text
 from common.virtual_gpu.places import shorten_places
 from common.virtual_gpu.report import Report
@@ -63,8 +65,9 @@ def run_program(
 ) -> RunReport:
     """Run `executable`, built for the virtual GPU, to its end.
 
-    After `timeout` seconds it is killed. Nothing it started in its process group outlives this call, and when
-    this process is killed, program and engine go too. Raises EngineDied when the engine does not survive.
+    After `timeout` seconds, its own and the engine's, it is killed. Nothing it started in its process group
+    outlives this call, and when this process is killed, program and engine go too. Raises EngineDied when
+    the engine does not survive, and MachineOverloaded when the two do not get their time.
     """
     with Engine(profile, options, resources) as engine:
         started = time.monotonic()
@@ -90,14 +93,19 @@ def run_program(
             name: pipe for name, pipe in (("stdout", process.stdout), ("stderr", process.stderr)) if pipe
         }
         collected = {name: bytearray() for name in pipes}
+        limit = None
+        if timeout is not None:
+            limit = TimeLimit(timeout, lambda: [*session_members(process.pid), engine.pid])
         try:
-            timed_out = not _wait(process, pipes, collected, None if timeout is None else started + timeout)
+            timed_out = not _wait(process, pipes, collected, limit)
         finally:
             _kill_group(process)
             seconds = time.monotonic() - started
             for name, pipe in pipes.items():
                 _drain(pipe, collected[name])
                 pipe.close()
+        if limit is not None and limit.starved:
+            raise MachineOverloaded(Path(executable).name, limit.told)
         report = engine.settled_report()
         if stderr is None and (words := engine.said()):
             print(words, end="", file=sys.stderr, flush=True)
@@ -121,7 +129,7 @@ def _wait(
     process: subprocess.Popen[bytes],
     pipes: Mapping[str, IO[bytes]],
     collected: Mapping[str, bytearray],
-    deadline: float | None,
+    limit: TimeLimit | None,
 ) -> bool:
     """Collect output until the program itself ends; False when its time was up first.
 
@@ -136,11 +144,10 @@ def _wait(
             selector.register(ended, selectors.EVENT_READ, None)
         try:
             while process.poll() is None:
-                remaining = _TICK_SECONDS if deadline is None else deadline - time.monotonic()
-                if remaining <= 0:
+                if limit is not None and limit.over():
                     return False
                 tick = _TICK_SECONDS if ended is not None else _BLIND_TICK_SECONDS
-                for key, _ in selector.select(min(tick, remaining)):
+                for key, _ in selector.select(tick if limit is None else min(tick, limit.tick())):
                     if key.data is not None and not _drain(pipes[key.data], collected[key.data], 1 << 16):
                         selector.unregister(key.fileobj)
             return True

@@ -4,13 +4,14 @@ from __future__ import annotations
 
 import array
 import os
+import select
 import socket
 import struct
 import threading
-import time
 from dataclasses import dataclass
 from enum import IntEnum
 
+from common.cpu_time import TimeLimit, wait_ready
 from common.errors import CourseError
 
 MAGIC = 0x31555056
@@ -101,9 +102,9 @@ class HarnessChannel:
     def option(self, key: str, value: object) -> None:
         self._ask(Request.HARNESS_OPTION, f"{key}={option_text(value)}".encode())
 
-    def synchronise(self, timeout: float | None = None) -> int:
-        """Run everything queued; the cudaError_t that came of it."""
-        return self._exchange(Request.HARNESS_SYNC, b"", timeout)[0]
+    def synchronise(self, limit: TimeLimit | None = None) -> int:
+        """Run everything queued; the cudaError_t that came of it. Raises OutOfTime."""
+        return self._exchange(Request.HARNESS_SYNC, b"", limit)[0]
 
     def _ask(self, request: Request, body: bytes = b"") -> bytes:
         error, payload, _ = self._exchange(request, body, None)
@@ -112,18 +113,16 @@ class HarnessChannel:
             raise EngineRefused(error, sentence)
         return payload
 
-    def _exchange(self, request: Request, body: bytes, timeout: float | None) -> tuple[int, bytes, list[int]]:
-        deadline = None if timeout is None else time.monotonic() + timeout
+    def _exchange(
+        self, request: Request, body: bytes, limit: TimeLimit | None
+    ) -> tuple[int, bytes, list[int]]:
         descriptors: list[int] = []
         with self._lock:
             self._serial += 1
             try:
-                self._socket.settimeout(timeout)
                 self._socket.sendall(_REQUEST.pack(MAGIC, request, len(body), self._serial) + body)
-                magic, error, _, size, serial = _REPLY.unpack(
-                    self._receive(_REPLY.size, deadline, descriptors)
-                )
-                payload = self._receive(size, deadline, descriptors)
+                magic, error, _, size, serial = _REPLY.unpack(self._receive(_REPLY.size, limit, descriptors))
+                payload = self._receive(size, limit, descriptors)
             except TimeoutError:
                 raise
             except OSError as problem:
@@ -132,11 +131,11 @@ class HarnessChannel:
             raise EngineDied("the engine of the virtual GPU answered in another protocol: rebuild it")
         return error, payload, descriptors
 
-    def _receive(self, size: int, deadline: float | None, descriptors: list[int]) -> bytes:
+    def _receive(self, size: int, limit: TimeLimit | None, descriptors: list[int]) -> bytes:
         data = bytearray()
         while len(data) < size:
-            if deadline is not None:
-                self._socket.settimeout(max(0.001, deadline - time.monotonic()))
+            if limit is not None:
+                wait_ready(self._socket.fileno(), select.POLLIN, limit)
             chunk, ancillary, _, _ = self._socket.recvmsg(
                 min(size - len(data), 1 << 20), socket.CMSG_LEN(_MAX_DESCRIPTORS * 4)
             )

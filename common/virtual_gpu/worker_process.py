@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import select
 import socket
 import subprocess
 import sys
@@ -14,8 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from common.errors import CourseError
-from common.process import kill_session
+from common.cpu_time import COUNTED, OutOfTime, TimeLimit, wait_ready
+from common.errors import CourseError, MachineOverloaded
+from common.process import kill_session, session_members
 from common.sandbox import walls as walls_module
 from common.sandbox.connections import Connections, serve_worker
 from common.sandbox.folder import PrivateFolder
@@ -54,7 +56,12 @@ class WorkerStopped(WorkerDied):
 
 
 class WorkerTimeout(CourseError):
-    """A call in the worker process did not return in time; the process was killed."""
+    """A call in the worker process did not return in time; the process was killed. `starved` says how little
+    the machine gave it, where it was not its own time that was over; else it is empty."""
+
+    def __init__(self, what: str, seconds: float, starved: str = "") -> None:
+        super().__init__(f"{what} did not return within {seconds:g} s {COUNTED}; its process was killed")
+        self.starved = starved
 
 
 class WorkerMisbehaved(CourseError):
@@ -98,7 +105,8 @@ class Worker:
 
     `program` connects it to an engine, and `runtime` is loaded first to do so; without them its libraries are
     for a GPU. It may read the folders of the `libraries` it will be asked to load, and holds `descriptors`
-    open under the numbers they have here. `missing_walls` has, in words, what this kernel does not offer, and
+    open under the numbers they have here. Its time is counted together with that of `helpers`, processes it
+    waits for. `missing_walls` has, in words, what this kernel does not offer, and
     `shares_memory` whether the worker can open device memory of this process's, for which its walls must have
     `broker_connect`. `script` is what the process runs: it must obey as worker.py does.
     """
@@ -111,6 +119,7 @@ class Worker:
         runtime: Path | None = None,
         descriptors: Sequence[int] = (),
         script: Script = NATIVE,
+        helpers: Sequence[int] = (),
     ) -> None:
         walls = walls or (Walls() if program is not None else Walls.gpu())
         folder = PrivateFolder()
@@ -138,6 +147,7 @@ class Worker:
             theirs.close()
             if program is not None:
                 program.close()
+        self._alone, self._helpers = walls.children == 0, helpers
         self._watchdog = Watchdog(self._process.pid, walls.limits(), output=self._output, folder=folder.path)
         self._connections: list[Connections] = []  # one, once the worker has entered walls that have them
         self._finalizer = weakref.finalize(
@@ -162,6 +172,12 @@ class Worker:
     @property
     def pid(self) -> int:
         return self._process.pid
+
+    @property
+    def pids(self) -> list[int]:
+        """Of the process, its children and its helpers: those whose time counts for its limits."""
+        own = [self._process.pid] if self._alone else session_members(self._process.pid)
+        return [*own, *self._helpers]
 
     def close(self) -> None:
         """End the process and all that could have come of it, and remove its folder."""
@@ -232,10 +248,13 @@ class Worker:
                     "`./course doctor` says what this machine offers"
                 )
             connections, problems = serve_worker(listeners, self._process.pid)
-        except BaseException:
+        except BaseException as problem:
             for listener in listeners:
                 os.close(listener)
             self.close()
+            if isinstance(problem, WorkerTimeout):  # no student's code is in it yet
+                got = problem.starved or f"{_START_SECONDS:g} s {COUNTED}"
+                raise MachineOverloaded("the worker process that was to start", got) from None
             raise
         self._connections += connections
         return [*(str(wall) for wall in answer), *problems]
@@ -260,18 +279,16 @@ class Worker:
         except _Nonsense as nonsense:
             self._kill()
             raise WorkerMisbehaved(what, str(nonsense)) from None
-        except TimeoutError:
+        except OutOfTime as over:
             self._kill()
             if self._watchdog.reason is not None:
                 raise WorkerStopped(what, self._watchdog.reason) from None
-            raise WorkerTimeout(
-                f"{what} did not return within {timeout:g} s; its process was killed"
-            ) from None
+            raise WorkerTimeout(what, timeout, over.told if over.starved else "") from None
         except OSError:
             raise self._explain_end(what) from None
 
     def _exchange(self, order: bytes, timeout: float, descriptors: list[int] | None) -> bytes:
-        deadline = time.monotonic() + timeout
+        limit = TimeLimit(timeout, lambda: self.pids)
         self._control.setblocking(False)
         try:
             if self._control.recv(1):
@@ -279,11 +296,13 @@ class Worker:
             raise ConnectionResetError
         except BlockingIOError:
             pass  # as it should be
-        self._control.settimeout(timeout)
-        self._control.sendall(order)
+        unsent = memoryview(order)
+        while unsent:
+            wait_ready(self._control.fileno(), select.POLLOUT, limit)
+            unsent = unsent[self._control.send(unsent) :]
         received = bytearray()
         while b"\n" not in received:
-            self._control.settimeout(max(0.001, deadline - time.monotonic()))
+            wait_ready(self._control.fileno(), select.POLLIN, limit)
             if descriptors is None:
                 chunk = self._control.recv(_MOST_ANSWER)
             else:
@@ -308,8 +327,8 @@ class Worker:
 
     def _explain_end(self, what: str) -> CourseError:
         """The channel is closed: the process has ended, or foreign code in it has closed it."""
-        deadline = time.monotonic() + _END_SECONDS
-        while self.alive and time.monotonic() < deadline:
+        limit = TimeLimit(_END_SECONDS, lambda: [self._process.pid])
+        while self.alive and not limit.over():
             time.sleep(0.002)
         ended_itself = not self.alive
         status, reason = self._kill(), self._watchdog.stop()
