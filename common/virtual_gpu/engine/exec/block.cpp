@@ -86,6 +86,12 @@ void Block::end() {
   trace = nullptr;
 }
 
+bool Block::out_of_time() {
+  if (!launch->out_of_time || !launch->out_of_time()) return false;
+  if (!must_stop()) report_hang(*this, "the launch has used up its CPU time");
+  return true;
+}
+
 Block::Outcome Block::run(bool may_yield) {
   int idle = 0;  // rounds in which warps only polled and nothing they could wait for changed
   while (true) {
@@ -110,6 +116,8 @@ Block::Outcome Block::run(bool may_yield) {
           waits = true;
           break;
         case Ran::kSliced:
+          // So many instructions may have taken seconds, where each has something to report.
+          if (out_of_time()) return Outcome::kStopped;
           works = true;
           break;
         default:
@@ -118,10 +126,7 @@ Block::Outcome Block::run(bool may_yield) {
     }
     if (!alive) return Outcome::kDone;
     // Reading the clock costs as much as a short round.
-    if (++rounds % 64 == 0 && launch->out_of_time && launch->out_of_time()) {
-      if (!must_stop()) report_hang(*this, "the launch has used up its time");
-      return Outcome::kStopped;
-    }
+    if (++rounds % 64 == 0 && out_of_time()) return Outcome::kStopped;
     if (ran) {
       if ((waits || works) && may_yield) return works ? Outcome::kWorking : Outcome::kYielded;
       idle = waits && !works && changes == changes_before ? idle + 1 : 0;

@@ -129,6 +129,7 @@ struct Block {
   std::string printf_text;
   bool printf_cut = false;  // it printed more than that
 
+  bool out_of_time();  // and reports it
   bool must_stop() const { return launch->stop.load(std::memory_order_relaxed); }
   void end();  // hands over what it has printed and its trace
   uint32_t thread_of(const Warp& w, int lane) const { return w.id * kLanes + static_cast<uint32_t>(lane); }

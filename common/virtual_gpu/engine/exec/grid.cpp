@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cstring>
+#include <ctime>
 #include <deque>
 #include <map>
 
@@ -218,14 +219,25 @@ struct Attempt {
   std::vector<std::unique_ptr<Worker>> workers;
 };
 
-// When to give up on a launch: its time is over, or nobody waits for it any more.
+double thread_seconds() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + static_cast<double>(time.tv_nsec) * 1e-9;
+}
+
+// When to give up on a launch: a thread has run it for too long, or nobody waits for it any more. What counts
+// is the CPU time of the thread that has most: on a busy machine a launch may do as much as on an idle one,
+// and threads that have no block left do not lengthen the time of one that is in a loop.
 class Patience {
  public:
   explicit Patience(LaunchEnvironment& env) : env_(env) {}
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
   bool at_end() {
     const double now = seconds();
-    if (now > env_.options.max_seconds) ended_ = true;
+    // No thread runs for longer than the launch: its own clock, a system call, is asked for later.
+    if (thread_.launch != number_) thread_ = {number_, thread_seconds()};
+    if (now > env_.options.max_seconds && thread_seconds() - thread_.begin > env_.options.max_seconds)
+      ended_ = true;
     // Looking whether the program is still there costs a system call: now and then is enough.
     const int64_t ms = static_cast<int64_t>(now * 1000);
     int64_t last = looked_.load();
@@ -238,7 +250,15 @@ class Patience {
   bool abandoned() const { return abandoned_; }
 
  private:
+  struct OfThread {
+    uint64_t launch;
+    double begin;  // its CPU time when it first looked
+  };
+  static inline std::atomic<uint64_t> launches_{0};
+  static inline thread_local OfThread thread_{0, 0};
+
   LaunchEnvironment& env_;
+  const uint64_t number_ = ++launches_;
   const Clock::time_point begin_ = Clock::now();
   std::atomic<int64_t> looked_{0};
   std::atomic<bool> ended_{false}, abandoned_{false};

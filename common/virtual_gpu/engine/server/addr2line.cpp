@@ -12,6 +12,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 #include <sstream>
 
 extern char** environ;
@@ -23,6 +24,7 @@ using Clock = std::chrono::steady_clock;
 
 // Milliseconds as a rule; a file with the debug information of a whole framework is not worth the wait.
 constexpr std::chrono::seconds kPatience{3};
+constexpr int kLookMilliseconds = 100;
 constexpr size_t kMostOffsets = 4096;  // in one command line
 constexpr size_t kMostOutput = 16u << 20;
 
@@ -41,13 +43,25 @@ pid_t start(const std::vector<std::string>& command, int output) {
   return failed == 0 ? child : -1;
 }
 
-std::string read_until(int input, Clock::time_point deadline) {
+// How long a process has waited for a CPU: a busy machine must not cost a finding its line.
+std::chrono::nanoseconds waited_for_a_cpu(pid_t process) {
+  std::ifstream figures("/proc/" + std::to_string(process) + "/schedstat");
+  int64_t ran = 0, waited = 0;
+  figures >> ran >> waited;
+  return std::chrono::nanoseconds(figures ? waited : 0);
+}
+
+std::string output_in_time(int input, pid_t child) {
+  const Clock::time_point begin = Clock::now();
   std::string text;
   char piece[4096];
   while (text.size() < kMostOutput) {
-    const auto left = std::chrono::ceil<std::chrono::milliseconds>(deadline - Clock::now());
+    const auto passed = Clock::now() - begin;
+    if (passed > kPatience && passed - waited_for_a_cpu(child) > kPatience) break;
     pollfd state{input, POLLIN, 0};
-    if (left.count() <= 0 || poll(&state, 1, static_cast<int>(left.count())) <= 0) break;
+    const int found = poll(&state, 1, kLookMilliseconds);
+    if (found < 0) break;
+    if (found == 0) continue;
     const ssize_t got = read(input, piece, sizeof piece);
     if (got <= 0) break;
     text.append(piece, static_cast<size_t>(got));
@@ -62,7 +76,7 @@ std::string output_of(const std::vector<std::string>& command) {
   close(ends[1]);
   std::string text;
   if (child > 0) {
-    text = read_until(ends[0], Clock::now() + kPatience);
+    text = output_in_time(ends[0], child);
     kill(child, SIGKILL);  // it has ended, or has had its time
     waitpid(child, nullptr, 0);
   }
