@@ -20,7 +20,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
 
-from common.errors import CourseError
+from common.cpu_time import COUNTED
+from common.errors import CourseError, MachineOverloaded
 from grader.grading_process import DEFAULT_GRADER, GradingProcess, Job, Orphans, last_line
 from grader.names import file_name
 from grader.record import VERSION, DeviceInfo, Record
@@ -89,7 +90,7 @@ def grade_all(run: ClassRun, submissions: Sequence[Submission]) -> list[Record]:
             ):
                 for task, record in graded:
                     orphans.end()
-                    _keep(run, task.submission, record, task.key)
+                    _keep(run, task.submission, record, "" if _may_succeed_later(record) else task.key)
                     done[task.submission] = record
                     progress.finished(task.name, record.verdict)
         return [done[submission] for submission in submissions]
@@ -134,7 +135,7 @@ def _graded(
             for place, (task, process) in list(running.items()):
                 if text := process.last_words():
                     progress.says(task.name, text)
-                late = process.seconds > run.wall_seconds
+                late = process.limit.over()
                 if process.ended or late:
                     del running[place]
                     yield task, _collect(run, task, process, late=late and not process.ended)
@@ -167,13 +168,13 @@ def _start(run: ClassRun, task: _Task, place: int, cpus: Sequence[int]) -> Gradi
         seed=run.seed,
         grader=run.grader,
     )
-    return GradingProcess(job)
+    return GradingProcess(job, run.wall_seconds)
 
 
 def _collect(run: ClassRun, task: _Task, process: GradingProcess, *, late: bool) -> Record:
     """The record that a process left, or one that says why there is none."""
     process.kill()
-    reason = f"grading took longer than {run.wall_seconds:g} s and was stopped" if late else _ending(process)
+    reason = _lateness(process) if late else _ending(process)
     seconds = process.seconds
     process.close()
     try:
@@ -186,6 +187,17 @@ def _collect(run: ClassRun, task: _Task, process: GradingProcess, *, late: bool)
         record.source_sha256 = hashlib.sha256(task.data).hexdigest()
         record.seconds = seconds
         return record
+
+
+def _may_succeed_later(record: Record) -> bool:
+    """Whether the machine is at fault: then the next run grades the submission again."""
+    return record.verdict == UNGRADED and any(MachineOverloaded.words in flag for flag in record.flags)
+
+
+def _lateness(process: GradingProcess) -> str:
+    if process.limit.starved:
+        return f"{MachineOverloaded.words}: grading got only {process.limit.told}, and was stopped"
+    return f"grading took longer than {process.limit.seconds:g} s {COUNTED} and was stopped"
 
 
 def _ending(process: GradingProcess) -> str:

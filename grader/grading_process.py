@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import contextlib
 import ctypes
+import glob
 import importlib
 import multiprocessing
 import os
@@ -21,6 +22,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import TracebackType
 
+from common.cpu_time import TimeLimit
+from common.errors import CourseError
 from grader.record import Record
 from grader.registry import load
 
@@ -58,9 +61,9 @@ class Job:
 
 
 class GradingProcess:
-    """A running grading, seen from outside."""
+    """A running grading, seen from outside. `limit` counts the time of all its processes."""
 
-    def __init__(self, job: Job) -> None:
+    def __init__(self, job: Job, seconds: float) -> None:
         self.job = job
         self.started = time.monotonic()
         context = multiprocessing.get_context("forkserver")
@@ -71,6 +74,7 @@ class GradingProcess:
         )
         self._process.start()
         telling.close()
+        self.limit = TimeLimit(seconds, lambda: _tree(self._process.pid))
 
     @property
     def sentinel(self) -> int:
@@ -119,14 +123,17 @@ def _grade(job: Job, run: int, telling: Connection) -> None:
     _move_to(job.scratch)
     module, _, function = job.grader.partition(":")
     grade: Callable[..., Record] = getattr(importlib.import_module(module), function)
-    record = grade(
-        load(job.folder),
-        job.source.relative_to(job.scratch),
-        submission=job.submission,
-        device=job.device,
-        seed=job.seed,
-        tell=lambda text: _tell(telling, text),
-    )
+    try:
+        record = grade(
+            load(job.folder),
+            job.source.relative_to(job.scratch),
+            submission=job.submission,
+            device=job.device,
+            seed=job.seed,
+            tell=lambda text: _tell(telling, text),
+        )
+    except CourseError as problem:
+        sys.exit(str(problem))  # the log's last line
     record.write(job.record)
 
 
@@ -180,6 +187,21 @@ def _kill_tree(root: int) -> None:
         for pid in [root, *_descendants(root)] if number == signal.SIGKILL else [root]:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
+
+
+def _tree(root: int | None) -> list[int]:
+    """A process and its descendants, by the kernel's lists of children; by all of /proc where it has none."""
+    found, waiting = [], [root] if root is not None else []
+    while waiting:
+        pid = waiting.pop()
+        found.append(pid)
+        for task in glob.glob(f"/proc/{pid}/task/*"):
+            try:
+                waiting += map(int, Path(task, "children").read_bytes().split())
+            except OSError:
+                if os.path.exists(task):
+                    return [found[0], *_descendants(found[0])]
+    return found
 
 
 def _descendants(root: int) -> list[int]:

@@ -25,6 +25,7 @@ class Outcome:
     message: str = ""
     after: Mapping[str, torch.Tensor] = field(default_factory=dict)
     report: Report = field(default_factory=Report)  # of the virtual GPU
+    seconds: float = 0.0  # that the call and all it made others do took, without waiting for a CPU
 
     @property
     def ok(self) -> bool:

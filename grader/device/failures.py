@@ -2,8 +2,14 @@
 
 from __future__ import annotations
 
-from common.errors import CourseError
+from collections.abc import Callable
+from typing import TypeVar
+
+from common.cpu_time import COUNTED
+from common.errors import CourseError, MachineOverloaded
 from common.virtual_gpu.worker_process import WorkerDied, WorkerMisbehaved, WorkerStopped, WorkerTimeout
+
+T = TypeVar("T")
 
 
 class CallFailed(CourseError):
@@ -15,12 +21,17 @@ class CallFailed(CourseError):
 
 
 def failure(problem: CourseError, entry: str, seconds: float, otherwise: str = "entry") -> CallFailed:
-    """`otherwise` is the word where the worker is well and only says that it could not."""
+    """`otherwise` is the word where the worker is well and only says that it could not. Raises
+    MachineOverloaded where the machine is at fault."""
     match problem:
+        case MachineOverloaded():
+            raise problem
         case CallFailed():
             return problem
         case WorkerTimeout():
-            return CallFailed("timeout", f"{entry} did not return within {seconds:g} s")
+            if problem.starved:
+                raise MachineOverloaded(entry, problem.starved)
+            return CallFailed("timeout", f"{entry} did not return within {seconds:g} s {COUNTED}")
         case WorkerStopped():
             return CallFailed("limit", f"{entry} was ended: it {problem.reason}")
         case WorkerDied():
@@ -29,3 +40,11 @@ def failure(problem: CourseError, entry: str, seconds: float, otherwise: str = "
             return CallFailed("call", str(problem))
         case _:
             return CallFailed(otherwise, str(problem))
+
+
+def retried(work: Callable[[], T]) -> T:
+    """What `work` returns; at most one failure is blamed on a machine that was busy for a while."""
+    try:
+        return work()
+    except MachineOverloaded:
+        return work()

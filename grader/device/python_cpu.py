@@ -2,16 +2,18 @@
 
 from __future__ import annotations
 
+import dataclasses
 import os
 from pathlib import Path
 from types import TracebackType
 
-from common.errors import CourseError
+from common.cpu_time import ProcessClock
+from common.errors import CourseError, MachineOverloaded
 from common.python_track.launch import SCRIPT, interpreted
 from common.virtual_gpu.worker_process import Order, Worker, WorkerDied, WorkerMisbehaved, WorkerTimeout
 from grader.device import Outcome
 from grader.device.arguments import judge_answer
-from grader.device.failures import CallFailed, failure
+from grader.device.failures import CallFailed, failure, retried
 from grader.device.gpu_memory import read_all, write_all
 from grader.device.python_calls import explained, python_call
 from grader.device.scratch import filled
@@ -31,6 +33,7 @@ class InterpretedSession:
         self._worker: Worker | None = None
         self._library = -1
         self._printed = ""
+        self._clock = ProcessClock(self._pids)  # of the latest run
 
     def __enter__(self) -> InterpretedSession:
         return self
@@ -47,6 +50,18 @@ class InterpretedSession:
         return text[-_OUTPUT:]
 
     def run(self, entry: str, call: Call, seconds: float) -> Outcome:
+        """What the machine starves is run once more; then MachineOverloaded is raised."""
+        return retried(lambda: self._run(call, seconds))
+
+    def _run(self, call: Call, seconds: float) -> Outcome:
+        self._clock = ProcessClock(self._pids)
+        outcome = self._called(call, seconds)
+        return dataclasses.replace(outcome, seconds=self._clock.seconds())
+
+    def _pids(self) -> list[int]:
+        return [os.getpid(), *(self._worker.pids if self._worker is not None else ())]
+
+    def _called(self, call: Call, seconds: float) -> Outcome:
         import torch
 
         offsets: dict[str, int] = {}
@@ -105,11 +120,14 @@ class InterpretedSession:
                 self._library = worker.load(self._source)
             except CourseError as problem:
                 self.close()
+                if isinstance(problem, WorkerTimeout) and problem.starved:
+                    raise MachineOverloaded(f"loading {self._track.file}", problem.starved) from problem
                 raise CallFailed("load", str(explained(problem))) from problem
         return self._worker
 
     def close(self) -> None:
         if self._worker is not None:
+            self._clock.seconds()  # the last look at processes that end now
             self._printed = self.output
             self._worker.close()
         self._worker = None

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import dataclasses
+import os
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from common.errors import CourseError
+from common.cpu_time import COUNTED, OutOfTime, ProcessClock
+from common.errors import CourseError, MachineOverloaded
 from common.sandbox.policy import Walls
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.engine import DEFAULT_PROFILE
@@ -15,10 +18,11 @@ from common.virtual_gpu.error_names import error_name
 from common.virtual_gpu.report import Launch
 from common.virtual_gpu.tensor import DeviceTensor, dtype_name
 from common.virtual_gpu.wire import EngineDied
+from common.virtual_gpu.worker_process import WorkerTimeout
 from grader.device import Outcome
 from grader.device.arguments import arguments, judge_answer
 from grader.device.captures import require_captured
-from grader.device.failures import CallFailed, failure
+from grader.device.failures import CallFailed, failure, retried
 from grader.device.given_stream import OFF_STREAM, library_path, out_of_order, without_marks
 from grader.spec import Call
 
@@ -52,6 +56,7 @@ class VirtualSession:
         self._stream = 0  # that entry points are given
         self._tensors: dict[str, DeviceTensor] = {}
         self._printed = ""
+        self._clock = ProcessClock(self._pids)  # of the latest run
         self.replayed: tuple[Launch, ...] = ()  # what the latest replay of a graph launched
 
     def __enter__(self) -> VirtualSession:
@@ -69,20 +74,34 @@ class VirtualSession:
 
     def close(self) -> None:
         if self._gpu is not None:
+            self._clock.seconds()  # the last look at processes that end now
             self._printed = self.output
             self._gpu.close()
         self._gpu = self._library = self._trusted = None
         self._tensors = {}
 
     def run(self, entry: str, call: Call, seconds: float) -> Outcome:
-        """Place the buffers, call, and take back what the device holds."""
-        # An engine that does not start is nobody's mistake: that goes up to whoever grades.
-        gpu = self._gpu = self._gpu or self._start()
-        trusted = self._trusted = self._trusted or self._make_stream(gpu)
+        """Place the buffers, call, and take back what the device holds. What the machine starves is run once
+        more; then MachineOverloaded is raised."""
+        return retried(lambda: self._run(entry, call, seconds))
+
+    def _run(self, entry: str, call: Call, seconds: float) -> Outcome:
+        self._clock = ProcessClock(self._pids)
+        outcome = self._called(entry, call, seconds)
+        return dataclasses.replace(outcome, seconds=self._clock.seconds())
+
+    def _pids(self) -> list[int]:
+        """Of this process, which has to read what a call reports, of engine and worker."""
+        return [os.getpid(), *(self._gpu.pids if self._gpu is not None else ())]
+
+    def _called(self, entry: str, call: Call, seconds: float) -> Outcome:
+        gpu, trusted = self._ready()
         try:
             library = self._library = self._library or gpu.load(self._path)
         except CourseError as problem:
             self.close()
+            if isinstance(problem, WorkerTimeout) and problem.starved:
+                raise MachineOverloaded("loading the library", problem.starved) from problem
             return Outcome("load", str(problem).replace(str(self._path.absolute()), "the library"))
         try:
             tensors = self._place(gpu, call)
@@ -99,14 +118,21 @@ class VirtualSession:
             if settled:  # the engine drops the work of a program that is gone, and says no more than that
                 gpu.require_worker(entry)
             reason, message = judge_answer(entry, call, returned or settled)
-        except TimeoutError:  # the call returned and left the device more work than it has time for
+        except OutOfTime as over:  # the call returned and left the device more work than it has time for
             self.close()
-            return Outcome("timeout", f"what {entry} launched did not end within {seconds:g} s: launch less")
+            if over.starved:
+                raise MachineOverloaded(f"what {entry} launched", over.told) from over
+            told = f"what {entry} launched did not end within {seconds:g} s {COUNTED}: launch less"
+            return Outcome("timeout", told)
         except EngineDied as problem:
             self.close()
             return Outcome("device", f"the virtual GPU did not survive this call: {problem}")
         except CourseError as problem:
-            failed = failure(problem, entry, seconds)
+            try:
+                failed = failure(problem, entry, seconds)
+            except MachineOverloaded:
+                self.close()
+                raise
             reason, message = failed.reason, str(failed)
         after = self._after(call)
         try:
@@ -166,10 +192,14 @@ class VirtualSession:
             settled = self._gpu.synchronise(seconds)
             self.replayed = self._gpu.report().launches
             self._gpu.reset()
-        except (CourseError, TimeoutError) as problem:
+        except OutOfTime as over:
             self.close()
-            if isinstance(problem, TimeoutError):
-                problem = CallFailed("timeout", f"a graph of {entry} did not end within {seconds:g} s")
+            if over.starved:
+                raise MachineOverloaded(f"a graph of {entry}", over.told) from over
+            told = f"a graph of {entry} did not end within {seconds:g} s {COUNTED}"
+            raise CallFailed("timeout", told) from over
+        except CourseError as problem:
+            self.close()
             raise failure(problem, entry, seconds) from problem
         return codes if not settled else [settled, *codes[1:]]
 
@@ -212,6 +242,17 @@ class VirtualSession:
             walls=Walls.virtual(),
             libraries=[library_path(), self._path],
         )
+
+    def _ready(self) -> tuple[VirtualGpu, Library]:
+        """The device and our own library on it. That they do not start is nobody's mistake: it goes up to
+        whoever grades."""
+        try:
+            gpu = self._gpu = self._gpu or self._start()
+            trusted = self._trusted = self._trusted or self._make_stream(gpu)
+        except WorkerTimeout as problem:
+            self.close()
+            raise MachineOverloaded("the virtual GPU", problem.starved or str(problem)) from problem
+        return gpu, trusted
 
     def _make_stream(self, gpu: VirtualGpu) -> Library:
         """Before the submission's library is there to have a say in it."""

@@ -124,7 +124,7 @@ def _run_case(
     calls = [task.inputs(case.size, rng)] * 2 + [task.inputs(case.size, other_values)]
     outcomes: list[Outcome] = []
     for call in calls:
-        outcomes.append(session.run(task.entry, call, patience.for_a_call))
+        outcomes.append(patience.spend(session.run(task.entry, call, patience.for_a_call)))
         if not outcomes[-1].ok:
             break
     # Only now is an expectation computed: while the submission runs there is none to look for.
@@ -205,7 +205,8 @@ def _wrong_by_itself(task: Task, session: Session, case: Case, call: Call, patie
     """Whether a worker that has seen no other call is wrong as well: then nothing was kept. A mistake that
     few values show, such as ties, is right at first by chance."""
     session.close()
-    return bool(_judge(task, case, call, session.run(task.entry, call, patience.for_a_call))[0])
+    outcome = patience.spend(session.run(task.entry, call, patience.for_a_call))
+    return bool(_judge(task, case, call, outcome)[0])
 
 
 def _judge_kernels(report: Report, changed: int) -> tuple[str, str]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 from grader import seeds
 from grader.compare import answer, difference
 from grader.device.captures import not_as_outside
-from grader.device.failures import CallFailed
+from grader.device.failures import CallFailed, retried
 from grader.device.virtual import VirtualSession
 from grader.random_inputs import Random
 from grader.spec import Case, Task
@@ -17,12 +17,17 @@ _REPLAYS = 2
 
 
 def trial(task: Task, case: Case, session: VirtualSession, secret: str) -> str:
-    """A sentence when a call in a graph does not do what it does outside.
+    """A sentence when a call in a graph does not do what it does outside. What the machine starves is tried
+    once more.
 
     The call's memory holds other values in every replay than when it was captured: work that was done while
     it was captured, or answers kept from then, are the wrong ones. Nothing where the call fails by itself:
     that is judged elsewhere.
     """
+    return retried(lambda: _trial(task, case, session, secret))
+
+
+def _trial(task: Task, case: Case, session: VirtualSession, secret: str) -> str:
     call, *others = (
         task.inputs(case.size, Random(seeds.derive(secret, "graph", number)))
         for number in range(1 + _REPLAYS)
