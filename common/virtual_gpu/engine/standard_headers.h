@@ -5,6 +5,7 @@
 #include <atomic>
 #include <bit>
 #include <charconv>
+#include <chrono>
 #include <cmath>
 #include <condition_variable>
 #include <cstdint>
@@ -13,6 +14,7 @@
 #include <cstring>
 #include <deque>
 #include <functional>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
@@ -31,3 +33,6 @@
 #include <utility>
 #include <variant>
 #include <vector>
+#if defined(__F16C__)
+#include <immintrin.h>
+#endif

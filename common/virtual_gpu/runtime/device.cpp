@@ -10,11 +10,11 @@
 namespace {
 
 using vgpu::Connection;
+using vgpu::kOnlyDevice;
 using vgpu::wire::Request;
 namespace wire = vgpu::wire;
 
-constexpr int kOnlyDevice = 0;
-constexpr unsigned kKnownFlags = cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceLmemResizeToMax;
+constexpr unsigned kDeviceFlags = cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceLmemResizeToMax;
 constexpr const char* kPciBusId = "0000:00:00.0";
 
 unsigned device_flags = cudaDeviceMapHost;
@@ -102,7 +102,7 @@ VGPU_ENTRY(cudaGetDeviceFlags, (unsigned* flags), (flags)) {
 
 // How the host waits is a matter of its speed alone.
 VGPU_ENTRY(cudaSetDeviceFlags, (unsigned flags), (flags)) {
-  if ((flags & ~kKnownFlags) != 0) return cudaErrorInvalidValue;
+  if ((flags & ~kDeviceFlags) != 0) return cudaErrorInvalidValue;
   device_flags = flags | cudaDeviceMapHost;
   return cudaSuccess;
 }

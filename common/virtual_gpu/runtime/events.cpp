@@ -8,14 +8,14 @@ using vgpu::Connection;
 using vgpu::wire::Request;
 namespace wire = vgpu::wire;
 
-constexpr unsigned kKnownFlags = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
+constexpr unsigned kEventFlags = cudaEventBlockingSync | cudaEventDisableTiming | cudaEventInterprocess;
 
 uint64_t id_of(cudaEvent_t event) {
   return reinterpret_cast<uint64_t>(event);
 }
 
 cudaError_t create_event(cudaEvent_t* out, unsigned flags) {
-  if (out == nullptr || (flags & ~kKnownFlags) != 0) return cudaErrorInvalidValue;
+  if (out == nullptr || (flags & ~kEventFlags) != 0) return cudaErrorInvalidValue;
   if ((flags & cudaEventInterprocess) != 0 && (flags & cudaEventDisableTiming) == 0)
     return cudaErrorInvalidValue;
   wire::Id id{};

@@ -3,11 +3,10 @@
 #include "copies.h"
 
 using vgpu::CopyPlan;
+using vgpu::kOnlyDevice;
 using vgpu::Timing;
 
 namespace {
-
-constexpr int kOnlyDevice = 0;
 
 // A single row wider than its pitch is an invalid value; more rows, an invalid pitch (copy() says so).
 cudaError_t copy_rows(const CopyPlan& plan) {

@@ -10,10 +10,9 @@
 namespace {
 
 using vgpu::Connection;
+using vgpu::kOnlyDevice;
 using vgpu::wire::Request;
 namespace wire = vgpu::wire;
-
-constexpr int kOnlyDevice = 0;
 
 struct Pool {
   std::mutex mutex;

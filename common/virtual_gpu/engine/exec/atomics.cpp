@@ -129,11 +129,30 @@ void order(Warp& w, const Op& op, uint64_t address, bool check) {
   order_through(w, address, tells_old, true, true);
 }
 
+// What comes before an atomic in each space, the same for all of a width: the lanes that may go on.
+[[gnu::noinline]] Mask ready_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes,
+                                    Mask mask) {
+  const Shape shape = shape_of(address, mask, bytes);
+  const Mask good = check_global(w, op, address, bytes, mask, shape, Direction::kAtomic);
+  count_global(w, op, address, bytes, good, shape, Direction::kAtomic);
+  return good;
+}
+
+[[gnu::noinline]] Mask ready_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes,
+                                    Mask mask) {
+  const Block& b = *w.block;
+  const Shape shape = shape_of(address, mask, bytes);
+  const Mask good = check_shared_bounds(w, op, address, bytes, mask, shape, Direction::kAtomic);
+  count_shared(w, op, address, bytes, good, shape, Direction::kAtomic);
+  for (Mask m = good; m != 0; m &= m - 1)
+    order(w, op, kSharedWindow + address[first_lane(m)], b.options->check_race);
+  if (b.watch_shared) check_shared(w, op, address, bytes, good, shape, SharedUse::kAtomic, true);
+  return good;
+}
+
 template <class T, class Bits, class Fn>
-void on_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
-  const Shape shape = shape_of(address, mask, sizeof(T));
-  const Mask good = check_global(w, op, address, sizeof(T), mask, shape, Direction::kAtomic);
-  count_global(w, op, address, sizeof(T), good, shape, Direction::kAtomic);
+[[gnu::noinline]] void on_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
+  const Mask good = ready_global(w, op, address, sizeof(T), mask);
   const Bits* value = lanes_in<Bits>(w, op.src[1]);
   const Bits* value2 = lanes_in<Bits>(w, op.src[2]);
   for (Mask m = good; m != 0; m &= m - 1) {
@@ -145,16 +164,11 @@ void on_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
 }
 
 template <class T, class Bits, class Fn>
-void on_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
+[[gnu::noinline]] void on_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   Block& b = *w.block;
-  const Shape shape = shape_of(address, mask, sizeof(T));
-  const Mask good = check_shared_bounds(w, op, address, sizeof(T), mask, shape, Direction::kAtomic);
-  count_shared(w, op, address, sizeof(T), good, shape, Direction::kAtomic);
+  const Mask good = ready_shared(w, op, address, sizeof(T), mask);
   const Bits* value = lanes_in<Bits>(w, op.src[1]);
   const Bits* value2 = lanes_in<Bits>(w, op.src[2]);
-  for (Mask m = good; m != 0; m &= m - 1)
-    order(w, op, kSharedWindow + address[first_lane(m)], b.options->check_race);
-  if (b.watch_shared) check_shared(w, op, address, sizeof(T), good, shape, SharedUse::kAtomic, true);
   for (Mask m = good; m != 0; m &= m - 1) {
     const int lane = first_lane(m);
     const Bits old = update<T, Bits, Fn>(w, b.shared.data() + address[lane], value[lane], value2[lane]);
@@ -174,17 +188,23 @@ void op_shared(Warp& w, const Op& op) {
   lane_addresses32(w, op, address);
   on_shared<T, Bits, Fn>(w, op, address, w.exec);
 }
-template <class T, class Bits, class Fn>
-void op_generic(Warp& w, const Op& op) {
-  uint64_t address[kLanes];
-  uint32_t low[kLanes];
+
+// Generic addresses, once more as offsets into shared memory, and which of them are that.
+[[gnu::noinline]] Mask lanes_in_shared(Warp& w, const Op& op, uint64_t* address, uint32_t* low) {
   lane_addresses(w, op, address);
   Mask shared = 0;
   for (int i = 0; i < kLanes; ++i) {
     shared |= static_cast<Mask>((address[i] & ~(kWindowBytes - 1)) == kSharedWindow) << i;
     low[i] = static_cast<uint32_t>(address[i]);
   }
-  shared &= w.exec;
+  return shared & w.exec;
+}
+
+template <class T, class Bits, class Fn>
+void op_generic(Warp& w, const Op& op) {
+  uint64_t address[kLanes];
+  uint32_t low[kLanes];
+  const Mask shared = lanes_in_shared(w, op, address, low);
   if (shared) on_shared<T, Bits, Fn>(w, op, low, shared);
   if (shared != w.exec) on_global<T, Bits, Fn>(w, op, address, w.exec & ~shared);
 }

@@ -123,10 +123,10 @@ struct AnyWidth {
   }
 };
 
-// ---- one space each; `address` is in the terms of that space
+// ---- one space each; `address` is in the terms of that space. Out of line: generic accesses use them too.
 
 template <class F>
-void load_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
+[[gnu::noinline]] void load_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
   const uint32_t bytes = F::bytes(op);
   const Shape shape = shape_of(address, mask, bytes);
   const Mask good = check_global(w, op, address, bytes, mask, shape, Direction::kLoad);
@@ -140,7 +140,7 @@ void load_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
 }
 
 template <class F>
-void store_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
+[[gnu::noinline]] void store_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
   const uint32_t bytes = F::bytes(op);
   const Shape shape = shape_of(address, mask, bytes);
   const Mask good = check_global(w, op, address, bytes, mask, shape, Direction::kStore);
@@ -153,7 +153,7 @@ void store_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
 }
 
 template <class F>
-void load_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
+[[gnu::noinline]] void load_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   const uint32_t bytes = F::bytes(op);
   Block& b = *w.block;
   const bool polls = op.flags & kPolls;
@@ -171,7 +171,7 @@ void load_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
 }
 
 template <class F>
-void store_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
+[[gnu::noinline]] void store_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   const uint32_t bytes = F::bytes(op);
   Block& b = *w.block;
   const bool releases = op.flags & kReleases;
@@ -205,7 +205,7 @@ void store_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
 }
 
 template <class F>
-void load_local(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
+[[gnu::noinline]] void load_local(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   const uint32_t bytes = F::bytes(op);
   const Mask good = check_local(w, op, address, bytes, mask, Direction::kLoad);
   uint8_t values[kLanes][32];
@@ -217,7 +217,7 @@ void load_local(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
 }
 
 template <class F>
-void store_local(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
+[[gnu::noinline]] void store_local(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   const uint32_t bytes = F::bytes(op);
   const Mask good = check_local(w, op, address, bytes, mask, Direction::kStore);
   uint8_t values[kLanes][32];
@@ -230,7 +230,7 @@ void store_local(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
 
 // A kernel's parameters: read-only, the same for all lanes.
 template <class F>
-void load_param(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
+[[gnu::noinline]] void load_param(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
   const uint32_t bytes = F::bytes(op);
   const std::vector<uint8_t>& params = w.block->launch->request.params;
   const Shape shape = shape_of(address, mask, bytes);

@@ -119,6 +119,7 @@ bool FunctionLowering::try_table(const ptx::Instruction& in) {
 void FunctionLowering::lower_form(const ptx::Instruction& in, const OpForm& form) {
   // Sources may emit helper ops (a negated predicate), so the op itself is emitted last.
   Op op;
+  op.imm = form.imm;
   std::vector<uint32_t> list, defs, uses;
   bool wide = std::string_view(form.signature).find('x') != std::string_view::npos;
   std::istringstream tokens(form.signature);

@@ -79,6 +79,7 @@ struct OpForm {
   OpFn masked;
   OpFn full;
   InstrClass cls;
+  uint64_t imm = 0;  // Op::imm of a form without '#': what a function needs to know that serves several rows
 };
 
 }  // namespace vgpu

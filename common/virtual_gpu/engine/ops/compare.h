@@ -84,7 +84,7 @@ inline Mask evaluate(const Warp& w, const Op& op) {
 }
 
 template <class Source, Cmp kCmp, int kIndex>
-[[gnu::noinline]] Mask evaluate_called(const Warp& w, const Op& op) {
+Mask evaluate_called(const Warp& w, const Op& op) {
   return evaluate<Source, kCmp, kIndex>(w, op);
 }
 
@@ -95,49 +95,71 @@ inline constexpr Cmp kSameOrOppositeOfFloats[] = {Cmp::kEq, Cmp::kNe, Cmp::kLt, 
                                                   Cmp::kGe, Cmp::kNe, Cmp::kEq,  Cmp::kGe, Cmp::kGt,
                                                   Cmp::kLe, Cmp::kLt, Cmp::kNum, Cmp::kNum};
 
-// The same as evaluate, with one loop for all forms that need it or its opposite.
-template <class Source, Cmp kCmp, int kIndex>
-inline Mask evaluate_shared(const Warp& w, const Op& op) {
+struct SharedLoop {
+  Mask (*evaluate)(const Warp&, const Op&);
+  bool opposite;
+};
+
+// One loop for each comparison or its opposite, compiled once for all forms but the everyday ones.
+template <class Source, int kIndex, size_t... kCmp>
+constexpr std::array<SharedLoop, sizeof...(kCmp)> shared_loops(std::index_sequence<kCmp...>) {
   constexpr bool kOrdersOnly = Source::kCmps == std::size(kSameOrOpposite);
-  constexpr Cmp kLoop = (kOrdersOnly ? kSameOrOpposite : kSameOrOppositeOfFloats)[static_cast<int>(kCmp)];
-  const Mask outcome = evaluate_called<Source, kLoop, kIndex>(w, op);
-  return kLoop == kCmp ? outcome : ~outcome;
+  constexpr const Cmp* kLoop = kOrdersOnly ? kSameOrOpposite : kSameOrOppositeOfFloats;
+  return {
+      SharedLoop{&evaluate_called<Source, kLoop[kCmp], kIndex>, kLoop[kCmp] != static_cast<Cmp>(kCmp)}...};
 }
 
-template <Join kJoin>
-inline Mask joined(Mask outcome, Warp& w, const Op& op) {
-  if constexpr (kJoin == Join::kNone) return outcome;
-  const Mask other = predicate(w, op.src[2]);
-  if constexpr (kJoin == Join::kAnd) return outcome & other;
-  if constexpr (kJoin == Join::kOr) return outcome | other;
-  return outcome ^ other;
-}
+// What the rest of a form says travels in OpForm::imm: there are far more combinations of comparison, join
+// and result than loops, and a function for each would take a compiler half a minute.
+struct Combination {
+  Cmp cmp;
+  Join join;
+  uint32_t value;  // what set writes where the outcome is true
 
-template <class Source, Cmp kCmp, Join kJoin>
-void set_predicates(Warp& w, const Op& op) {
-  Mask first;
-  if constexpr (kJoin == Join::kNone && Source::kEveryday) {
-    first = evaluate<Source, kCmp, 0>(w, op);
-  } else {
-    first = evaluate_shared<Source, kCmp, 0>(w, op);
+  constexpr uint64_t packed() const {
+    return uint64_t{value} << 32 | static_cast<uint64_t>(join) << 8 | static_cast<uint64_t>(cmp);
   }
+};
+
+template <class Source, int kIndex>
+inline Mask evaluate_shared(const Warp& w, const Op& op) {
+  static constexpr auto kLoops = shared_loops<Source, kIndex>(std::make_index_sequence<Source::kCmps>{});
+  const SharedLoop& loop = kLoops[op.imm & 0xff];
+  const Mask outcome = loop.evaluate(w, op);
+  return loop.opposite ? ~outcome : outcome;
+}
+
+// The outcome combined with the form's predicate, if it has one.
+Mask joined(Mask outcome, Warp& w, const Op& op);
+
+inline uint32_t value_if_true(const Op& op) {
+  return static_cast<uint32_t>(op.imm >> 32);
+}
+
+template <class Source, Cmp kCmp>
+void set_predicate_everyday(Warp& w, const Op& op) {
+  const Mask outcome = evaluate<Source, kCmp, 0>(w, op);
+  write_predicate(w, op.dst, outcome);
+  if constexpr (Source::kComplement) write_predicate(w, op.dst2, ~outcome);
+}
+
+template <class Source>
+void set_predicates(Warp& w, const Op& op) {
+  const Mask first = evaluate_shared<Source, 0>(w, op);
   Mask second = ~first;
-  if constexpr (Source::kPacked) second = evaluate_shared<Source, kCmp, 1>(w, op);
-  const Mask p = joined<kJoin>(first, w, op), q = joined<kJoin>(second, w, op);
+  if constexpr (Source::kPacked) second = evaluate_shared<Source, 1>(w, op);
+  const Mask p = joined(first, w, op), q = joined(second, w, op);
   write_predicate(w, op.dst, p);
   if constexpr (Source::kPacked || Source::kComplement) write_predicate(w, op.dst2, q);
 }
 
 template <class Lane>
-[[gnu::noinline]] void store_outcome(Warp& w, uint32_t dst, Mask outcome, Lane value) {
-  store_lanes<false, Lane>(w, dst, [&](int i) { return lane_is_on<Lane>(outcome, i) ? value : Lane{0}; });
+void store_outcome(Warp& w, const Op& op, Mask outcome) {
+  const Lane value = static_cast<Lane>(value_if_true(op));
+  store_lanes<false, Lane>(w, op.dst, [&](int i) { return lane_is_on<Lane>(outcome, i) ? value : Lane{0}; });
 }
 
-[[gnu::noinline]] inline void store_outcomes(Warp& w, uint32_t dst, Mask low, Mask high, uint32_t value) {
-  store_lanes<false, uint32_t>(w, dst, [&](int i) {
-    return (lane_is_on<uint32_t>(low, i) ? value : 0u) | (lane_is_on<uint32_t>(high, i) ? value << 16 : 0u);
-  });
-}
+void store_outcomes(Warp& w, const Op& op, Mask low, Mask high);
 
 // What set writes where the outcome is true, and the result types that are written so. For packed sources
 // the value is that of each half.
@@ -156,65 +178,71 @@ inline constexpr SetResult kSetPackedInt16{32, 0xffffu, {".u32", ".s32"}};
 inline constexpr SetResult kSetPackedHalf{32, 0x3c00u, {".f16x2"}};
 inline constexpr SetResult kSetPackedBfloat{32, 0x3f80u, {".bf16x2"}};
 
-// What is left of a set once the comparison is done: the same for all sources and comparisons.
-template <Join kJoin, const SetResult& kResult>
-[[gnu::noinline]] void set_outcome(Warp& w, const Op& op, Mask outcome) {
-  using Lane = std::conditional_t<kResult.width == 16, uint16_t, uint32_t>;
-  store_outcome<Lane>(w, op.dst, joined<kJoin>(outcome, w, op), static_cast<Lane>(kResult.value));
-}
-
-template <Join kJoin, const SetResult& kResult>
-[[gnu::noinline]] void set_outcomes(Warp& w, const Op& op, Mask low, Mask high) {
-  store_outcomes(w, op.dst, joined<kJoin>(low, w, op), joined<kJoin>(high, w, op), kResult.value);
-}
-
-template <class Source, Cmp kCmp, Join kJoin, const SetResult& kResult>
+template <class Source, class Lane>
 void set_values(Warp& w, const Op& op) {
-  const Mask first = evaluate_shared<Source, kCmp, 0>(w, op);
+  const Mask first = evaluate_shared<Source, 0>(w, op);
   if constexpr (Source::kPacked) {
-    set_outcomes<kJoin, kResult>(w, op, first, evaluate_shared<Source, kCmp, 1>(w, op));
+    const Mask second = evaluate_shared<Source, 1>(w, op);
+    store_outcomes(w, op, joined(first, w, op), joined(second, w, op));
   } else {
-    set_outcome<kJoin, kResult>(w, op, first);
+    store_outcome<Lane>(w, op, joined(first, w, op));
   }
 }
 
-// The functions of all comparisons with all joins; joins run fastest.
-template <class Source, size_t... I>
-constexpr std::array<OpFn, sizeof...(I)> predicate_functions(std::index_sequence<I...>) {
-  return {&set_predicates<Source, static_cast<Cmp>(I / kJoins), static_cast<Join>(I % kJoins)>...};
+// By Cmp, setp's plain form in everyday use.
+template <class Source, size_t... kCmp>
+constexpr std::array<OpFn, sizeof...(kCmp)> everyday_functions(std::index_sequence<kCmp...>) {
+  return {&set_predicate_everyday<Source, static_cast<Cmp>(kCmp)>...};
 }
 
-template <class Source, const SetResult& kResult, size_t... I>
-constexpr std::array<OpFn, sizeof...(I)> value_functions(std::index_sequence<I...>) {
-  return {&set_values<Source, static_cast<Cmp>(I / kJoins), static_cast<Join>(I % kJoins), kResult>...};
-}
+// How the rows of one operation are named, what they write, and the function that runs them. Where `everyday`
+// is not empty, it has the functions of the forms without a join, by Cmp.
+struct CompareRows {
+  std::string_view op;
+  std::string ending;
+  const char* result;
+  int operand_width;
+  uint32_t value;
+  OpFn function;
+  std::span<const OpFn> everyday;
+};
 
 // Adds a row for each comparison in `cmps` and each join. The name is op, comparison, join, ending; the
 // signature is what is written (`result`), the two operands, and the predicate to join.
-void add_compare_rows(FormTable& t, std::string_view op, std::span<const NamedCmp> cmps,
-                      std::string_view ending, std::string_view result, int operand_width,
-                      std::span<const OpFn> functions);
-
-template <class Source>
-using AllCombinations = std::make_index_sequence<Source::kCmps * kJoins>;
+void add_compare_rows(FormTable& t, std::span<const NamedCmp> cmps, const CompareRows& rows);
 
 template <class Source>
 constexpr int kOperandWidth = 8 * sizeof(typename Source::Lane);
 
 template <class Source>
 void add_setp(FormTable& t, std::span<const NamedCmp> cmps, const std::string& type) {
-  static constexpr auto kFunctions = predicate_functions<Source>(AllCombinations<Source>{});
-  add_compare_rows(t, "setp", cmps, Source::kModifiers + type,
-                   Source::kPacked || Source::kComplement ? "p|p" : "p", kOperandWidth<Source>, kFunctions);
+  CompareRows rows{.op = "setp",
+                   .ending = Source::kModifiers + type,
+                   .result = Source::kPacked || Source::kComplement ? "p|p" : "p",
+                   .operand_width = kOperandWidth<Source>,
+                   .value = 0,
+                   .function = &set_predicates<Source>,
+                   .everyday = {}};
+  if constexpr (Source::kEveryday) {
+    static constexpr auto kFunctions = everyday_functions<Source>(std::make_index_sequence<Source::kCmps>{});
+    rows.everyday = kFunctions;
+  }
+  add_compare_rows(t, cmps, rows);
 }
 
-template <class Source, const SetResult& kResult>
-void add_set(FormTable& t, std::span<const NamedCmp> cmps, const std::string& type) {
-  static constexpr auto kFunctions = value_functions<Source, kResult>(AllCombinations<Source>{});
-  for (const char* result_type : kResult.types) {
+template <class Source>
+void add_set(FormTable& t, std::span<const NamedCmp> cmps, const std::string& type, const SetResult& result) {
+  const bool narrow = result.width == 16;
+  for (const char* result_type : result.types) {
     if (result_type == nullptr) continue;
-    add_compare_rows(t, "set", cmps, std::string(Source::kModifiers) + result_type + type,
-                     kResult.width == 16 ? "16" : "32", kOperandWidth<Source>, kFunctions);
+    add_compare_rows(t, cmps,
+                     {.op = "set",
+                      .ending = std::string(Source::kModifiers) + result_type + type,
+                      .result = narrow ? "16" : "32",
+                      .operand_width = kOperandWidth<Source>,
+                      .value = result.value,
+                      .function = narrow ? &set_values<Source, uint16_t> : &set_values<Source, uint32_t>,
+                      .everyday = {}});
   }
 }
 

@@ -22,21 +22,21 @@ struct FloatSource {
 };
 
 template <class T, bool kFtz>
-void add_rows(FormTable& t) {
+void add_float_rows(FormTable& t) {
   using Source = FloatSource<T, kFtz>;
   add_setp<Source>(t, kFloatCmps, typed<T>(""));
-  add_set<Source, kSetInt32>(t, kFloatCmps, typed<T>(""));
-  add_set<Source, kSetFloat>(t, kFloatCmps, typed<T>(""));
-  add_set<Source, kSetHalf>(t, kFloatCmps, typed<T>(""));
-  if constexpr (!kFtz) add_set<Source, kSetBfloat>(t, kFloatCmps, typed<T>(""));
+  add_set<Source>(t, kFloatCmps, typed<T>(""), kSetInt32);
+  add_set<Source>(t, kFloatCmps, typed<T>(""), kSetFloat);
+  add_set<Source>(t, kFloatCmps, typed<T>(""), kSetHalf);
+  if constexpr (!kFtz) add_set<Source>(t, kFloatCmps, typed<T>(""), kSetBfloat);
 }
 
 }  // namespace
 
 void add_float_comparisons(FormTable& t) {
-  add_rows<float, false>(t);
-  add_rows<float, true>(t);
-  add_rows<double, false>(t);
+  add_float_rows<float, false>(t);
+  add_float_rows<float, true>(t);
+  add_float_rows<double, false>(t);
 }
 
 }  // namespace vgpu::ops

@@ -45,31 +45,31 @@ struct HalfSource {
 };
 
 template <class Format, bool kFtz>
-void add_rows(FormTable& t) {
+void add_half_rows(FormTable& t) {
   const std::string type = Format::kType;
   using Single = HalfSource<Format, kFtz, false>;
   using Pair = HalfSource<Format, kFtz, true>;
   add_setp<Single>(t, kFloatCmps, type);
-  add_set<Single, kSetInt16>(t, kFloatCmps, type);
-  add_set<Single, kSetInt32>(t, kFloatCmps, type);
-  if constexpr (std::is_same_v<Format, Half>) add_set<Single, kSetHalf>(t, kFloatCmps, type);
-  if constexpr (!kFtz) add_set<Single, kSetBfloat>(t, kFloatCmps, type);
+  add_set<Single>(t, kFloatCmps, type, kSetInt16);
+  add_set<Single>(t, kFloatCmps, type, kSetInt32);
+  if constexpr (std::is_same_v<Format, Half>) add_set<Single>(t, kFloatCmps, type, kSetHalf);
+  if constexpr (!kFtz) add_set<Single>(t, kFloatCmps, type, kSetBfloat);
 
   add_setp<Pair>(t, kFloatCmps, type + "x2");
-  add_set<Pair, kSetPackedInt16>(t, kFloatCmps, type + "x2");
+  add_set<Pair>(t, kFloatCmps, type + "x2", kSetPackedInt16);
   if constexpr (std::is_same_v<Format, Half>) {
-    add_set<Pair, kSetPackedHalf>(t, kFloatCmps, type + "x2");
+    add_set<Pair>(t, kFloatCmps, type + "x2", kSetPackedHalf);
   } else {
-    add_set<Pair, kSetPackedBfloat>(t, kFloatCmps, type + "x2");
+    add_set<Pair>(t, kFloatCmps, type + "x2", kSetPackedBfloat);
   }
 }
 
 }  // namespace
 
 void add_half_comparisons(FormTable& t) {
-  add_rows<Half, false>(t);
-  add_rows<Half, true>(t);
-  add_rows<Bfloat, false>(t);
+  add_half_rows<Half, false>(t);
+  add_half_rows<Half, true>(t);
+  add_half_rows<Bfloat, false>(t);
 }
 
 }  // namespace vgpu::ops

@@ -20,22 +20,22 @@ struct IntegerSource {
 };
 
 template <class T>
-void add_rows(FormTable& t, std::span<const NamedCmp> cmps, const std::string& type) {
+void add_integer_rows(FormTable& t, std::span<const NamedCmp> cmps, const std::string& type) {
   using Source = IntegerSource<T>;
   add_setp<Source>(t, cmps, type);
-  add_set<Source, kSetInt32>(t, cmps, type);
-  add_set<Source, kSetFloat>(t, cmps, type);
-  add_set<Source, kSetHalf>(t, cmps, type);
-  add_set<Source, kSetBfloat>(t, cmps, type);
+  add_set<Source>(t, cmps, type, kSetInt32);
+  add_set<Source>(t, cmps, type, kSetFloat);
+  add_set<Source>(t, cmps, type, kSetHalf);
+  add_set<Source>(t, cmps, type, kSetBfloat);
 }
 
 }  // namespace
 
 void add_integer_comparisons(FormTable& t) {
-  for_integers([&]<class T>() { add_rows<T>(t, kOrders, typed<T>("")); });
+  for_integers([&]<class T>() { add_integer_rows<T>(t, kOrders, typed<T>("")); });
   for_bit_widths([&]<class T>() {
-    add_rows<T>(t, kUnsignedOrders, typed<T>(""));
-    add_rows<T>(t, kEqualities, untyped<T>(""));
+    add_integer_rows<T>(t, kUnsignedOrders, typed<T>(""));
+    add_integer_rows<T>(t, kEqualities, untyped<T>(""));
   });
 }
 

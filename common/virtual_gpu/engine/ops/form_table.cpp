@@ -2,8 +2,8 @@
 
 namespace vgpu {
 
-void FormTable::add(std::string_view name, std::string_view signature, OpFn masked, OpFn full) {
-  rows_.push_back({keep(name), keep(signature), masked, full, cls_});
+void FormTable::add(std::string_view name, std::string_view signature, OpFn masked, OpFn full, uint64_t imm) {
+  rows_.push_back({keep(name), keep(signature), masked, full, cls_, imm});
 }
 
 void FormTable::add_lanes(std::string_view name, std::initializer_list<size_t> bytes, OpFn masked,

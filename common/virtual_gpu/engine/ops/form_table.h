@@ -19,7 +19,8 @@ class FormTable {
   // What the rows added from here on count as.
   void count_as(InstrClass cls) { cls_ = cls; }
 
-  [[gnu::cold]] void add(std::string_view name, std::string_view signature, OpFn masked, OpFn full);
+  [[gnu::cold]] void add(std::string_view name, std::string_view signature, OpFn masked, OpFn full,
+                         uint64_t imm = 0);
 
   // A lane-wise function in everyday use: its masked form is compiled apart, for speed.
   template <class Fn, class D, class... S>

@@ -46,13 +46,13 @@ struct MadCarry {
 
 enum class Carry { kWrites, kReads, kBoth };
 
-// One function serves full and partial warps: it writes a register and a predicate, both through the mask.
-template <class Fn, class T, int kSources, Carry kCarry>
-void run_carry(Warp& w, const Op& op) {
+// Writes the results and returns the carries. One function serves full and partial warps and all three kinds
+// of Carry.
+template <class Fn, class T, int kSources>
+[[gnu::noinline]] Mask add_lanes(Warp& w, const Op& op, Mask carry_in) {
   const T* a = lanes_in<T>(w, op.src[0]);
   const T* b = lanes_in<T>(w, op.src[1]);
   const T* c = lanes_in<T>(w, op.src[kSources == 3 ? 2 : 1]);
-  const Mask carry_in = kCarry != Carry::kWrites ? predicate(w, op.src[3]) : Fn::kFirst ? ~Mask{0} : 0;
   T value[kLanes], carry[kLanes];
   for (int i = 0; i < kLanes; ++i) {
     const T in = lane_is_on<T>(carry_in, i) ? T{1} : T{0};
@@ -61,9 +61,14 @@ void run_carry(Warp& w, const Op& op) {
     carry[i] = r.carry;
   }
   store_lanes<false, T>(w, op.dst, [&](int i) { return value[i]; });
-  if constexpr (kCarry != Carry::kReads) {
-    write_predicate(w, op.dst2, collect_mask<T>([&](int i) { return carry[i] != 0; }));
-  }
+  return collect_mask<T>([&](int i) { return carry[i] != 0; });
+}
+
+template <class Fn, class T, int kSources, Carry kCarry>
+void run_carry(Warp& w, const Op& op) {
+  const Mask carry_in = kCarry != Carry::kWrites ? predicate(w, op.src[3]) : Fn::kFirst ? ~Mask{0} : 0;
+  const Mask carry_out = add_lanes<Fn, T, kSources>(w, op, carry_in);
+  if constexpr (kCarry != Carry::kReads) write_predicate(w, op.dst2, carry_out);
 }
 
 template <class Fn, class T, int kSources, Carry kCarry>

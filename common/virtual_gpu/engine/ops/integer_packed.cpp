@@ -11,21 +11,21 @@ inline int32_t element(uint32_t packed, int i) {
   return static_cast<T>(packed >> (8 * sizeof(T) * i));
 }
 
-struct Add {
+struct PackedAdd {
   int32_t operator()(int32_t a, int32_t b) const { return a + b; }
 };
 
-struct Min {
+struct PackedMin {
   int32_t operator()(int32_t a, int32_t b) const { return a < b ? a : b; }
 };
 
-struct Max {
+struct PackedMax {
   int32_t operator()(int32_t a, int32_t b) const { return a > b ? a : b; }
 };
 
 template <class Base>
-struct ClampedAtZero {
-  int32_t operator()(int32_t a, int32_t b) const { return Max{}(Base{}(a, b), 0); }
+struct PackedClampedAtZero {
+  int32_t operator()(int32_t a, int32_t b) const { return PackedMax{}(Base{}(a, b), 0); }
 };
 
 template <class Fn, class T>
@@ -75,12 +75,12 @@ void add_pair(FormTable& t, const std::string& op) {
 void add_integer_packed(FormTable& t) {
   t.count_as(InstrClass::kInteger);
   for_types<uint16_t, int16_t>([&]<class T>() {
-    add_pair<Add, T>(t, "add");
-    add_pair<Min, T>(t, "min");
-    add_pair<Max, T>(t, "max");
+    add_pair<PackedAdd, T>(t, "add");
+    add_pair<PackedMin, T>(t, "min");
+    add_pair<PackedMax, T>(t, "max");
   });
-  add_pair<ClampedAtZero<Min>, int16_t>(t, "min.relu");
-  add_pair<ClampedAtZero<Max>, int16_t>(t, "max.relu");
+  add_pair<PackedClampedAtZero<PackedMin>, int16_t>(t, "min.relu");
+  add_pair<PackedClampedAtZero<PackedMax>, int16_t>(t, "max.relu");
 
   using U = uint32_t;
   t.count_as(InstrClass::kDot);

@@ -2,7 +2,8 @@
 //
 // A tile's products come as pairs of 32-lane sums, even and odd columns of 8 rows. A 32-bit accumulator has a
 // register for each of the two; an f16 accumulator packs both into one. Results go to a buffer first: D may
-// name C's registers in another order, so nothing is written before everything is read.
+// name C's registers in another order, so nothing is written before everything is read. Joins are kept out of
+// line, as a tile's steps are.
 #pragma once
 
 #include <bit>
@@ -65,8 +66,8 @@ struct S32 {
   static constexpr const char* kName = "s32";
   static constexpr int kRegistersPerPair = 2;
 
-  static void join(const uint8_t* regs, const uint32_t* c, const float even[kLanes], const float odd[kLanes],
-                   uint32_t d[][kLanes]) {
+  [[gnu::noinline]] static void join(const uint8_t* regs, const uint32_t* c, const float even[kLanes],
+                                     const float odd[kLanes], uint32_t d[][kLanes]) {
     for (int part = 0; part < 2; ++part) {
       const uint8_t* in = regs + c[part];
       const float* sum = part == 0 ? even : odd;
@@ -92,8 +93,8 @@ template <class D, class C>
 struct Joined {
   static constexpr int kCRegistersPerPair = C::kRegistersPerPair;
   static constexpr int kDRegistersPerPair = D::kRegistersPerPair;
-  static void join(const uint8_t* regs, const uint32_t* c, float even[kLanes], float odd[kLanes],
-                   uint32_t d[][kLanes]) {
+  [[gnu::noinline]] static void join(const uint8_t* regs, const uint32_t* c, float even[kLanes],
+                                     float odd[kLanes], uint32_t d[][kLanes]) {
     C::add(regs, c, even, odd);
     D::finish(even, odd, d);
   }

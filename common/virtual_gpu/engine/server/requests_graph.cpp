@@ -48,7 +48,7 @@ void node_count(Session& session, const wire::Id& in, Reply& reply) {
   if (reply.error == 0) reply.put(out);
 }
 
-const RequestRow kRows[] = {
+const RequestRow kGraphRequests[] = {
     request<&capture_begin>(wire::Request::kCaptureBegin),
     request<&capture_end>(wire::Request::kCaptureEnd),
     request<&capture_info>(wire::Request::kCaptureInfo),
@@ -63,7 +63,7 @@ const RequestRow kRows[] = {
 }  // namespace
 
 std::span<const RequestRow> graph_requests() {
-  return kRows;
+  return kGraphRequests;
 }
 
 }  // namespace vgpu

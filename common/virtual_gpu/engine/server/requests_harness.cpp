@@ -9,7 +9,7 @@ bool is_power_of_two(uint64_t value) {
   return value != 0 && (value & (value - 1)) == 0;
 }
 
-void allocate(Session& session, const wire::HarnessAlloc& in, Bytes name, Reply& reply) {
+void allocate_for_harness(Session& session, const wire::HarnessAlloc& in, Bytes name, Reply& reply) {
   if (in.bytes == 0 || !is_power_of_two(in.align)) {
     reply.error = cuda::kInvalidValue;
     return;
@@ -27,7 +27,7 @@ void allocate(Session& session, const wire::HarnessAlloc& in, Bytes name, Reply&
   reply.put(wire::Address{a->base});
 }
 
-void release(Session& session, const wire::Address& in, Reply& reply) {
+void release_for_harness(Session& session, const wire::Address& in, Reply& reply) {
   const Allocation* a = session.memory.find(in.address);
   if (a == nullptr || a->from_program ||
       session.memory.release(in.address, AllocKind::kDevice, "the harness") != DeviceMemory::FreeResult::kOk)
@@ -71,9 +71,9 @@ void option(Session& session, Bytes text, Reply& reply) {
   }
 }
 
-const RequestRow kRows[] = {
-    request<&allocate>(wire::Request::kHarnessAlloc, Sender::kHarness, AfterError::kServed),
-    request<&release>(wire::Request::kHarnessFree, Sender::kHarness, AfterError::kServed),
+const RequestRow kHarnessRequests[] = {
+    request<&allocate_for_harness>(wire::Request::kHarnessAlloc, Sender::kHarness, AfterError::kServed),
+    request<&release_for_harness>(wire::Request::kHarnessFree, Sender::kHarness, AfterError::kServed),
     request<&initialise>(wire::Request::kHarnessInitialise, Sender::kHarness, AfterError::kServed),
     request<&report>(wire::Request::kHarnessReport, Sender::kHarness, AfterError::kServed),
     request<&reset>(wire::Request::kHarnessReset, Sender::kHarness, AfterError::kServed),
@@ -84,7 +84,7 @@ const RequestRow kRows[] = {
 }  // namespace
 
 std::span<const RequestRow> harness_requests() {
-  return kRows;
+  return kHarnessRequests;
 }
 
 }  // namespace vgpu

@@ -256,7 +256,7 @@ void pointer(Session& session, const wire::Address& in, Reply& reply) {
   reply.put(out);
 }
 
-const RequestRow kRows[] = {
+const RequestRow kMemoryRequests[] = {
     request<&allocate>(wire::Request::kMalloc), request<&release>(wire::Request::kFree),
     request<&copy>(wire::Request::kCopy),       request<&fill>(wire::Request::kMemset),
     request<&pointer>(wire::Request::kPointer),
@@ -265,7 +265,7 @@ const RequestRow kRows[] = {
 }  // namespace
 
 std::span<const RequestRow> memory_requests() {
-  return kRows;
+  return kMemoryRequests;
 }
 
 }  // namespace vgpu

@@ -131,7 +131,7 @@ void occupancy(Session& session, const wire::Occupancy& in, Reply& reply) {
   reply.put(wire::Count{blocks});
 }
 
-const RequestRow kRows[] = {
+const RequestRow kModuleRequests[] = {
     request<&load>(wire::Request::kLoadModule),
     request<&unload>(wire::Request::kUnloadModule),
     request<&get_function>(wire::Request::kGetFunction),
@@ -144,7 +144,7 @@ const RequestRow kRows[] = {
 }  // namespace
 
 std::span<const RequestRow> module_requests() {
-  return kRows;
+  return kModuleRequests;
 }
 
 }  // namespace vgpu

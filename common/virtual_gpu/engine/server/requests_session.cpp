@@ -70,7 +70,7 @@ void device_reset(Session& session, Reply& reply) {
   session.limits.clear();
 }
 
-const RequestRow kRows[] = {
+const RequestRow kSessionRequests[] = {
     request<&take_printf>(wire::Request::kTakePrintf, Sender::kProgram, AfterError::kServed),
     request<&callback_done>(wire::Request::kCallbackDone, Sender::kProgram, AfterError::kServed),
     request<&host_fault>(wire::Request::kHostFault, Sender::kProgram, AfterError::kServed),
@@ -84,7 +84,7 @@ const RequestRow kRows[] = {
 }  // namespace
 
 std::span<const RequestRow> session_requests() {
-  return kRows;
+  return kSessionRequests;
 }
 
 }  // namespace vgpu

@@ -4,7 +4,7 @@
 namespace vgpu {
 namespace {
 
-void launch(Session& session, const wire::Launch& in, Bytes params, Reply& reply) {
+void launch_kernel(Session& session, const wire::Launch& in, Bytes params, Reply& reply) {
   const auto function = session.functions.find(in.function);
   if (function == session.functions.end()) {
     reply.error = cuda::kInvalidDeviceFunction;
@@ -88,8 +88,8 @@ void event_elapsed(Session& session, const wire::EventElapsed& in, Reply& reply)
   if (reply.error == 0) reply.put(out);
 }
 
-const RequestRow kRows[] = {
-    request<&launch>(wire::Request::kLaunch),
+const RequestRow kStreamRequests[] = {
+    request<&launch_kernel>(wire::Request::kLaunch),
     request<&host_function>(wire::Request::kHostFunction),
     request<&stream_create>(wire::Request::kStreamCreate),
     request<&stream_destroy>(wire::Request::kStreamDestroy),
@@ -108,7 +108,7 @@ const RequestRow kRows[] = {
 }  // namespace
 
 std::span<const RequestRow> stream_requests() {
-  return kRows;
+  return kStreamRequests;
 }
 
 }  // namespace vgpu
