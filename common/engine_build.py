@@ -14,6 +14,7 @@ from pathlib import Path
 from common.build_errors import BuildError
 from common.cache import REPOSITORY, Cache, default_cache
 from common.compile import compile_units, make_entry
+from common.engine_groups import GROUPS, grouped
 from common.errors import CourseError
 from common.link import link
 from common.source_tree import hashed_sources
@@ -24,17 +25,12 @@ SOURCE_DIR = REPOSITORY / "common" / "virtual_gpu"
 ENGINE_NAME = "vgpu-engine"
 RUNTIME_NAME = "libvgpu_runtime.so.1"
 
-_FLAGS = ("-O3", "-g1", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-pthread")
+_FLAGS = ("-O3", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-pthread")
 _ENGINE_FLAGS = ("-std=c++20", *_FLAGS)
 _RUNTIME_FLAGS = ("-std=c++17", *_FLAGS, "-fPIC", "-fvisibility=hidden")
 # With a symbol version of its own, a program bound to this runtime can never be given the functions of an
 # NVIDIA runtime that the same process loaded first, as a CUDA build of torch does; nor the other way round.
 _RUNTIME_LINK = ("-shared", f"-Wl,-soname,{RUNTIME_NAME}", "-Wl,--default-symver")
-# Sources that change the rounding mode at run time must not have their arithmetic moved or folded.
-_ROUNDING_SUFFIX = "_rounding.cpp"
-# What runs once for a request or a module, and not once for an instruction: compiled in half the time.
-_COLD_SOURCES = ("server/*", "streams/*", "exec/lower*", "exec/module.cpp")
-_COLD_FLAG = "-O1"
 # What the fast path needs, as /proc/cpuinfo spells it, and the flag that lets the compiler use it.
 _FAST_ISA = {"avx2": "-mavx2", "fma": "-mfma", "f16c": "-mf16c", "bmi2": "-mbmi2"}
 _STANDARD_HEADERS = "standard_headers.h"
@@ -75,13 +71,17 @@ def _build(source_dir: Path, cache: Cache) -> EnginePaths:
     runtime_sources = _sources(source_dir / "runtime")
     includes = (f"-I{nvcc.include}",)
     stubs = _generated_stubs(source_dir / "runtime", runtime_sources, nvcc, cache)
-    units = [
-        *_units(engine_sources, source_dir / "engine", (*_ENGINE_FLAGS, *isa_flags()), cxx, None),
-        *_units([*runtime_sources, *stubs], source_dir / "runtime", (*_RUNTIME_FLAGS, *includes), cxx, nvcc),
-    ]
+    engine_flags = (*_ENGINE_FLAGS, *isa_flags())
+    engine_units = _units(engine_sources, source_dir / "engine", engine_flags, cxx, None, cache)
+    runtime_flags = (*_RUNTIME_FLAGS, *includes)
+    runtime_units = _units(
+        [*runtime_sources, *stubs], source_dir / "runtime", runtime_flags, cxx, nvcc, cache
+    )
     label = "building the virtual GPU (once)"
-    objects = compile_units(units, cache=cache, label=label, timeout=_TIMEOUT_SECONDS)
-    engine, runtime = objects[: len(engine_sources)], objects[len(engine_sources) :]
+    objects = compile_units(
+        [*engine_units, *runtime_units], cache=cache, label=label, timeout=_TIMEOUT_SECONDS
+    )
+    engine, runtime = objects[: len(engine_units)], objects[len(engine_units) :]
     engine_entry, engine_linked = link(
         [str(cxx.path), "-pthread"],
         engine,
@@ -110,7 +110,7 @@ def _paths(folder: Path, *, cached: bool) -> EnginePaths:
 def _key(source_dir: Path, cxx: HostCompiler, nvcc: Nvcc) -> str:
     """Of what the sources say and not of where they lie: another copy of the course need not build again."""
     contents = hashed_sources(source_dir, (".cpp", ".h", _STUBS_SCRIPT))
-    flags = [*_ENGINE_FLAGS, *isa_flags(), *_RUNTIME_FLAGS, *_RUNTIME_LINK, _COLD_FLAG, *_COLD_SOURCES]
+    flags = [*_ENGINE_FLAGS, *isa_flags(), *_RUNTIME_FLAGS, *_RUNTIME_LINK, *map(repr, GROUPS)]
     return digest(
         "virtual GPU", cxx.fingerprint, nvcc.fingerprint, *compiler_variables(), *flags, "--", *contents
     )
@@ -154,22 +154,22 @@ def _sources(folder: Path) -> list[Path]:
 
 
 def _units(
-    sources: Sequence[Path], folder: Path, flags: Sequence[str], cxx: HostCompiler, nvcc: Nvcc | None
+    sources: Sequence[Path],
+    folder: Path,
+    flags: Sequence[str],
+    cxx: HostCompiler,
+    nvcc: Nvcc | None,
+    cache: Cache,
 ) -> list[Unit]:
     return [
         Unit(
-            source=source,
+            source=source.path,
             precompiled=standard_headers(folder, cxx),
-            command=(
-                *(str(cxx.path), "-c", *flags),
-                *(("-frounding-math",) if source.name.endswith(_ROUNDING_SUFFIX) else ()),
-                *((_COLD_FLAG,) if any(map(source.match, _COLD_SOURCES)) else ()),
-                *(f"-I{folder}", f"-I{folder.parent}"),
-            ),
+            command=(str(cxx.path), "-c", *flags, *source.flags, f"-I{folder}", f"-I{folder.parent}"),
             fingerprint=digest(cxx.fingerprint, nvcc.fingerprint if nvcc else ""),
             toolchain_root=nvcc.root if nvcc else None,
         )
-        for source in sources
+        for source in grouped(sources, folder, cache)
     ]
 
 

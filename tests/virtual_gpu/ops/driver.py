@@ -165,7 +165,7 @@ def build(variant: str) -> OpDriver:
     if variant == "fast":
         units = engine_units(sources)
     else:
-        units = _units(sources, ENGINE, (*_ENGINE_FLAGS, "-O0"), compiler, None)
+        units = _units(sources, ENGINE, (*_ENGINE_FLAGS, "-O0"), compiler, None, files)
     objects = compile_units(units, cache=files, label=f"building the opcode tests ({variant})")
     entry, _ = link(
         [str(compiler.path)],

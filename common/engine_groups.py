@@ -1,0 +1,89 @@
+"""Which of the virtual GPU's files are compiled together, as one translation unit, and how much optimised.
+
+A compiler spends most of its time on the headers and on the templates that a file shares with its neighbours:
+files of one group pay for those once. The names that a file keeps to itself must therefore differ within a
+group. Groups never cross a folder, so that a test can link one folder's files without the others.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.cache import Cache
+from common.compile import make_entry
+from common.unit import digest
+
+
+@dataclass(frozen=True)
+class Group:
+    """Files that are compiled together; `flags` follow those that all files get."""
+
+    name: str
+    patterns: tuple[str, ...]
+    flags: tuple[str, ...] = ()
+
+
+# What runs once per request or module, and not once per instruction: compiled in half the time.
+_COLD = ("-O1",)
+_COOL = ("-O2",)
+# A file belongs to the first group that it matches; one that matches none is compiled by itself. The order is
+# that of compiling: the longest first, so that no core waits for another at the end.
+GROUPS = (
+    # Sources that change the rounding mode at run time must not have their arithmetic moved or folded.
+    Group("rounding", ("*_rounding.cpp",), ("-frounding-math",)),
+    Group("convert_floats", ("ops/convert_f*.cpp",)),
+    Group("convert_integers", ("ops/convert_*.cpp",)),
+    Group("memory", ("exec/a*.cpp", "exec/load_store.cpp", "exec/matrix_access.cpp")),
+    Group("compare", ("ops/compare*.cpp",)),
+    Group("matrix", ("ops/matrix*.cpp",)),
+    Group("lowering", ("exec/lower*.cpp", "exec/module.cpp"), _COLD),
+    Group("warps", ("exec/*.cpp",)),
+    Group("integers", ("ops/integer*.cpp",)),
+    Group("floats", ("ops/float*.cpp", "ops/special_functions.cpp")),
+    Group("halves", ("ops/half*.cpp", "ops/special_halves.cpp")),
+    Group("cost", ("cost/*.cpp",)),
+    Group("server", ("server/*.cpp",), _COLD),
+    Group("ptx", ("ptx/*.cpp",), _COOL),
+    Group("runtime", ("runtime/*.cpp",), _COLD),
+    Group("bits", ("ops/*.cpp",)),
+    Group("report", ("engine/report*.cpp", "engine/c*.cpp", "engine/json.cpp"), _COOL),
+    Group("checks", ("checks/*.cpp",)),
+    Group("streams", ("streams/*.cpp",), _COLD),
+    Group("device", ("device/*.cpp",)),
+)
+
+
+@dataclass(frozen=True)
+class Source:
+    """What is given to the compiler: a file, or a list of includes that stands for several."""
+
+    path: Path
+    flags: tuple[str, ...]
+
+
+def grouped(sources: Sequence[Path], folder: Path, cache: Cache) -> list[Source]:
+    """`sources` by groups, in the order of GROUPS; then those of no group and those not below `folder`."""
+    members: dict[Group, list[Path]] = {group: [] for group in GROUPS}
+    alone = []
+    for source in sources:
+        inside = source.is_relative_to(folder)
+        group = next((g for g in GROUPS if inside and any(map(source.match, g.patterns))), None)
+        (members[group] if group else alone).append(source)
+    together = [
+        Source(files[0] if len(files) == 1 else _includes(group.name, files, folder, cache), group.flags)
+        for group, files in members.items()
+        if files
+    ]
+    return [*together, *(Source(path, ()) for path in alone)]
+
+
+def _includes(name: str, files: Sequence[Path], folder: Path, cache: Cache) -> Path:
+    """A file that includes `files` by their paths below `folder`, which the compiler searches."""
+    text = "".join(f'#include "{file.relative_to(folder)}"\n' for file in sorted(files))
+
+    def write(made: Path) -> None:
+        (made / f"{name}.cpp").write_text(text)
+
+    return make_entry(digest("group", name, text), write, cache).path / f"{name}.cpp"
