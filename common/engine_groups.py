@@ -66,7 +66,7 @@ class Source:
 def grouped(sources: Sequence[Path], folder: Path, cache: Cache) -> list[Source]:
     """`sources` by groups, in the order of GROUPS; then those of no group and those not below `folder`."""
     members: dict[Group, list[Path]] = {group: [] for group in GROUPS}
-    alone = []
+    alone: list[Path] = []
     for source in sources:
         inside = source.is_relative_to(folder)
         group = next((g for g in GROUPS if inside and any(map(source.match, g.patterns))), None)
