@@ -10,6 +10,7 @@ import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal
 
 from common.build_errors import BuildError
 from common.cache import REPOSITORY, Cache, default_cache
@@ -17,6 +18,15 @@ from common.compile import compile_units, make_entry
 from common.engine_groups import GROUPS, grouped
 from common.errors import CourseError
 from common.link import link
+from common.prebuilt_engine import (
+    MANIFEST,
+    PREBUILT,
+    Identity,
+    Misfit,
+    check_prebuilt,
+    copy_others,
+    store_prebuilt,
+)
 from common.source_tree import hashed_sources
 from common.toolchain import HostCompiler, Nvcc, compiler_variables, find_host_compiler, find_nvcc
 from common.unit import Unit, digest, hash_file
@@ -33,6 +43,8 @@ _RUNTIME_FLAGS = ("-std=c++17", *_FLAGS, "-fPIC", "-fvisibility=hidden")
 _RUNTIME_LINK = ("-shared", f"-Wl,-soname,{RUNTIME_NAME}", "-Wl,--default-symver")
 # What the fast path needs, as /proc/cpuinfo spells it, and the flag that lets the compiler use it.
 _FAST_ISA = {"avx2": "-mavx2", "fma": "-mfma", "f16c": "-mf16c", "bmi2": "-mbmi2"}
+Isa = Literal["avx2", "portable"]
+_ISA_FLAGS: dict[Isa, tuple[str, ...]] = {"avx2": tuple(_FAST_ISA.values()), "portable": ()}
 _STANDARD_HEADERS = "standard_headers.h"
 _STUBS_SCRIPT = "gen_stubs.py"
 _TIMEOUT_SECONDS = 3600.0  # some minutes on a laptop; a single slow core may take much longer
@@ -46,32 +58,63 @@ class EnginePaths:
     runtime: Path
     cached: bool
 
+    @property
+    def prebuilt(self) -> bool:
+        """Whether they came with the course and were not built here."""
+        return (self.engine.parent / MANIFEST).is_file()
+
 
 class EngineError(CourseError):
     """The virtual GPU itself cannot be built. That is no submission's fault: it is no BuildError."""
 
 
-def build_engine(source_dir: Path = SOURCE_DIR, *, cache: Cache | None = None) -> EnginePaths:
-    """Build `source_dir`/engine into the engine and `source_dir`/runtime into the runtime library.
+def build_engine(
+    source_dir: Path = SOURCE_DIR,
+    *,
+    cache: Cache | None = None,
+    isa: Isa | None = None,
+    prebuilt: Path | None = PREBUILT,
+) -> EnginePaths:
+    """Build `source_dir`/engine into the engine and `source_dir`/runtime into the runtime library, or take
+    those in `prebuilt` if they fit.
 
     VGPU_ISA=portable builds without AVX2, as on machines that have none.
     """
     try:
-        return _build(source_dir, cache or default_cache())
+        return _build(source_dir, cache or default_cache(), isa or isa_name(), prebuilt)
     except BuildError as problem:
         raise EngineError(f"the virtual GPU cannot be built here: {problem}") from problem
 
 
-def _build(source_dir: Path, cache: Cache) -> EnginePaths:
+def find_engine(source_dir: Path = SOURCE_DIR, *, cache: Cache | None = None) -> EnginePaths | None:
+    """What `build_engine` would return without building anything."""
+    key = _key(source_dir, find_host_compiler(), find_nvcc(), isa_name())
+    found = (cache or default_cache()).find(key)
+    return _paths(found.path, cached=True) if found else None
+
+
+def release_engine(folder: Path) -> None:
+    """Put every variant that this machine can build into `folder`, and those of other machines that were made
+    from the same sources and lie in PREBUILT."""
+    nvcc = find_nvcc()
+    for isa in isas():
+        paths = build_engine(isa=isa, prebuilt=None)
+        store_prebuilt(folder, _identity(SOURCE_DIR, nvcc, isa), [paths.engine, paths.runtime])
+    copy_others(PREBUILT, folder, _identity(SOURCE_DIR, nvcc, "portable"))
+
+
+def _build(source_dir: Path, cache: Cache, isa: Isa, prebuilt: Path | None) -> EnginePaths:
     cxx, nvcc = find_host_compiler(), find_nvcc()
-    key = _key(source_dir, cxx, nvcc)
+    key = _key(source_dir, cxx, nvcc, isa)
     if (found := cache.find(key)) is not None:
         return _paths(found.path, cached=True)
+    if prebuilt is not None and (binaries := _fitting(prebuilt, _identity(source_dir, nvcc, isa), cxx)):
+        return _paths(_copied(key, binaries, cache), cached=True)
     engine_sources = _sources(source_dir / "engine")
     runtime_sources = _sources(source_dir / "runtime")
     includes = (f"-I{nvcc.include}",)
     stubs = _generated_stubs(source_dir / "runtime", runtime_sources, nvcc, cache)
-    engine_flags = (*_ENGINE_FLAGS, *isa_flags())
+    engine_flags = (*_ENGINE_FLAGS, *_ISA_FLAGS[isa])
     engine_units = _units(engine_sources, source_dir / "engine", engine_flags, cxx, None, cache)
     runtime_flags = (*_RUNTIME_FLAGS, *includes)
     runtime_units = _units(
@@ -107,13 +150,40 @@ def _paths(folder: Path, *, cached: bool) -> EnginePaths:
     return EnginePaths(engine=folder / ENGINE_NAME, runtime=folder / RUNTIME_NAME, cached=cached)
 
 
-def _key(source_dir: Path, cxx: HostCompiler, nvcc: Nvcc) -> str:
+def _key(source_dir: Path, cxx: HostCompiler, nvcc: Nvcc, isa: Isa) -> str:
     """Of what the sources say and not of where they lie: another copy of the course need not build again."""
-    contents = hashed_sources(source_dir, (".cpp", ".h", _STUBS_SCRIPT))
-    flags = [*_ENGINE_FLAGS, *isa_flags(), *_RUNTIME_FLAGS, *_RUNTIME_LINK, *map(repr, GROUPS)]
-    return digest(
-        "virtual GPU", cxx.fingerprint, nvcc.fingerprint, *compiler_variables(), *flags, "--", *contents
+    fingerprints = (cxx.fingerprint, nvcc.fingerprint, *compiler_variables(), *_ISA_FLAGS[isa])
+    return digest("virtual GPU", *fingerprints, "--", *_contents(source_dir))
+
+
+def _contents(source_dir: Path) -> list[str]:
+    """The sources, and how every machine compiles them."""
+    flags = [*_ENGINE_FLAGS, *_RUNTIME_FLAGS, *_RUNTIME_LINK, *map(repr, GROUPS)]
+    return [*flags, "--", *hashed_sources(source_dir, (".cpp", ".h", _STUBS_SCRIPT))]
+
+
+def _identity(source_dir: Path, nvcc: Nvcc, isa: Isa) -> Identity:
+    return Identity(
+        machine=platform.machine(),
+        isa=isa,
+        cuda=".".join(nvcc.version.split(".")[:2]),
+        sources=digest("sources", *_contents(source_dir)),
     )
+
+
+def _fitting(prebuilt: Path, identity: Identity, cxx: HostCompiler) -> list[Path]:
+    """The prebuilt binaries for this machine, with their manifest; none where there are none that fit."""
+    folder = prebuilt / identity.folder
+    if not folder.is_dir():
+        return []
+    try:
+        return [*check_prebuilt(folder, identity, cxx), folder / MANIFEST]
+    except Misfit as reason:
+        print(
+            f"the prebuilt virtual GPU in {folder} is not used, because {reason}: it is built from source",
+            file=sys.stderr,
+        )
+        return []
 
 
 def _side_by_side(key: str, binaries: Sequence[Path], cache: Cache) -> Path:
@@ -130,11 +200,31 @@ def _side_by_side(key: str, binaries: Sequence[Path], cache: Cache) -> Path:
     return make_entry(key, gather, cache).path
 
 
+def _copied(key: str, files: Sequence[Path], cache: Cache) -> Path:
+    """The same with copies: files of the course may be changed later, those in the cache never are."""
+
+    def copy(made: Path) -> None:
+        for file in files:
+            shutil.copy(file, made / file.name)
+
+    return make_entry(key, copy, cache).path
+
+
+def isa_name() -> Isa:
+    """The variant for this CPU: the portable one where one of the vector instructions is missing."""
+    if os.environ.get("VGPU_ISA") == "portable" or "avx2" not in isas():
+        return "portable"
+    return "avx2" if cpu_features() >= _FAST_ISA.keys() else "portable"
+
+
+def isas() -> tuple[Isa, ...]:
+    """The variants that this machine can build."""
+    return ("avx2", "portable") if platform.machine() == "x86_64" else ("portable",)
+
+
 def isa_flags() -> tuple[str, ...]:
     """Compiler flags for the vector instructions this CPU has; none where one of them is missing."""
-    if os.environ.get("VGPU_ISA") == "portable" or platform.machine() != "x86_64":
-        return ()
-    return tuple(_FAST_ISA.values()) if cpu_features() >= _FAST_ISA.keys() else ()
+    return _ISA_FLAGS[isa_name()]
 
 
 def cpu_features() -> set[str]:

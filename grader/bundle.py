@@ -8,7 +8,9 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from common.cache import REPOSITORY
+from common.engine_build import release_engine
 from common.errors import CourseError
+from common.prebuilt_engine import PREBUILT
 from grader import registry
 from grader.nbgrader.class_folder import assignments, put_working_copy
 
@@ -36,8 +38,11 @@ _README = "for-students.md"
 _LEFT_BY_TOOLS = ("__pycache__", "*.pyc", ".*", "*.egg-info")
 
 
-def write_bundle(folder: Path) -> list[Path]:
-    """Write the bundle into a folder that is empty or not there, and return its files."""
+def write_bundle(folder: Path, *, with_engine: bool = False) -> list[Path]:
+    """Write the bundle into a folder that is empty or not there, and return its files.
+
+    `with_engine` adds the virtual GPU as this machine builds it, for machines that it fits.
+    """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
         raise CourseError(f"{folder} is there already and not empty: name a new folder")
     if not _is_whole():
@@ -50,6 +55,8 @@ def write_bundle(folder: Path) -> list[Path]:
         (folder / "README.md").write_text(_front_page())
         for assignment in assignments():
             put_working_copy(assignment, folder / "notebooks" / assignment, replace=True)
+        if with_engine:
+            release_engine(folder / PREBUILT.name)
     except OSError as problem:
         raise CourseError(f"{folder} cannot be written: {problem.strerror} ({problem.filename})") from problem
     return sorted(path for path in folder.rglob("*") if path.is_file())

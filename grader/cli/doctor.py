@@ -20,7 +20,7 @@ from typing import Literal
 
 from common.cache import NEEDED_BYTES, REPOSITORY, CacheError, default_cache
 from common.devices import find_gpus
-from common.engine_build import isa_flags
+from common.engine_build import find_engine, isa_flags
 from common.kernel_facilities import kernel_facilities
 from common.toolchain import ToolchainError, find_host_compiler, find_ninja, find_nvcc
 from grader.cli.parser import Parser
@@ -173,7 +173,19 @@ def _devices() -> list[Fact]:
     else:
         detail = f"runs here, built without AVX2 ({platform.machine()})"
         virtual = Fact("virtual GPU", "note", detail, "kernels run several times slower")
-    return [*(gpus or [none]), virtual]
+    return [*(gpus or [none]), virtual, _engine()]
+
+
+def _engine() -> Fact:
+    """Where the virtual GPU's binaries came from."""
+    try:
+        found = find_engine()
+    except ToolchainError as error:
+        return Fact("its engine", "note", "not known", str(error))
+    if found is None:
+        return Fact("its engine", "ok", "not built yet; the first command that needs it does that")
+    origin = "prebuilt, as it came with the course" if found.prebuilt else "built here"
+    return Fact("its engine", "ok", f"{origin} ({found.engine.parent})")
 
 
 def _machine() -> list[Fact]:
