@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from fractions import Fraction
+from functools import cache, lru_cache
 from math import isqrt
 
 ROUNDINGS = ("rn", "rz", "rm", "rp")
@@ -57,7 +58,12 @@ def number(value: Fraction | int, *, negative_zero: bool = False) -> Number:
     return Number(size < 0 or (size == 0 and negative_zero), abs(size))
 
 
-@dataclass(frozen=True)
+@cache
+def two_to(exponent: int) -> Fraction:
+    return Fraction(2) ** exponent
+
+
+@dataclass(frozen=True, eq=False)  # there is one of each: compared, and hashed quickly, by identity
 class Format:
     """`mantissa` counts the stored bits; `nan` is the pattern that operations give."""
 
@@ -92,6 +98,7 @@ class Format:
         magnitude = bits & (self.sign_bit - 1)
         return magnitude == self.sign_bit - 1 if self.finite_only else magnitude > self.infinity
 
+    @lru_cache(maxsize=1 << 18)  # noqa: B019 (formats are constants; many forms read the same operands)
     def decode(self, bits: int) -> Number:
         negative = bool(bits & self.sign_bit)
         magnitude = bits & (self.sign_bit - 1)
@@ -102,7 +109,7 @@ class Format:
         exponent, fraction = magnitude >> self.mantissa, magnitude & ((1 << self.mantissa) - 1)
         units = fraction | (1 << self.mantissa) if exponent else fraction
         last = self.smallest_exponent + max(exponent, 1) - 1
-        return Number(negative, Fraction(units) * Fraction(2) ** last)
+        return Number(negative, Fraction(units << last) if last >= 0 else Fraction(units, 1 << -last))
 
     def encode(self, x: Number, rounding: str = "rn") -> int:
         if x.is_nan:
@@ -117,10 +124,10 @@ class Format:
             return 0
         # The exponent of the last kept bit: that of the value's leading bit less the mantissa, or the least.
         leading = size.numerator.bit_length() - size.denominator.bit_length()
-        if size < Fraction(2) ** leading:
+        if size < two_to(leading):
             leading -= 1
         last = max(leading - self.mantissa, self.smallest_exponent)
-        units = size / Fraction(2) ** last
+        units = size / two_to(last)
         count = rounded_up(units, negative, rounding)
         # A carry out of the mantissa moves on to the next exponent by itself.
         bits = ((last - self.smallest_exponent) << self.mantissa) + count
@@ -131,11 +138,11 @@ class Format:
 
     def power_of_two(self, exponent: int) -> int:
         """The bits of 2**exponent, or of the nearest value the format has."""
-        return self.encode(Number(False, Fraction(2) ** exponent), "rz")
+        return self.encode(Number(False, two_to(exponent)), "rz")
 
     def flush(self, x: Number) -> Number:
         """Subnormal values become zero of the same sign."""
-        if x.size is not None and x.size < Fraction(2) ** (1 - self.bias):
+        if x.size is not None and x.size < two_to(1 - self.bias):
             return Number(x.negative, Fraction(0))
         return x
 

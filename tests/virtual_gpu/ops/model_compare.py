@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import lru_cache
 
 from tests.virtual_gpu.ops import floats
 from tests.virtual_gpu.ops.floats import FORMATS
@@ -18,6 +19,7 @@ _ORDERED: dict[str, Callable[[int], bool]] = {
     "gt": lambda order: order > 0,
     "ge": lambda order: order >= 0,
 }
+_ALIASES = dict(zip(UNSIGNED_ORDERS, ("lt", "le", "gt", "ge"), strict=True))
 _JOINS: dict[str, Callable[[int, int], int]] = {
     "and": lambda t, c: t & c,
     "or": lambda t, c: t | c,
@@ -64,14 +66,18 @@ def _true_value(result: str, is_packed: bool) -> int:
 
 def _holds(comparison: str, a: int, b: int, kind: str, ftz: bool) -> bool:
     if kind not in FORMATS:
-        aliases = dict(zip(UNSIGNED_ORDERS, ("lt", "le", "gt", "ge"), strict=True))
         x, y = read(a, kind), read(b, kind)
-        return _ORDERED[aliases.get(comparison, comparison)]((x > y) - (x < y))
-    format = FORMATS[kind]
-    left, right = format.decode(a), format.decode(b)
-    order = floats.compare(*(format.flush(x) if ftz else x for x in (left, right)))
+        return _ORDERED[_ALIASES.get(comparison, comparison)]((x > y) - (x < y))
+    order = _float_order(a, b, kind, ftz)
     if comparison in ("num", "nan"):
         return (order is None) == (comparison == "nan")
     if order is None:
         return comparison.endswith("u")
     return _ORDERED[comparison.removesuffix("u")](order)
+
+
+@lru_cache(maxsize=1 << 18)  # the forms of a type compare the same operands
+def _float_order(a: int, b: int, kind: str, ftz: bool) -> int | None:
+    format = FORMATS[kind]
+    left, right = format.decode(a), format.decode(b)
+    return floats.compare(*(format.flush(x) if ftz else x for x in (left, right)))
