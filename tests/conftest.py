@@ -1,23 +1,22 @@
-"""What every test may use, and the rule for tests that need a GPU."""
+"""What every test may use, and how tests are marked, ordered and spread over processes."""
 
 from __future__ import annotations
 
 import importlib.util
 import os
 import signal
+import tempfile
 from collections.abc import Generator, Iterator
+from contextlib import AbstractContextManager, nullcontext
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+import grader.nbgrader  # noqa: F401 (before anything imports nbformat: it says why)
 from common.cache import Cache
 from common.devices import find_gpus
-
-TESTS = Path(__file__).parent
-GPU_TESTS = TESTS / "gpu"
-# Files that take long. They come first: one of them at the end would keep a single core busy.
-LONG = ("exercises", "nbgrader", "notebooks", "browser", "test_docs.py", "grader/test_forty_submissions.py")
+from tests import needs, spread
 
 # How long an example takes says more of what else the machine does than of the code.
 if importlib.util.find_spec("hypothesis"):  # a GPU machine may have none, and tests/gpu needs none
@@ -27,8 +26,15 @@ if importlib.util.find_spec("hypothesis"):  # a GPU machine may have none, and t
     settings.load_profile("unhurried")
 
 
-def pytest_configure() -> None:
+STARTED = pytest.StashKey[Path]()
+
+
+def pytest_configure(config: pytest.Config) -> None:
     _hear_interrupts()
+    folder = tempfile.TemporaryDirectory(prefix="course-tests-")
+    config.add_cleanup(folder.cleanup)
+    config.stash[STARTED] = Path(folder.name)
+    needs.watch()
     if "PYTEST_XDIST_WORKER" in os.environ:
         # There is a worker for each core, and a thread of torch's that waits for another's core waits by
         # spinning. Set before anything imports torch; what the tests start inherits it.
@@ -47,26 +53,56 @@ def _hear_interrupts() -> None:
             signal.signal(number, handler)
 
 
-def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
-    """Long files first, and tests under tests/gpu are skipped by name where there is no GPU."""
-    long = [TESTS / name for name in LONG]
-    waits = {path: not any(path.is_relative_to(one) for one in long) for path in {i.path for i in items}}
-    items.sort(key=lambda item: waits[item.path])
-    if find_gpus():
-        return
+@pytest.hookimpl(tryfirst=True)  # -m and the spreading over processes come after
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
     needs_gpu = pytest.mark.skip(reason="needs a CUDA GPU")
+    no_gpu = not find_gpus()
     for item in items:
-        if GPU_TESTS in item.path.parents:
+        needs.mark(item)
+        if no_gpu and item.get_closest_marker("gpu"):
             item.add_marker(needs_gpu)
+        if name := spread.group(item):
+            item.add_marker(pytest.mark.xdist_group(name))
+    spread.order(items)
+    _leave_out_root(config, items)
+
+
+def _leave_out_root(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Whole systems take minutes and root: they are tested where they are asked for."""
+    if "root" in config.option.markexpr or any("bare_roots" in argument for argument in config.args):
+        return
+    left_out = [item for item in items if item.get_closest_marker("root")]
+    if left_out:
+        config.hook.pytest_deselected(items=left_out)
+        items[:] = [item for item in items if item not in set(left_out)]
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """What a test printed may name a file whose name is no text; a worker can send nothing but text."""
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None]:
+    with _guard(item):
+        return (yield)
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Generator[None]:
+    with _guard(item):
+        return (yield)
+
+
+def _guard(item: pytest.Item) -> AbstractContextManager[None]:
+    return needs.guarded(item, item.config.stash[STARTED]) if needs.is_quick(item) else nullcontext()
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What a test printed may name a file whose name is no text; a worker can send nothing but text. And the
+    name of a test is what runs it again, without the group it was run in."""
     report = yield
     report.sections = [
         (title, text.encode(errors="backslashreplace").decode()) for title, text in report.sections
     ]
+    if mark := item.get_closest_marker("xdist_group"):
+        report.nodeid = report.nodeid.removesuffix(f"@{mark.args[0]}")
     return report
 
 

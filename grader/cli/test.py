@@ -1,9 +1,11 @@
-"""`./course test [PYTEST ARGUMENTS]`: the linters, the type checker and the test suite.
+"""`./course test [--quick] [PYTEST ARGUMENTS]`: the linters, the type checker and the test suite.
 
 What runs on one core runs beside the tests. Every step runs even if one before it failed. A tool that is not
-installed is named and skipped, so that a machine with torch alone can still run the tests. With arguments,
-pytest gets exactly those; without, the whole suite runs over all cores. The tests in a browser need this
-machine's Chromium; what drives it is installed first if it is missing.
+installed is named and skipped, so that a machine with torch alone can still run the tests. `--quick` leaves
+out every test that needs a compiler, the virtual GPU, a browser or a GPU. With other arguments, such as a
+path, pytest gets exactly those; without, the whole suite runs over all cores. Tests that make whole systems
+run with `-m root` alone. The tests in a browser need this machine's Chromium; what drives it is installed
+first if it is missing.
 """
 
 from __future__ import annotations
@@ -26,6 +28,9 @@ from grader.cli.browser_tools import install_browser_driver
 _CPP_SUFFIXES = (".cu", ".cuh", ".cpp", ".h")
 _CPP_FOLDERS = ("common", "exercises", "solutions", "tests", "benchmarks")
 _NOT_CODE = ("does_not_compile.cu",)  # on purpose
+_QUICK = "--quick"
+_NEEDS_NOTHING = "not (engine or compiler or browser or gpu or root)"  # the markers of pyproject.toml
+_SLOW_SECONDS = 1  # the slowest twenty are shown, but none that is quicker
 _NAMES = REPOSITORY / ".mypy_cache" / "names"  # mypy_path in pyproject.toml
 
 
@@ -117,11 +122,14 @@ def _clang_format(_: list[str]) -> list[str] | None:
 def _pytest(arguments: list[str]) -> list[str] | None:
     if importlib.util.find_spec("pytest") is None:
         return None
-    # By files: what a file's tests share is made once. In the order that tests/conftest.py has chosen.
-    spread = ["-n", str(len(os.sched_getaffinity(0))), "--dist", "loadfile", "--no-loadscope-reorder"]
-    if arguments or importlib.util.find_spec("xdist") is None:
-        spread = []
-    return [sys.executable, "-m", "pytest", *spread, *arguments]
+    given = [argument for argument in arguments if argument != _QUICK]
+    options = [] if given else ["--durations=20", f"--durations-min={_SLOW_SECONDS}"]
+    if not given and importlib.util.find_spec("xdist"):
+        # By items, in the order and with the groups that tests/spread.py has chosen.
+        options += ["-n", str(len(os.sched_getaffinity(0))), "--dist=loadgroup", "--no-loadscope-reorder"]
+    if _QUICK in arguments:
+        options += ["-m", _NEEDS_NOTHING]
+    return [sys.executable, "-m", "pytest", *options, *given]
 
 
 STEPS = (

@@ -15,6 +15,7 @@ from common.errors import CourseError
 from grader import cli, registry
 from grader.cli import doctor, run
 from grader.cli import test as suite
+from tests import needs
 
 
 def course(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -197,6 +198,30 @@ def test_a_failing_step_hides_no_later_one_and_a_missing_tool_is_named(monkeypat
     assert "skipped: not installed here" in shown
     monkeypatch.setattr(suite, "STEPS", steps[1:])
     assert suite.main([]) == 0
+
+
+def pytest_arguments(*arguments: str) -> list[str]:
+    command = suite._pytest([*arguments])
+    assert command is not None
+    return command[3:]
+
+
+def test_without_arguments_the_tests_run_on_all_cores_and_the_slowest_are_shown():
+    for arguments in ([], ["--quick"]):
+        command = pytest_arguments(*arguments)
+        assert "--dist=loadgroup" in command
+        assert "--durations=20" in command
+
+
+def test_quick_leaves_out_every_marker_there_is():
+    *_, option, expression = pytest_arguments("--quick")
+    assert option == "-m"
+    assert all(f"{marker}" in expression for marker in needs.MARKERS)
+    assert pytest_arguments("--quick", "tests/grader")[-1] == "tests/grader"
+
+
+def test_other_arguments_are_pytests_own():
+    assert pytest_arguments("-m", "root", "-x") == ["-m", "root", "-x"]
 
 
 def test_every_source_file_has_a_format_check():

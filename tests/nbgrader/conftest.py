@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import functools
 import json
+from collections.abc import Iterator
 from pathlib import Path
 
 import nbformat
@@ -46,6 +48,17 @@ class SmallClass:
     def autograded(self, name: str) -> NotebookNode:
         path = self.folder.root / "autograded" / name / FIRST / f"{FIRST}.ipynb"
         return nbformat.read(path, as_version=4)
+
+
+@pytest.fixture(scope="session", autouse=True)
+def one_version_of_the_database() -> Iterator[None]:
+    """nbgrader starts a process to ask which version its database has, for every class that is made."""
+    import nbgrader.api
+
+    with pytest.MonkeyPatch.context() as patch:
+        asked_once = functools.cache(nbgrader.api.get_alembic_version)
+        patch.setattr(nbgrader.api, "get_alembic_version", asked_once)
+        yield
 
 
 @pytest.fixture(scope="module")

@@ -17,19 +17,35 @@ import pytest
 from grader import registry
 from grader.pipeline import grade
 from grader.record import Record
+from grader.spec import Exercise
+from tests.exercises.sections import Section, write_rounds
 
 EXERCISE = registry.find("01")
 WRONG = sorted(Path(__file__).with_name("wrong").glob("*.cu"))
 SEED = "the seed of the tests"
+EACH = 8  # wrong kernels in a file
 UNTIMED = ("build", "correctness", "checks", "mechanism")
 FULL_SPEED_POINTS = 25.0
 KINDS = {"error": ("memory",), "timeout": ("hang",)}  # the finding behind a call that failed
 WITHOUT_CP_ASYNC = ("register_staged", "restrict_only", "two_launches")
 
 
-def graded(source: Path, stages: tuple[str, ...] | None = None, quick: bool = False) -> Record:
+def graded(
+    source: Path,
+    stages: tuple[str, ...] | None = None,
+    quick: bool = False,
+    exercise: Exercise = EXERCISE,
+) -> Record:
     return grade(
-        EXERCISE, source, submission=source.stem, device="virtual", seed=SEED, stages=stages, quick=quick
+        exercise, source, submission=source.stem, device="virtual", seed=SEED, stages=stages, quick=quick
+    )
+
+
+@pytest.fixture(scope="module")
+def sections(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Section]:
+    """The wrong kernels by name, in files that are each compiled once."""
+    return write_rounds(
+        {source.stem: source.read_text() for source in WRONG}, tmp_path_factory.mktemp("wrong"), EACH
     )
 
 
@@ -88,20 +104,22 @@ def expectation(source: Path) -> Expectation:
 
 
 @pytest.mark.parametrize("source", WRONG, ids=lambda path: path.stem)
-def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(source: Path) -> None:
-    wanted = expectation(source)
-    record = graded(source, UNTIMED, quick=True)
+def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(
+    source: Path, sections: dict[str, Section]
+) -> None:
+    wanted, section = expectation(source), sections[source.stem]
+    record = graded(section.file, UNTIMED, quick=True, exercise=section.of(EXERCISE))
     earned = {part.name: part for part in record.parts}
     assert earned[wanted.part].points < earned[wanted.part].max_points
     if wanted.part == "correct":
         failed = next(case for case in record.cases if not case.passed)
         assert failed.reason == wanted.reason
-        assert (f"{source.name}:" if wanted.line else wanted.words) in failed.message
+        assert (f"{section.file.name}:" if wanted.line else wanted.words) in failed.message
     elif wanted.part == "mechanism":
         assert wanted.words in earned[wanted.part].message
     if wanted.line:
         kinds = (wanted.reason,) if wanted.part == "clean" else KINDS[wanted.reason]
-        assert wanted.line in [
+        assert section.line_number(wanted.line) in [
             place["line"]  # of the line itself, or of where a helper was called
             for finding in record.findings
             if finding["kind"] in kinds
@@ -113,7 +131,11 @@ def test_there_are_wrong_kernels_enough() -> None:
     assert len(WRONG) >= 12
 
 
-def test_a_mistake_is_told_once_however_many_template_instances_make_it() -> None:
-    record = graded(WRONG[0].with_stem("no_commit"), UNTIMED)
+def test_a_mistake_is_told_once_however_many_template_instances_make_it(
+    sections: dict[str, Section],
+) -> None:
+    section = sections["no_commit"]
+    record = graded(section.file, UNTIMED, exercise=section.of(EXERCISE))
+    assert record.findings
     places = [(finding["kind"], finding["line"]) for finding in record.findings]
     assert len(places) == len(set(places))

@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from common.build import Target
-from common.resources import resources
 from common.virtual_gpu.calls import CallResult, Number
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
@@ -20,7 +19,7 @@ from grader.device.arguments import arguments
 from grader.evidence import Evidence
 from grader.random_inputs import Random
 from grader.spec import Case
-from grader.stages.build import ARCHITECTURE, HEADERS, build
+from grader.stages.build import ARCHITECTURE, build, kernel_resources
 
 EXERCISE = registry.find("01")
 KERNELS = (EXERCISE.baseline, EXERCISE.solution, *EXERCISE.variants())
@@ -98,8 +97,7 @@ def test_the_kernels_that_should_show_the_mechanisms_do(gpu: VirtualGpu, name: s
     source = EXERCISE.solution.with_stem(name)
     case = next(case for case in EXERCISE.cases if case.name == EXERCISE.mechanism_case)
     outcome = call(gpu, library(gpu, source), case)
-    kernels = [k for found in resources(source, include_dirs=[HEADERS]).values() for k in found]
-    evidence = Evidence(case, outcome.launches, kernels)
+    evidence = Evidence(case, outcome.launches, kernel_resources(source, built(source)))
     assert {mechanism.name: mechanism.look(evidence) for mechanism in EXERCISE.mechanisms} == {
         mechanism.name: None for mechanism in EXERCISE.mechanisms
     }

@@ -12,21 +12,37 @@ import pytest
 from grader import registry
 from grader.pipeline import grade
 from grader.record import Record
+from grader.spec import Exercise
+from tests.exercises.sections import Section, write_rounds
 
 EXERCISE = registry.find("02")
 SOLUTION = EXERCISE.solution.read_text()
 # The folder's name is no word of Python, so its table is asked for by name.
 WRONG = importlib.import_module("tests.exercises.02_fused_copy.wrong_kernels").WRONG
 SEED = "the seed of the tests"
+EACH = 8  # wrong kernels in a file
 UNTIMED = ("build", "correctness", "checks", "mechanism")
 STEPS = tuple(step.name for step in EXERCISE.steps)
 
 
 @functools.cache  # a file, once for all that is said of it
-def graded(source: Path, stages: tuple[str, ...] | None = None, quick: bool = False) -> Record:
+def graded(source: Path, stages: tuple[str, ...] | None = None) -> Record:
+    return graded_as(EXERCISE, source, stages)
+
+
+def graded_as(
+    exercise: Exercise, source: Path, stages: tuple[str, ...] | None, quick: bool = False
+) -> Record:
     return grade(
-        EXERCISE, source, submission=source.stem, device="virtual", seed=SEED, stages=stages, quick=quick
+        exercise, source, submission=source.stem, device="virtual", seed=SEED, stages=stages, quick=quick
     )
+
+
+@pytest.fixture(scope="module")
+def sections(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Section]:
+    """The wrong kernels by name, in files that are each compiled once."""
+    texts = {name: wrong.source(SOLUTION) for name, wrong in WRONG.items()}
+    return write_rounds(texts, tmp_path_factory.mktemp("wrong"), EACH)
 
 
 def points(record: Record) -> dict[str, float]:
@@ -86,17 +102,17 @@ def test_the_flattened_variant_is_wrong_and_says_why() -> None:
 
 
 @pytest.mark.parametrize("name", WRONG)
-def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(name: str, tmp_path: Path) -> None:
-    wanted = WRONG[name]
-    source = tmp_path / "kernel.cu"
-    source.write_text(wanted.source(SOLUTION))
-    record = graded(source, UNTIMED, quick=True)
+def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(
+    name: str, sections: dict[str, Section]
+) -> None:
+    wanted, section = WRONG[name], sections[name]
+    record = graded_as(section.of(EXERCISE), section.file, UNTIMED, quick=True)
     earned = {part.name: part for part in record.parts}
     assert earned[wanted.part].points < earned[wanted.part].max_points
     if wanted.part == "correct":
         failed = next(case for case in record.cases if not case.passed and not case.step)
         assert failed.reason == wanted.reason
-        assert (source.name if wanted.line else wanted.words) in failed.message
+        assert (section.file.name if wanted.line else wanted.words) in failed.message
     elif not wanted.line:
         assert wanted.words in earned[wanted.part].message
     if wanted.line:
@@ -106,13 +122,12 @@ def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(name: str, tmp_
             if finding["kind"] == "memory"
             for place in finding["place"]
         ]
-        assert wanted.line_number(SOLUTION) in lines
+        assert section.line_number(wanted.line_number(SOLUTION)) in lines
 
 
-def test_a_mistake_in_a_step_costs_that_step_alone(tmp_path: Path) -> None:
-    source = tmp_path / "kernel.cu"
-    source.write_text(WRONG["a step's own mistake"].source(SOLUTION))
-    earned = points(graded(source, UNTIMED))
+def test_a_mistake_in_a_step_costs_that_step_alone(sections: dict[str, Section]) -> None:
+    section = sections["a step's own mistake"]
+    earned = points(graded_as(section.of(EXERCISE), section.file, UNTIMED))
     assert earned == {
         **dict.fromkeys(STEPS, 5),
         "two vectors": 0,

@@ -12,34 +12,43 @@ import pytest
 from grader import registry
 from grader.pipeline import grade
 from grader.record import Record
+from grader.spec import Exercise
 from grader.stages.targets import describe
 from grader.starters import open_todos
+from tests.exercises.sections import Section, write_rounds
 
 EXERCISE = registry.find("03")
 SOLUTION = EXERCISE.solution.read_text()
 # The folder's name is no word of Python, so its table is asked for by name.
 WRONG = importlib.import_module("tests.exercises.03_batched_copy.wrong_kernels").WRONG
 SEED = "the seed of the tests"
+EACH = 8  # wrong kernels in a file
 UNTIMED = ("build", "correctness", "checks", "mechanism")
 FULL_POINTS = {"correct": 50, "clean": 15, "mechanism": 10, "speed": 25}
 ELSEWHERE = ("huge",)  # does not show in a call of ordinary size: test_kernels.py
 
 
-def graded(source: Path, stages: tuple[str, ...] | None = None, quick: bool = False) -> Record:
+def graded(
+    source: Path,
+    stages: tuple[str, ...] | None = None,
+    quick: bool = False,
+    exercise: Exercise = EXERCISE,
+) -> Record:
     return grade(
-        EXERCISE, source, submission=source.stem, device="virtual", seed=SEED, stages=stages, quick=quick
+        exercise, source, submission=source.stem, device="virtual", seed=SEED, stages=stages, quick=quick
     )
 
 
 @pytest.fixture(scope="module")
-def mistaken(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Path, Record]]:
-    """A wrong kernel by its name: the file, and what came of it. Each is graded once."""
+def mistaken(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Section, Record]]:
+    """A wrong kernel by its name: where it stands, and what came of it. Each is graded once."""
+    texts = {name: wrong.source(SOLUTION) for name, wrong in WRONG.items() if wrong.part not in ELSEWHERE}
+    sections = write_rounds(texts, tmp_path_factory.mktemp("wrong"), EACH)
 
     @functools.cache
-    def grade_mistake(name: str) -> tuple[Path, Record]:
-        source = tmp_path_factory.mktemp("wrong") / "kernel.cu"
-        source.write_text(WRONG[name].source(SOLUTION))
-        return source, graded(source, UNTIMED, quick=True)
+    def grade_mistake(name: str) -> tuple[Section, Record]:
+        section = sections[name]
+        return section, graded(section.file, UNTIMED, quick=True, exercise=section.of(EXERCISE))
 
     return grade_mistake
 
@@ -80,10 +89,10 @@ def test_every_variant_is_correct_and_clean_and_lacks_a_mechanism(variant: Path)
 
 @pytest.mark.parametrize("name", [name for name, wrong in WRONG.items() if wrong.part not in ELSEWHERE])
 def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(
-    name: str, mistaken: Callable[[str], tuple[Path, Record]]
+    name: str, mistaken: Callable[[str], tuple[Section, Record]]
 ) -> None:
     wanted = WRONG[name]
-    source, record = mistaken(name)
+    section, record = mistaken(name)
     earned = {part.name: part for part in record.parts}
     assert earned[wanted.part].points < earned[wanted.part].max_points
     if wanted.part == "mechanism":
@@ -91,9 +100,9 @@ def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(
         return
     failed = next(case for case in record.cases if not case.passed)
     assert failed.reason == wanted.reason
-    assert (f"{source.name}:" if wanted.line else wanted.words) in failed.message
+    assert (f"{section.file.name}:" if wanted.line else wanted.words) in failed.message
     if wanted.line:
-        assert wanted.line_number(SOLUTION) in [
+        assert section.line_number(wanted.line_number(SOLUTION)) in [
             place["line"]  # of the line itself, or of where a helper was called
             for finding in record.findings
             if finding["kind"] == "memory"
@@ -102,7 +111,7 @@ def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(
 
 
 def test_a_table_in_device_memory_is_not_told_to_widen_its_units(
-    mistaken: Callable[[str], tuple[Path, Record]],
+    mistaken: Callable[[str], tuple[Section, Record]],
 ) -> None:
     _, record = mistaken("table in device memory")
     told = {seen.name: seen.message for seen in record.mechanisms if not seen.passed}

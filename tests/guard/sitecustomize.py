@@ -1,0 +1,35 @@
+"""Writes down which compilers and engines a Python process starts, where COURSE_STARTED names a file.
+
+tests/needs.py has this folder on PYTHONPATH while a test runs that should start none, so that the processes
+it starts are seen too. `python -I` and an environment that a test makes from nothing stay unseen.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Any
+
+VARIABLE = "COURSE_STARTED"
+NEED_OF = {
+    "vgpu-engine": "engine",
+    **dict.fromkeys(("ninja", "nvcc", "ptxas", "g++", "c++"), "compiler"),
+}
+_QUESTIONS = ("--version", "-dumpversion", "--dryrun", "-dryrun", "-E", "-###")  # which compile nothing
+_EVENTS = ("subprocess.Popen", "os.posix_spawn", "os.exec")
+
+
+def note_what_starts(event: str, arguments: tuple[Any, ...]) -> None:
+    """An audit hook."""
+    if event not in _EVENTS or not (place := os.environ.get(VARIABLE)):
+        return
+    command = [
+        os.fsdecode(word) for word in arguments[1] or () if isinstance(word, str | bytes | os.PathLike)
+    ]
+    name = os.path.basename(os.fsdecode(arguments[0]) if arguments[0] else (command or [""])[0])
+    if name in NEED_OF and not set(_QUESTIONS) & set(command):
+        with open(place, "a") as file:
+            file.write(f"{NEED_OF[name]} {name}\n")
+
+
+sys.addaudithook(note_what_starts)

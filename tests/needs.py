@@ -1,0 +1,111 @@
+"""What tests need, as markers: by folder, by file or by name, in one table; and the guard that checks it.
+
+`engine`: starts the virtual GPU, which is built first. `compiler`: runs nvcc or g++, and starts no engine.
+What needs neither, nor a browser, a GPU or root, is what `./course test --quick` runs. A test without a
+marker that starts a compiler or an engine all the same fails, and says which one.
+"""
+
+from __future__ import annotations
+
+import os
+import runpy
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+
+TESTS = Path(__file__).parent
+GUARD = TESTS / "guard"
+MARKERS = ("engine", "compiler", "browser", "gpu", "root")
+# Paths are relative to tests/. A name after :: is a test's, or the beginning of several tests' names.
+NEEDS: dict[str, tuple[str, ...]] = {
+    "root": ("bare_roots",),
+    "gpu": ("gpu",),
+    "browser": ("browser",),
+    "engine": (
+        "virtual_gpu",
+        "notebooks/test_running.py",
+        "notebooks/test_bucketed_and_flash.py",
+        "exercises/test_added_exercise.py",
+        "exercises/01_kv_store/test_cheats.py",
+        "exercises/01_kv_store/test_grading.py",
+        "exercises/01_kv_store/test_kernels.py",
+        "exercises/02_fused_copy/test_grading.py",
+        "exercises/02_fused_copy/test_kernels.py",
+        "exercises/03_batched_copy/test_answers.py::test_the_reality_check_runs",
+        "exercises/03_batched_copy/test_grading.py",
+        "exercises/03_batched_copy/test_kernels.py",
+        "exercises/03_batched_copy/test_refusals.py",
+        "exercises/04_bucketed_kv/test_between_blocks.py",
+        "exercises/04_bucketed_kv/test_grading.py",
+        "exercises/04_bucketed_kv/test_wrong_kernels.py",
+        "exercises/05_flash_attention/test_debug_build.py",
+        "exercises/05_flash_attention/test_decode.py",
+        "exercises/05_flash_attention/test_gate.py",
+        "exercises/05_flash_attention/test_grading.py",
+        "exercises/05_flash_attention/test_mechanisms.py",
+        "exercises/05_flash_attention/test_wrong_kernels.py",
+        "grader/test_baseline_case.py",
+        "grader/test_forty_submissions.py",
+        "grader/test_given_stream.py",
+        "grader/test_limits_on_virtual.py",
+        "grader/test_quick_speed.py",
+        "grader/test_run.py",
+        "grader/test_steps.py",
+        "nbgrader/test_marks_agree.py",
+    ),
+    "compiler": (
+        "common/cuda/test_headers.py",
+        "common/test_build.py",
+        "common/test_compile.py",
+        "common/test_embedded_ptx.py",
+        "common/test_engine_build.py",
+        "common/test_machine_code.py",
+        "common/test_precompiled.py",
+        "common/test_resources.py",
+        "common/test_sandbox_compiler.py",
+        "common/test_wheels.py",
+        "grader/test_build_stage.py",
+    ),
+}
+
+
+def mark(item: pytest.Item) -> None:
+    """Give a test the markers that the table has for it."""
+    path, name = item.path.relative_to(TESTS), item.name
+    for need, places in NEEDS.items():
+        for place in places:
+            folder, _, beginning = place.partition("::")
+            if path.is_relative_to(folder) and name.startswith(beginning):
+                item.add_marker(need)
+
+
+def is_quick(item: pytest.Item) -> bool:
+    return not any(item.get_closest_marker(need) for need in MARKERS)
+
+
+def watch() -> None:
+    """From now on this process tells what it starts; those that it starts do so while `guarded`."""
+    runpy.run_path(str(GUARD / "sitecustomize.py"))
+
+
+@contextmanager
+def guarded(item: pytest.Item, folder: Path) -> Iterator[None]:
+    """Fail a test that starts what its markers do not name."""
+    started = folder / f"started-{os.getpid()}"
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("COURSE_STARTED", str(started))
+        patch.setenv("PYTHONPATH", str(GUARD), prepend=os.pathsep)
+        yield
+    if not started.exists():
+        return
+    seen = sorted(set(started.read_text().splitlines()))
+    started.unlink()
+    needs = sorted({line.partition(" ")[0] for line in seen})
+    names = ", ".join(line.partition(" ")[2] for line in seen)
+    pytest.fail(
+        f"{item.nodeid} starts {names}, but has no marker for it: name it under "
+        f"{' or '.join(map(repr, needs))} in tests/needs.py, or let it start nothing",
+        pytrace=False,
+    )
