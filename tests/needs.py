@@ -47,7 +47,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "exercises/05_flash_attention/test_mechanisms.py",
         "exercises/05_flash_attention/test_wrong_kernels.py",
         "grader/test_baseline_case.py",
-        "grader/test_forty_submissions.py",
+        "grader/test_every_kind_of_submission.py",
         "grader/test_given_stream.py",
         "grader/test_limits_on_virtual.py",
         "grader/test_quick_speed.py",

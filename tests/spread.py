@@ -20,7 +20,7 @@ LONG = (
     "exercises/04_bucketed_kv",
     "nbgrader",
     "notebooks",
-    "grader/test_forty_submissions.py",
+    "grader/test_every_kind_of_submission.py",
     "exercises",
     "test_docs.py",
     "virtual_gpu/test_ops.py",

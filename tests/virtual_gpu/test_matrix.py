@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import inspect
 import json
+from collections.abc import Callable
+from functools import wraps
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pytest
@@ -38,8 +42,27 @@ def library(request) -> MatrixLibrary:
     return build(request.param)
 
 
-def forms(chosen: list[Form]) -> pytest.MarkDecorator:
-    return pytest.mark.parametrize("form", chosen, ids=lambda form: form.name)
+def forms(chosen: list[Form]) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """A test of every one of these forms: it tells all that differ, and how."""
+
+    def looped(check: Callable[..., None]) -> Callable[..., None]:
+        @wraps(check)
+        def test(**fixtures: Any) -> None:
+            wrong = {}
+            for form in chosen:
+                try:
+                    check(form=form, **fixtures)
+                except AssertionError as difference:
+                    wrong[form.name] = str(difference).strip()
+            told = "\n".join(f"{name}: {difference}" for name, difference in wrong.items())
+            assert not wrong, f"{len(wrong)} of {len(chosen)} forms differ\n{told}"
+
+        signature = inspect.signature(check)
+        others = [parameter for name, parameter in signature.parameters.items() if name != "form"]
+        test.__signature__ = signature.replace(parameters=others)  # type: ignore[attr-defined]
+        return test
+
+    return looped
 
 
 def random_operands(form: Form, rng: np.random.Generator) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
@@ -167,9 +190,7 @@ def test_nan_and_infinity_reach_the_rows_they_touch(library, form):
     assert np.isfinite(values[untouched]).all()
 
 
-@pytest.mark.parametrize(
-    "form", [f for f in FLOAT_MMA if f.a in ("f16", "bf16", "e5m2")], ids=lambda f: f.name
-)
+@forms([form for form in FLOAT_MMA if form.a in ("f16", "bf16", "e5m2")])
 def test_infinity_times_zero_is_nan_and_opposite_infinities_cancel_to_nan(library, form):
     field = TYPES[form.a].exponent
     assert field is not None

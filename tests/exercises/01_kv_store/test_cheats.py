@@ -2,6 +2,9 @@
 
 A cheat says in its first line what it may earn at most, such as `// may earn: correct 50, clean 15`, or
 `nothing`; and in the next ones what it tries. Those that need a real clock are graded in tests/gpu, too.
+
+Cheats that keep to their entry point and to the device are compiled many to a file. One that works on the
+process, the grader or the library as a whole has a file of its own, as a student's would.
 """
 
 from __future__ import annotations
@@ -9,7 +12,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -18,9 +21,13 @@ from grader import registry
 from grader.device import virtual
 from grader.pipeline import grade
 from grader.record import Record
+from tests.exercises.sections import write_rounds
 
 EXERCISE = registry.find("01")
 CHEATS = sorted(Path(__file__).with_name("cheats").glob("*.cu"))
+ALONE = ("h", "t5")  # names of those that reach beyond their entry point begin with these
+EACH = 8  # of the others in a file
+RecordOf = Callable[[Path], Record]
 PR_SET_CHILD_SUBREAPER = 36
 
 
@@ -28,10 +35,19 @@ def graded(source: Path, stages: tuple[str, ...] | None = None) -> Record:
     return grade(EXERCISE, source, submission=source.stem, device="virtual", stages=stages)
 
 
-@functools.cache
-def record_of(source: Path) -> Record:
-    """Graded in full, once for all tests that look at it."""
-    return graded(source)
+@pytest.fixture(scope="module")
+def record_of(tmp_path_factory: pytest.TempPathFactory) -> RecordOf:
+    """A cheat graded in full, once for all tests that look at it."""
+    texts = {source.stem: source.read_text() for source in CHEATS if not source.stem.startswith(ALONE)}
+    sections = write_rounds(texts, tmp_path_factory.mktemp("cheats"), EACH)
+
+    @functools.cache
+    def grade_cheat(source: Path) -> Record:
+        if (section := sections.get(source.stem)) is None:
+            return graded(source)
+        return grade(section.of(EXERCISE), section.file, submission=source.stem, device="virtual")
+
+    return grade_cheat
 
 
 def cheat(name: str) -> Path:
@@ -82,7 +98,9 @@ def short_launches() -> Iterator[None]:
 
 
 @pytest.mark.parametrize("source", CHEATS, ids=lambda path: path.stem)
-def test_a_cheat_earns_what_its_kernel_deserves_and_leaves_nothing_behind(source: Path) -> None:
+def test_a_cheat_earns_what_its_kernel_deserves_and_leaves_nothing_behind(
+    source: Path, record_of: RecordOf
+) -> None:
     before = descendants()
     record = record_of(source)
     most = allowed(source)
@@ -100,13 +118,13 @@ def test_the_submission_after_a_cheat_is_graded_as_ever(name: str) -> None:
     assert [(part.name, part.points) for part in record.parts] == [("correct", 50), ("clean", 15)]
 
 
-def test_printed_praise_is_text_and_nothing_else() -> None:
+def test_printed_praise_is_text_and_nothing_else(record_of: RecordOf) -> None:
     record = record_of(cheat("h3_pass_line"))
     assert "Correctness: PASSED" in record.output
     assert record.verdict == "wrong answer"
 
 
-def test_the_exercise_and_its_solution_cannot_be_read() -> None:
+def test_the_exercise_and_its_solution_cannot_be_read(record_of: RecordOf) -> None:
     record = record_of(cheat("h7_hidden_cases"))
     assert "Exercise(" not in record.output
     assert "FOUND" not in record.output.replace("FOUND /proc/self/fd", "")
@@ -123,11 +141,11 @@ def test_the_exercise_and_its_solution_cannot_be_read() -> None:
         ("h2_exit", "crash"),
     ],
 )
-def test_a_cheat_is_told_what_was_seen(name: str, reason: str) -> None:
+def test_a_cheat_is_told_what_was_seen(name: str, reason: str, record_of: RecordOf) -> None:
     record = record_of(cheat(name))
     assert next(case.reason for case in record.cases if not case.passed) == reason
 
 
 @pytest.mark.parametrize("name", ["h2_exit", "h8_rewrite_at_exit", "h9_network", "t5_false_clock"])
-def test_odd_calls_are_flagged_for_a_person(name: str) -> None:
+def test_odd_calls_are_flagged_for_a_person(name: str, record_of: RecordOf) -> None:
     assert record_of(cheat(name)).flags

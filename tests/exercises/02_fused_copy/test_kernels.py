@@ -9,8 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from common.build import Target, build_program
-from common.cache import REPOSITORY
+from common.build import Target
 from common.virtual_gpu.calls import Argument, CallResult, Number
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
@@ -18,10 +17,12 @@ from grader import registry, starters
 from grader.evidence import Evidence
 from grader.random_inputs import Random
 from grader.spec import At, Case, Scalar, Speedup, Task
+from grader.stages.build import ARCHITECTURE, build
+from tests.exercises.sections import Section, write_sections
 
 EXERCISE = registry.find("02")
 STEPS = {step.name: step for step in EXERCISE.steps}
-HEADERS = REPOSITORY / "common" / "cuda"
+BLOCK_THREADS = ("64", "128", "512", "1024")
 KERNELS = (EXERCISE.baseline, EXERCISE.solution, *EXERCISE.variants())
 VIRTUAL_CASES = [case for case in EXERCISE.cases if not case.gpu_only]
 DRAWN_CASES = EXERCISE.hidden(Random("drawn for the tests"))
@@ -46,10 +47,11 @@ class Outcome:
         return same and self.result.returned == self.returns
 
 
-def built(source: Path, **defines: str) -> Path:
-    return build_program(
-        [source], Target.virtual(), kind="shared", include_dirs=[HEADERS], defines=defines
-    ).path
+def built(source: Path) -> Path:
+    """As the grader builds it, which has done so already or will find it done."""
+    found = build(source, Target.virtual(ARCHITECTURE)).library
+    assert found is not None
+    return found
 
 
 def call(gpu: VirtualGpu, library: Library, case: Case, task: Task = EXERCISE) -> Outcome:
@@ -160,13 +162,22 @@ def test_rows_move_in_16_bytes_where_both_sides_allow(
     assert ("uint4" in launch.kernel) is wide
 
 
-@pytest.mark.parametrize("threads", ["64", "128", "512", "1024"])
-def test_any_block_size_copies_the_same(threads: str) -> None:
-    path = built(EXERCISE.solution, BLOCK_THREADS=threads)
+@pytest.fixture(scope="module")
+def block_sizes(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Section]:
+    """The solution with each of these block sizes, in one file."""
+    solution = EXERCISE.solution.read_text()
+    texts = {threads: f"#define BLOCK_THREADS {threads}\n{solution}" for threads in BLOCK_THREADS}
+    return write_sections(texts, tmp_path_factory.mktemp("sizes") / "kernel.cu")
+
+
+@pytest.mark.parametrize("threads", BLOCK_THREADS)
+def test_any_block_size_copies_the_same(threads: str, block_sizes: dict[str, Section]) -> None:
+    section = block_sizes[threads]
+    path = built(section.file)
     with VirtualGpu(libraries=[path]) as gpu:
         library = gpu.load(path)
         for case in VIRTUAL_CASES[:12]:
-            outcome = call(gpu, library, case)
+            outcome = call(gpu, library, case, section.of(EXERCISE))
             assert outcome.findings == (), case.name
             assert outcome.right, case.name
 

@@ -11,7 +11,6 @@ import pytest
 import torch
 
 from common.build import Target, build_program
-from common.cache import REPOSITORY
 from common.virtual_gpu.calls import Argument, CallResult, Number, Table, i32, i64
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
@@ -20,9 +19,9 @@ from grader.compare import expected, same_buffers
 from grader.device.arguments import arguments
 from grader.random_inputs import Random
 from grader.spec import Case
+from grader.stages.build import _WALLS, ARCHITECTURE, HEADERS
 
 EXERCISE = registry.find("03")
-HEADERS = REPOSITORY / "common" / "cuda"
 HERE = Path(__file__).parent
 AROUND = HERE / "around.cu"
 KERNELS = (EXERCISE.baseline, EXERCISE.solution, *EXERCISE.variants())
@@ -49,8 +48,11 @@ class Outcome:
 
 
 def built(source: Path) -> Path:
-    """The kernel and what a server does around it, in one library."""
-    return build_program([source, AROUND], Target.virtual(), kind="shared", include_dirs=[HEADERS]).path
+    """The kernel and what a server does around it, in one library. The kernel is compiled as the grader does
+    it, which has done so already or will find it done."""
+    return build_program(
+        [source, AROUND], Target.virtual(ARCHITECTURE), kind="shared", include_dirs=[HEADERS], walls=_WALLS
+    ).path
 
 
 def wrong(name: str) -> Path:

@@ -10,12 +10,12 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.build import Target, build_program
-from common.cache import REPOSITORY
+from common.build import Target
 from common.virtual_gpu.calls import DevicePointer, Number, Table, i32, i64
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.tensor import DeviceTensor
 from grader import registry
+from grader.stages.build import ARCHITECTURE, build
 
 EXERCISE = registry.find("03")
 ELEMENTS = 240  # of the one buffer that all copies read and write
@@ -58,8 +58,8 @@ COPIES = st.builds(Copy, PLACES, PLACES, st.integers(0, 5), st.integers(0, 24)).
 
 @pytest.fixture(scope="module")
 def device() -> Iterator[tuple[Library, DeviceTensor]]:
-    headers = REPOSITORY / "common" / "cuda"
-    path = build_program([EXERCISE.baseline], Target.virtual(), kind="shared", include_dirs=[headers]).path
+    path = build(EXERCISE.baseline, Target.virtual(ARCHITECTURE)).library
+    assert path is not None
     with VirtualGpu(libraries=[path]) as gpu:
         yield gpu.load(path), gpu.tensor("memory", (ELEMENTS,), "int32", fill=0)
 

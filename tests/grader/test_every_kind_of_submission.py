@@ -1,4 +1,6 @@
-"""Forty submissions of every kind, in one run that is killed half way: each gets its verdict all the same."""
+"""Submissions of every kind in one run that is killed half way: each gets its verdict all the same.
+
+Of wrong kernels and cheats there is one of each kind: tests/exercises/01_kv_store grades all of them."""
 
 from __future__ import annotations
 
@@ -36,13 +38,9 @@ VERDICTS = {
     "wrong_name": "has no such entry point",
 }
 RIGHT = ("kernel", "inline_ptx")
-WRONG = (
-    *("no_wait", "swapped", "int32_overflow", "row_tail_dropped", "zeros", "only_k", "no_barrier"),
-    *("contiguous_strides", "duplicate_launch", "wrong_page_stride", "neighbour_row", "waits_for_ever"),
-)
+WRONG = ("no_wait", "swapped", "int32_overflow", "no_barrier", "duplicate_launch", "waits_for_ever")
 CHEATS = (
-    *("c10_nothing", "c2_changed_inputs", "c3_zeros", "c6_public_sizes", "c7_nan", "h1_false_answers"),
-    *("h2_exit", "h3_pass_line", "h5_memory_hunt", "h7_hidden_cases", "h9_network", "r1_by_pointer"),
+    *("c10_nothing", "c2_changed_inputs", "h1_false_answers", "h2_exit", "h7_hidden_cases", "h9_network"),
     "r3_shared_memory_file",
 )
 KILL_AFTER = 12  # records
@@ -50,7 +48,7 @@ LIMIT_SECONDS = 900.0
 
 
 def hand_in(folder: Path) -> list[str]:
-    """A class of forty."""
+    """A class of all of them, one who handed in the starter, and one who handed in nothing."""
     files = {f"bad_{name}": BAD / f"{name}.cu" for name in VERDICTS}
     files |= {f"right_{name}": SOLUTIONS / f"{name}.cu" for name in RIGHT}
     files |= {f"wrong_{name}": KERNELS / "wrong" / f"{name}.cu" for name in WRONG}
@@ -111,8 +109,8 @@ def graded(
     return students, records(output), json.loads(text), kept
 
 
-def test_it_is_a_class_of_forty(graded):
-    assert len(graded[0]) == 40
+def test_it_is_a_class_that_a_run_takes_long_for(graded):
+    assert len(graded[0]) > 2 * KILL_AFTER
 
 
 def test_everyone_has_a_whole_record_and_a_line(graded):
