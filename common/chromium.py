@@ -26,7 +26,7 @@ def missing_for_a_browser() -> str | None:
         )
     if importlib.util.find_spec("playwright") is None:
         return (
-            "playwright, which drives Chromium, is not installed (pip install -r requirements-browser.txt; "
+            "playwright, which drives Chromium, is not installed (pip install -r requirements/browser.txt; "
             "`./course test` does so by itself where the package index can be reached)"
         )
     return None

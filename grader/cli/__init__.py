@@ -11,16 +11,19 @@ from dataclasses import dataclass
 from common.errors import CourseError
 
 USAGE_ERROR = 2
+_HELP = {"-h", "--help"}
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
 
 
 @dataclass(frozen=True)
 class Verb:
-    """A command: the module whose `main(arguments)` runs it, and the sentence that describes it."""
+    """A command: the module whose `main(arguments)` runs it, the sentence that describes it, and the groups
+    of grader/environment.py that it needs beyond the base, installed when it is first used."""
 
     module: str
     summary: str
+    needs: tuple[str, ...] = ()
 
 
 VERBS = {
@@ -33,25 +36,33 @@ VERBS = {
     "grade": Verb("grader.cli.grade", "grade submissions; with no path, every reference solution"),
     "notebook": Verb("grader.cli.notebook", "open an exercise's notebook in JupyterLab, on your own copy"),
     "nbgrader": Verb(
-        "grader.cli.nbgrader", "run a class with nbgrader: release, collect, autograde, feedback"
+        "grader.cli.nbgrader",
+        "run a class with nbgrader: release, collect, autograde, feedback",
+        ("nbgrader",),
     ),
-    "demo-class": Verb("grader.cli.demo_class", "make a small pretend class, from release to feedback"),
+    "demo-class": Verb(
+        "grader.cli.demo_class", "make a small pretend class, from release to feedback", ("nbgrader",)
+    ),
     "release": Verb("grader.cli.release", "write the bundle that students get into a folder"),
     "bench": Verb("grader.cli.bench", "time baselines, solutions and alternatives over all bench shapes"),
-    "tune": Verb("grader.cli.tune", "search the best values of a kernel's tunables"),
+    "tune": Verb("grader.cli.tune", "search the best values of a kernel's tunables", ("tune",)),
     "gate": Verb("grader.cli.gate", "say whether a kernel may take the place of an exercise's baseline"),
     "report": Verb("grader.cli.report", "make one HTML page from records and benchmarks"),
     "run": Verb("grader.cli.run", "build a CUDA program and run it on a GPU or the virtual GPU"),
     "starters": Verb("grader.cli.starters", "write every exercise's starter from its solution"),
     "calibrate": Verb("grader.cli.calibrate", "measure this machine's GPU and write a profile of it"),
     "doctor": Verb("grader.cli.doctor", "say what this machine has for the course, and what each lack costs"),
-    "test": Verb("grader.cli.test", "run the linters, the type checker and the test suite"),
+    "test": Verb(
+        "grader.cli.test",
+        "run the linters, the type checker and the test suite",
+        ("test", "tune", "nbgrader"),
+    ),
 }
 
 
 def main(arguments: list[str]) -> int:
     """Run one verb and return the exit status. What the user can mend is a sentence, never a traceback."""
-    if not arguments or arguments[0] in ("-h", "--help", "help"):
+    if not arguments or arguments[0] in (*_HELP, "help"):
         print(usage())
         return 0 if arguments else USAGE_ERROR
     name, *rest = arguments
@@ -59,6 +70,8 @@ def main(arguments: list[str]) -> int:
         print(f"error: {_unknown(name)}\n\n{usage()}", file=sys.stderr)
         return USAGE_ERROR
     try:
+        if not _HELP & set(rest):
+            _install(VERBS[name].needs)
         status: int = importlib.import_module(VERBS[name].module).main(rest)
         sys.stdout.flush()
         return status
@@ -71,6 +84,13 @@ def main(arguments: list[str]) -> int:
     except BrokenPipeError:  # `./course … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
+
+
+def _install(needs: tuple[str, ...]) -> None:
+    if needs:
+        from grader.environment import ensure
+
+        ensure(needs)
 
 
 def usage() -> str:

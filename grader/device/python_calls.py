@@ -10,8 +10,8 @@ from common.virtual_gpu.tensor import dtype_name
 from grader.spec import At, Call, HostTable, PythonTrack, Scalar
 
 MISSING_TRITON = (
-    "it imports triton, which is not installed here: `.venv/bin/pip install triton`, or hand in a kernel.cu, "
-    "which needs nothing of the kind"
+    "it imports triton, which is not installed here: `.venv/bin/pip install -r requirements/triton.txt`, or "
+    "hand in a kernel.cu, which needs nothing of the kind"
 )
 
 

@@ -21,7 +21,7 @@ from common.compile import make_entry
 from common.toolchain import find_nvcc
 from common.unit import digest, hash_file
 
-REQUIREMENTS = REPOSITORY / "requirements-wheels.txt"
+REQUIREMENTS = REPOSITORY / "requirements/wheels.txt"
 SOURCE = """
 #include <cooperative_groups.h>
 #include <cstdio>
