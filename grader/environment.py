@@ -96,7 +96,9 @@ def install(groups: Sequence[str], *, patient: bool = True) -> None:
     for group in together:
         _say(f"Installing {GROUPS[group]}{_size(group)}.")
     if together:
-        _pip([*quick, "--require-hashes", *_files(together)], f"install {_and(together)}")
+        # Compiling every module costs 30 s and most are never imported. torch is: its modules are compiled.
+        lazy = [] if "torch" in together else ["--no-compile"]
+        _pip([*quick, *lazy, "--require-hashes", *_files(together)], f"install {_and(together)}")
         _stamp_all(together)
     if "torch" in groups and "torch" not in together:
         _say("Installing torch for CPUs: this machine has no NVIDIA GPU.")
