@@ -131,10 +131,19 @@ def has_nvidia_gpu() -> bool:
     return shutil.which("nvidia-smi") is not None or any(os.path.exists(sign) for sign in _GPU_SIGNS)
 
 
-def install_package() -> None:
-    """Make the clone's own modules importable by every program of this environment, from any folder."""
+def install_course() -> None:
+    """The clone itself, for every program of this environment in any folder: its modules, by a .pth file, and
+    its Jupyter kernel. A home that cannot be written costs the kernel in Jupyters of other environments."""
     place = Path(sysconfig.get_path("purelib")) / "serving_kernels.pth"
     place.write_text(f"{REPOSITORY}\n")
+    from grader.jupyter_kernel import register
+
+    try:
+        told = register()
+    except OSError as problem:
+        told = f"note: no Jupyter kernel was registered: {problem}"
+    if told:
+        _say(told)
 
 
 def _pip(arguments: list[str], what: str, *, unless: str = "") -> bool:
@@ -212,7 +221,7 @@ def main(groups: list[str]) -> int:
     _say(f"Setting up {VENV}: once, a few minutes.")
     try:
         install([group for group in groups if not is_installed(group)])
-        install_package()
+        install_course()
     except (InstallError, OSError) as problem:
         _say(f"error: {problem}")
         return 2

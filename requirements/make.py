@@ -87,7 +87,7 @@ def _parse_entry(entry: re.Match[str]) -> Package:
         marker=entry["marker"] or "",
         hashes=tuple(re.findall(r"--hash=sha256:(\w+)", rest)),
         via=frozenset(re.findall(r"[\w.-]+", comments.removeprefix("via ").replace("(pyproject.toml)", ""))),
-        python=(re.findall(r"# wheel: Python (\S+)", rest) or [""])[0],
+        python=(re.findall(r"# wheel: Python ([^;\n]+)", rest) or [""])[0],
         sizes=tuple((machine, int(size)) for size, machine in re.findall(r"; (\d+) bytes on (\w+)", rest)),
     )
 

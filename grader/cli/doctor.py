@@ -23,23 +23,18 @@ from common.devices import find_gpus
 from common.engine_build import find_engine, isa_flags
 from common.kernel_facilities import kernel_facilities
 from common.toolchain import ToolchainError, find_host_compiler, find_ninja, find_nvcc
+from grader import environment
+from grader.cli import VERBS
 from grader.cli.parser import Parser
 
 State = Literal["ok", "note", "missing"]
 
-# Packages beyond torch and numpy, and what each is for.
+# Packages that every student gets and some commands do without, and what each is for.
 _OPTIONAL_PACKAGES = {
     "rich": "tables in colour",
     "matplotlib": "plots",
-    "jupyter": "notebooks",
-    "nbgrader": "autograding a class",
-    "optuna": "tuning launch parameters",
-    "triton": "kernels written in Triton",
-    "pytest": "the test suite",
-    "hypothesis": "property tests",
-    "ruff": "linting in `./course test`",
-    "mypy": "type checks in `./course test`",
-    "clang-format": "the format of C++ and CUDA files in `./course test`",
+    "jupyterlab": "notebooks",
+    "ipykernel": "the kernel that runs notebooks",
 }
 
 
@@ -213,11 +208,26 @@ def _optional() -> list[Fact]:
         version = _version(name)
         lack = Fact(name, "note", "not installed", f"needed for {purpose}")
         facts.append(Fact(name, "ok", version) if version else lack)
+    facts += [_group(name) for name in ("nbgrader", "tune", "test", "browser", "triton")]
     sanitizer = shutil.which("compute-sanitizer")
     if find_gpus():
         detail, cost = sanitizer or "not installed", "no checks on the GPU; the virtual GPU still has its own"
         facts.append(Fact("compute-sanitizer", "ok" if sanitizer else "note", detail, cost))
     return facts
+
+
+def _group(name: str) -> Fact:
+    """Packages that come when a command first needs them."""
+    missing = environment.missing_packages(name)
+    if not missing:
+        return Fact(name, "ok", environment.GROUPS[name])
+    verbs = [f"`./course {verb}`" for verb, its in VERBS.items() if name in its.needs]
+    way = f"`pip install -r requirements/{name}.txt` in this Python's environment adds it"
+    if environment.is_own() and verbs:
+        way = f"installed when first needed, by {' or '.join(verbs)}"
+    elif environment.is_own() and name == "browser":
+        way = "installed when first needed, by `./course test` where there is a Chromium"
+    return Fact(name, "note", f"{environment.GROUPS[name]}: no {', '.join(missing)} here", way)
 
 
 SECTIONS: dict[str, Callable[[], list[Fact]]] = {

@@ -16,6 +16,8 @@ from common.cache import REPOSITORY
 from common.errors import CourseError
 from grader import student
 from grader.cli.parser import Parser
+from grader.environment import install_course, is_own
+from grader.jupyter_kernel import jupyter_path
 from grader.nbgrader.class_folder import assignments, find_assignment, put_working_copy
 from grader.nbgrader.validating import SETTINGS
 
@@ -56,8 +58,12 @@ def start_jupyter(arguments: list[str]) -> int:
             "JupyterLab is not installed in this Python: `./course` without COURSE_PYTHON installs it, or "
             "`pip install jupyterlab`"
         )
-    # Notebooks import the grader, wherever their folder is, and Validate gives their cells time.
-    for name, place in (("PYTHONPATH", REPOSITORY), ("JUPYTER_CONFIG_PATH", SETTINGS)):
+    if is_own():
+        install_course()  # again: the clone may have moved, or another clone's kernel gone
+    # Notebooks ask for the course's kernel and import the grader, wherever their folder is; Validate gives
+    # their cells time.
+    places = {"JUPYTER_PATH": jupyter_path(), "PYTHONPATH": REPOSITORY, "JUPYTER_CONFIG_PATH": SETTINGS}
+    for name, place in places.items():
         os.environ[name] = os.pathsep.join(filter(None, (str(place), os.environ.get(name, ""))))
     # Root is who one is in a container; Jupyter would refuse. It listens on this machine alone, with a token.
     allowed = ["--allow-root"] if os.geteuid() == 0 and "--allow-root" not in arguments else []

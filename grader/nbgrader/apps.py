@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from common.errors import CourseError
+from grader.jupyter_kernel import jupyter_path
 from grader.nbgrader.class_folder import ClassFolder
 
 _LAST_LINES = 6
@@ -72,12 +73,13 @@ def must_succeed(what: str, result: dict[str, Any] | None) -> None:
 
 @contextlib.contextmanager
 def _for_class(folder: ClassFolder) -> Iterator[str]:
-    """Make nbgrader find the class's settings from any folder, and alembic, which it calls. Yields the option
-    that names the class, against settings of another one in the current folder."""
+    """Make nbgrader find the class's settings from any folder, its notebooks' kernel, and alembic, which it
+    calls. Yields the option that names the class, against settings of another one in the current folder."""
     must_be_installed()
     folder.prepare()
     changed = {
         "COURSE_CLASS": [str(folder.root)],
+        "JUPYTER_PATH": [str(jupyter_path()), os.environ.get("JUPYTER_PATH", "")],
         "JUPYTER_CONFIG_PATH": [str(folder.root), os.environ.get("JUPYTER_CONFIG_PATH", "")],
         "PATH": [str(Path(sys.executable).parent), os.environ.get("PATH", "")],
     }

@@ -13,11 +13,29 @@ import subprocess
 import pytest
 
 from common.cache import REPOSITORY
+from grader import jupyter_kernel
 from grader.bundle import write_bundle
 from tests.bare_roots.debian import Root, Spent
 
 LOGS = REPOSITORY / "work" / "bare_roots"
 DEBIANS = {"12": "bookworm", "13": "trixie"}
+NOTEBOOK = json.dumps(
+    {
+        "cells": [
+            {
+                "cell_type": "code",
+                "execution_count": None,
+                "id": "where",
+                "metadata": {},
+                "outputs": [],
+                "source": "import grader; print(grader.__path__)",
+            }
+        ],
+        "metadata": {"kernelspec": jupyter_kernel.SPEC},
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+)
 CHECK = "./course check 01 solutions/01_kv_store/kernel.cu"
 
 
@@ -54,6 +72,11 @@ def test_a_clone_grades_the_reference(folder, debian):
         assert fetched(check) == set(), "all was there after the first command"
         sound = root.run(".venv/bin/python -m pip check", cwd="/course")
         assert sound.status == 0, sound.output
+        (root.folder / "elsewhere").mkdir()
+        (root.folder / "elsewhere" / "note.ipynb").write_text(NOTEBOOK)
+        run = root.run("/course/.venv/bin/jupyter execute --inplace note.ipynb", cwd="/elsewhere")
+        assert run.status == 0, run.output
+        assert "/course/grader" in (root.folder / "elsewhere" / "note.ipynb").read_text()
     finally:
         root.write_log(LOGS / f"debian-{debian}.log")
 

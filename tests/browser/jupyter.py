@@ -14,6 +14,7 @@ from pathlib import Path
 
 from common.cache import REPOSITORY
 from common.process import kill_session
+from grader.jupyter_kernel import jupyter_path
 
 _START_SECONDS = 120  # a busy machine takes its time to import everything
 _TOKEN = "of-this-test-alone"
@@ -78,6 +79,7 @@ def _environment(own: Path, variables: Mapping[str, str]) -> dict[str, str]:
     return {
         **os.environ,
         **{name: str(path) for name, path in own_folders.items()},
+        "JUPYTER_PATH": str(jupyter_path()),
         "PYTHONPATH": os.pathsep.join(filter(None, (str(REPOSITORY), os.environ.get("PYTHONPATH", "")))),
         "PATH": os.pathsep.join(
             (str(Path(sys.executable).parent), os.environ["PATH"])

@@ -3,39 +3,32 @@
 from __future__ import annotations
 
 import importlib.util
-import subprocess
 import sys
-from pathlib import Path
 
 import pytest
 
 from common import chromium
 from grader.cli import browser_tools
-
-DRIVER = "playwright"
+from grader.environment import InstallError
 
 
 class Machine:
-    """Chromium, the course's own environment, no driver; `pip` answers with `status`."""
+    """Chromium, the course's own environment, no driver."""
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.patch = patch
         self.asked: list[list[str]] = []
-        self.status: int | Exception = 0
-        self.has_driver(False)
+        self.fails = False
         patch.setattr(browser_tools, "find_chromium", lambda: "/usr/bin/chromium")
-        patch.setattr(browser_tools, "_VENV", Path(sys.prefix))
-        patch.setattr(subprocess, "run", self._run)
+        patch.setattr(browser_tools, "is_own", lambda: True)
+        patch.setattr(browser_tools, "is_installed", lambda group: False)
+        patch.setattr(browser_tools, "install", self._install)
 
-    def has_driver(self, there: bool) -> None:
-        found = importlib.util.spec_from_loader(DRIVER, None) if there else None
-        self.patch.setattr(importlib.util, "find_spec", lambda name: found)
-
-    def _run(self, command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
-        self.asked.append(command)
-        if isinstance(self.status, Exception):
-            raise self.status
-        return subprocess.CompletedProcess(command, self.status)
+    def _install(self, groups: list[str], *, patient: bool) -> None:
+        assert not patient, "without a network it should be over at once"
+        self.asked.append(groups)
+        if self.fails:
+            raise InstallError("pip could not install it")
 
 
 @pytest.fixture
@@ -45,24 +38,20 @@ def machine(monkeypatch):
 
 def test_the_driver_is_installed_where_there_is_a_chromium(machine):
     assert "installed" in browser_tools.install_browser_driver()
-    assert machine.asked[0][-1] == str(browser_tools.REQUIREMENTS)
+    assert machine.asked == [["browser"]]
 
 
-@pytest.mark.parametrize("lack", ["no chromium", "somebody else's environment", "driver is there"])
-def test_nothing_is_installed_where_it_is_of_no_use(machine, lack, tmp_path):
-    if lack == "no chromium":
-        machine.patch.setattr(browser_tools, "find_chromium", lambda: None)
-    elif lack == "driver is there":
-        machine.has_driver(True)
-    else:
-        machine.patch.setattr(browser_tools, "_VENV", tmp_path)
+@pytest.mark.parametrize(
+    ("name", "answer"), [("find_chromium", None), ("is_own", False), ("is_installed", True)]
+)
+def test_nothing_is_installed_where_it_is_of_no_use(machine, name, answer):
+    machine.patch.setattr(browser_tools, name, lambda *_: answer)
     assert browser_tools.install_browser_driver() == ""
     assert machine.asked == []
 
 
-@pytest.mark.parametrize("status", [1, subprocess.TimeoutExpired("pip", 300), OSError("no pip")])
-def test_an_index_out_of_reach_leaves_a_sentence_and_no_failure(machine, status):
-    machine.status = status
+def test_an_index_out_of_reach_leaves_a_sentence_and_no_failure(machine):
+    machine.fails = True
     assert "are skipped" in browser_tools.install_browser_driver()
 
 
@@ -71,6 +60,6 @@ def test_what_is_missing_is_named_with_the_way_to_get_it(monkeypatch, tmp_path):
     assert "apt install chromium" in str(chromium.missing_for_a_browser())
     monkeypatch.setenv("COURSE_CHROMIUM", sys.executable)
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: None)
-    assert "requirements-browser.txt" in str(chromium.missing_for_a_browser())
+    assert "requirements/browser.txt" in str(chromium.missing_for_a_browser())
     monkeypatch.setattr(importlib.util, "find_spec", lambda name: name)
     assert chromium.missing_for_a_browser() is None

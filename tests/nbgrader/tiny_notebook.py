@@ -9,6 +9,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
+from grader import jupyter_kernel
 from grader.nbgrader.cell_marks import slug
 from grader.predictions import asked_on
 from grader.spec import Exercise
@@ -35,7 +36,7 @@ def tiny_notebook(exercise: Exercise) -> NotebookNode:
     cells.append(_cell(f"{QUESTION}-text", "Why?", markdown=True, locked=True))
     cells.append(_cell(QUESTION, UNANSWERED, markdown=True, grade=True, solution=True, points=5))
     made = new_notebook(cells=cells)
-    made.metadata["kernelspec"] = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    made.metadata["kernelspec"] = dict(jupyter_kernel.SPEC)
     return made
 
 

@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from grader import jupyter_kernel
 from tests.notebooks.sources import all_notebooks, cells_of, exercise_of, graded, read, text_of
 
 NOTEBOOKS = all_notebooks()
@@ -50,7 +51,7 @@ def test_it_is_a_notebook_of_the_format_and_nothing_has_run_in_it(notebook: Path
     found = read(notebook)
     nbformat.validate(found)
     assert (found["nbformat"], found["nbformat_minor"]) == (4, 5)
-    assert found["metadata"]["kernelspec"]["name"] == "python3"
+    assert found["metadata"]["kernelspec"] == jupyter_kernel.SPEC
     for cell in found["cells"]:
         if cell["cell_type"] == "code":
             assert (cell["outputs"], cell["execution_count"]) == ([], None), cell["id"]

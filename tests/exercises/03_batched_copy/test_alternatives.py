@@ -61,7 +61,8 @@ def test_without_triton_one_sentence_says_so(monkeypatch: pytest.MonkeyPatch) ->
     monkeypatch.delitem(sys.modules, "exercise_03_batched_copy.triton_kernels", raising=False)
     case = EXERCISE.bench[0]
     with pytest.raises(
-        CourseError, match="written in Triton, which is not installed: `.venv/bin/pip install -r requirements/triton.txt`"
+        CourseError,
+        match="written in Triton, which is not installed: `.venv/bin/pip install -r requirements/triton.txt`",
     ):
         EXERCISE.alternatives[alternatives.TRITON_ONE_LAUNCH](case.size, made(case).buffers)
 

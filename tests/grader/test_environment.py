@@ -1,0 +1,121 @@
+"""What is installed into .venv and when, with a pip that only writes down what it was asked."""
+
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from grader import cli, environment
+
+NO_CPU_BUILD = "ERROR: No matching distribution found for torch==2.13.0+cpu"
+
+
+class Machine:
+    """Our own environment, empty, without a GPU. `answers`: pip's failures, by a word of the command."""
+
+    def __init__(self, patch: pytest.MonkeyPatch, folder: Path) -> None:
+        self.asked: list[list[str]] = []
+        self.answers: dict[str, str] = {}
+        self.gpu = False
+        patch.setattr(environment, "VENV", folder)
+        patch.setattr(environment, "is_own", lambda: True)
+        patch.setattr(environment, "has_nvidia_gpu", lambda: self.gpu)
+        patch.setattr(subprocess, "run", self._run)
+
+    def _run(self, command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
+        assert command[:4] == [sys.executable, "-m", "pip", "install"]
+        self.asked.append(command[4:])
+        failure = next((text for word, text in self.answers.items() if word in " ".join(command)), "")
+        return subprocess.CompletedProcess(command, 1 if failure else 0, stderr=failure)
+
+    def files(self) -> list[list[str]]:
+        """The groups, or else the packages, that each run of pip was asked for."""
+        return [
+            [Path(word).stem for word in command if word.endswith(".txt")] or [command[-1]]
+            for command in self.asked
+        ]
+
+
+@pytest.fixture
+def machine(monkeypatch, tmp_path):
+    return Machine(monkeypatch, tmp_path)
+
+
+def test_everything_but_torch_comes_in_one_run_with_hashes_and_nothing_to_resolve(machine):
+    environment.install(["base", "torch", "wheels"])
+    assert machine.files() == [["base", "wheels"], ["torch==2.13.0+cpu"]]
+    assert {"--no-deps", "--require-hashes"} <= set(machine.asked[0])
+    assert all(environment.is_installed(group) for group in ("base", "torch", "wheels"))
+
+
+def test_beside_a_gpu_torch_is_the_locked_build(machine):
+    machine.gpu = True
+    environment.install(["base", "torch"])
+    assert machine.files() == [["base", "torch"]]
+
+
+def test_where_the_index_has_no_cpu_build_the_size_is_said_before_the_other_is_pulled(machine, capsys):
+    machine.answers["+cpu"] = NO_CPU_BUILD
+    environment.install(["torch"])
+    assert machine.files() == [["torch==2.13.0+cpu"], ["torch"]]
+    said = capsys.readouterr().err
+    assert "offers no CPU build of torch 2.13.0" in said
+    assert " GB)" in said
+    assert "PIP_EXTRA_INDEX_URL" in said
+
+
+def test_another_failure_of_pip_is_not_taken_for_a_missing_build(machine, capsys):
+    machine.answers["+cpu"] = "ERROR: No space left on device"
+    with pytest.raises(environment.InstallError, match="torch for CPUs"):
+        environment.install(["torch"])
+    assert len(machine.asked) == 1
+    assert "No space left on device" in capsys.readouterr().err
+    assert not environment.is_installed("torch")
+
+
+def test_a_changed_file_is_installed_again(machine, monkeypatch, tmp_path):
+    monkeypatch.setattr(environment, "REQUIREMENTS", tmp_path / "requirements")
+    (tmp_path / "requirements").mkdir()
+    (tmp_path / "requirements" / "tune.txt").write_text("optuna==5.0.0\n")
+    environment.ensure(["tune"])
+    environment.ensure(["tune"])
+    assert machine.files() == [["tune"]]
+    (tmp_path / "requirements" / "tune.txt").write_text("optuna==5.0.1\n")
+    environment.ensure(["tune"])
+    assert machine.files() == [["tune"], ["tune"]]
+
+
+def test_a_command_goes_on_where_its_extra_cannot_be_installed(machine, capsys):
+    machine.answers["tune.txt"] = "ERROR: no network"
+    environment.ensure(["tune"])
+    assert capsys.readouterr().err.splitlines()[-1].startswith("warning: pip could not install tune")
+
+
+def test_in_somebody_elses_python_nothing_is_installed_and_what_is_missing_is_said(
+    machine, monkeypatch, capsys
+):
+    monkeypatch.setattr(environment, "is_own", lambda: False)
+    monkeypatch.setattr(environment, "_has", lambda name: name != "optuna")
+    environment.ensure(["test", "tune"])
+    assert machine.asked == []
+    assert capsys.readouterr().err.startswith("note: this Python has no optuna (optuna, to search tunables).")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "needs"),
+    [(["tune", "05"], [("tune",)]), (["tune", "--help"], []), (["list"], [])],
+)
+def test_a_verb_gets_what_it_needs_when_it_is_used(monkeypatch, arguments, needs, capsys):
+    seen: list[tuple[str, ...]] = []
+    monkeypatch.setattr(environment, "ensure", seen.append)
+    monkeypatch.setattr(cli.importlib, "import_module", lambda name: type("Verb", (), {"main": lambda _: 0}))
+    assert cli.main(arguments) == 0
+    assert seen == needs
+
+
+def test_every_need_of_a_verb_is_a_group():
+    for verb in cli.VERBS.values():
+        assert set(verb.needs) <= set(environment.GROUPS)
