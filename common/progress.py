@@ -26,6 +26,12 @@ class Progress:
             self._shown = f"{self._label}: {state}"
             print(self._shown, file=sys.stderr, flush=True)
 
+    def clear(self) -> None:
+        """Make room for something to be printed; the line comes back with the next update."""
+        if self._shown and sys.stderr.isatty():
+            print("\r" + " " * len(self._shown), end="\r", file=sys.stderr, flush=True)
+            self._shown = " "
+
     def finish(self, state: str) -> None:
         """Close the line, if there ever was one."""
         if not self._shown:

@@ -5,12 +5,14 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import hashlib
+import os
 import time
 from collections.abc import Collection, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
+from common.background import begin
 from common.devices import first_gpu
 from common.toolchain import find_nvcc
 from common.virtual_gpu.engine import DEFAULT_PROFILE
@@ -26,10 +28,11 @@ from grader.spec import Exercise, Step, Task
 from grader.stages import checks, points
 from grader.stages.build import Built
 from grader.stages.correctness import FATAL, SEEN_ON_VIRTUAL, CaseRun, gpu_only_cases
+from grader.stages.events import BuildDone, Hear, InOrder, TaskDone, nobody
 from grader.stages.mechanism import mechanism_case
 from grader.stages.patience import Patience
 from grader.stages.signature import mismatch
-from grader.stages.steps import grade_step
+from grader.stages.steps import GradedStep, grade_step
 from grader.stages.task import Tell, check_between_blocks, check_on_virtual, look_at, run_on
 from grader.suspicion import flags_of
 
@@ -48,14 +51,12 @@ def grade(
     quick: bool = False,
     step: int | None = None,
     tell: Tell = lambda text: None,
+    hear: Hear = nobody,
 ) -> Record:
-    """Grade one file on `device` ("virtual" or "gpu"). With `quick`, the first failing case is the last; with
-    `step`, that step alone, counted from 1."""
-    import torch
-
+    """Grade one file on `device` ("virtual" or "gpu"). With `quick`, the first failing case is the last, and
+    steps are graded beside each other; with `step`, that step alone, counted from 1. `hear` is told of
+    results as they come."""
     started = time.monotonic()
-    # Tensors here are small: threads would wait for each other, and for whoever else grades on this machine.
-    torch.set_num_threads(1)
     text = source.read_bytes()[:_MOST_SOURCE]
     record = Record(
         submission=submission,
@@ -68,20 +69,37 @@ def grade(
         started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
     )
     only = None if step is None else exercise.steps[step - 1]
-    if device == "virtual":
-        tasks: Sequence[Task] = (*exercise.steps, exercise) if only is None else (only,)
-        record.left_out = [name for task in tasks for name in gpu_only_cases(task, record.seed)]
     wanted = set(stages or STAGES)
     with scratch_folder() as scratch:
-        if source.suffix == ".py":
+        building = None
+        if source.suffix != ".py":
+            tell("building")
+            building = begin(compile_submission, source, device, scratch / "submission")
+        _import_torch()  # takes seconds, in which the compilers have the other core
+        _name_left_out(exercise, only, record)
+        if building is None:
             runs = grade_python(exercise, source, record, wanted, quick, scratch, tell)
             _count_wrong_while_timed(exercise, record, runs, worth(exercise, record.source))
         else:
-            _grade(exercise, source, record, wanted, quick, only, scratch, tell)
+            _grade(exercise, source, building, record, wanted, quick, only, scratch, tell, hear)
     record.output = told_once(record.output)
     points.settle(record)
     record.seconds = time.monotonic() - started
     return record
+
+
+def _import_torch() -> None:
+    """Tensors here are small: threads would wait for each other, and for whoever else grades on this
+    machine."""
+    import torch
+
+    torch.set_num_threads(1)
+
+
+def _name_left_out(exercise: Exercise, only: Step | None, record: Record) -> None:
+    if record.device.kind == "virtual":
+        tasks: Sequence[Task] = (*exercise.steps, exercise) if only is None else (only,)
+        record.left_out = [name for task in tasks for name in gpu_only_cases(task, record.seed)]
 
 
 def device_info(device: str) -> DeviceInfo:
@@ -95,53 +113,97 @@ def device_info(device: str) -> DeviceInfo:
 def _grade(
     exercise: Exercise,
     source: Path,
+    building: Future[Libraries],
     record: Record,
     stages: set[str],
     quick: bool,
     only: Step | None,
     scratch: Path,
     tell: Tell,
+    hear: Hear,
 ) -> None:
-    tell("building")
     device = record.device.kind
-    built = compile_submission(source, device, scratch / "submission")
+    built = building.result()
     record.diagnostics = (built.failed or built.built["virtual"]).plain()
+    hear(BuildDone(built.failed is None, built.seconds, record.diagnostics))
     if (failed := built.failed) is not None:
         _not_built(exercise, failed, record, only)
         return
     record.diagnostics += _signatures(exercise, source, record)
     # The baseline is needed later, and may be built meanwhile; but no compiler's message waits for it.
-    with ThreadPoolExecutor() as pool:
-        baseline = None
-        if "speed" in stages and only is None:
-            baseline = pool.submit(compile_submission, exercise.baseline, device, scratch / "baseline")
-        record.flags += flags_of(built.path("virtual"))
-        reports: list[Report] = []
-        patience = Patience.on(device)
-        for step in exercise.steps if only is None else (only,):
-            reports += grade_step(step, built, record, patience, quick=quick, tell=tell)
-        if only is not None:
-            record.findings = _plain(checks.merge(reports))
-            return
-        runs, printed = run_on(
-            device, exercise, built, record.seed, quick=quick, tell=tell, patience=patience
-        )
-        record.output += printed
-        record.cases += [run.result for run in runs]
-        correct = bool(runs) and all(run.result.passed for run in runs)
-        record.parts.append(points.correct_part(exercise, runs))
-        looked_at = runs
-        if "checks" in stages:
-            correct, looked_at = _checks(exercise, built, record, runs, reports, correct, tell)
-        if "mechanism" in stages and not any(run.result.reason in FATAL for run in runs):
-            _mechanism(exercise, built, record, correct, looked_at, tell)
-        elif "mechanism" in stages:
-            record.parts.append(points.mechanism_part(exercise, False, ()))
-        if baseline is not None:
-            if correct:
-                _speed(exercise, baseline.result(), built, record, tell, quick=quick)
-            record.parts.append(points.speed_part(exercise, correct, record.speed))
-            _count_wrong_while_timed(exercise, record, runs)
+    baseline = None
+    if "speed" in stages and only is None:
+        baseline = begin(compile_submission, exercise.baseline, device, scratch / "baseline")
+    record.flags += flags_of(built.path("virtual"))
+    steps = exercise.steps if only is None else (only,)
+    graded, whole = _run_tasks(exercise, steps, only is None, built, record, quick, tell, hear)
+    reports: list[Report] = []
+    for step in graded:
+        record.output += step.printed
+        record.cases += step.cases
+        record.parts.append(step.part)
+        reports += step.reports
+    if whole is None:
+        record.findings = _plain(checks.merge(reports))
+        return
+    runs, printed = whole
+    record.output += printed
+    record.cases += [run.result for run in runs]
+    correct = bool(runs) and all(run.result.passed for run in runs)
+    record.parts.append(points.correct_part(exercise, runs))
+    looked_at = runs
+    if "checks" in stages:
+        correct, looked_at = _checks(exercise, built, record, runs, reports, correct, tell)
+    if "mechanism" in stages and not any(run.result.reason in FATAL for run in runs):
+        _mechanism(exercise, built, record, correct, looked_at, tell)
+    elif "mechanism" in stages:
+        record.parts.append(points.mechanism_part(exercise, False, ()))
+    if baseline is not None:
+        if correct:
+            _speed(exercise, baseline.result(), built, record, tell, quick=quick)
+        record.parts.append(points.speed_part(exercise, correct, record.speed))
+        _count_wrong_while_timed(exercise, record, runs)
+
+
+def _run_tasks(
+    exercise: Exercise,
+    steps: Sequence[Step],
+    with_whole: bool,
+    built: Libraries,
+    record: Record,
+    quick: bool,
+    tell: Tell,
+    hear: Hear,
+) -> tuple[list[GradedStep], tuple[list[CaseRun], str] | None]:
+    """The cases of all steps and of the whole. They are of no concern to each other, so that somebody who
+    waits for them has them run beside each other: while one waits for the engine, another computes."""
+    device = record.device.kind
+    patience = Patience.on(device)
+    in_order = InOrder(hear, len(steps) + with_whole)
+    side_by_side = len(os.sched_getaffinity(0)) if quick and device == "virtual" else 1
+    with ThreadPoolExecutor(side_by_side) as pool:
+        grading = [
+            pool.submit(
+                grade_step, step, built, record.seed, device, patience, quick=quick, tell=tell, hear=heard
+            )
+            for step, heard in ((step, in_order.task(number)) for number, step in enumerate(steps))
+        ]
+        running = None
+        if with_whole:
+            running = pool.submit(
+                run_on,
+                *(device, exercise, built, record.seed),
+                quick=quick,
+                tell=tell,
+                patience=patience,
+                hear=in_order.task(len(steps)),
+            )
+        graded = [step.result() for step in grading]
+        if running is None:
+            return graded, None
+        runs, printed = running.result()
+        hear(TaskDone("", [run.result for run in runs]))
+        return graded, (runs, printed)
 
 
 def _signatures(exercise: Exercise, source: Path, record: Record) -> list[dict[str, Any]]:

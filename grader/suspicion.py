@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 import subprocess
 from pathlib import Path
@@ -17,7 +18,14 @@ _WITH_LITTLE_MEMORY = ("/bin/sh", "-c", 'ulimit -v 1048576; exec "$@"', "sh")
 
 
 def flags_of(library: Path) -> list[str]:
-    """One sentence a name, from the symbols the library asks of others."""
+    """One sentence per name, from the symbols the library asks of others."""
+    names = sorted(wanted_symbols(library))
+    return [f"calls {name}, which a kernel has no need of" for name in names if _UNUSUAL.match(name)]
+
+
+@functools.cache  # a library is found by what it holds, so it never changes
+def wanted_symbols(library: Path) -> frozenset[str]:
+    """The symbols that a library asks of others; none where it cannot be read."""
     try:
         listing = subprocess.run(
             [*_WITH_LITTLE_MEMORY, "nm", "-D", "--undefined-only", "--format=posix", str(library)],
@@ -27,6 +35,5 @@ def flags_of(library: Path) -> list[str]:
             check=False,
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
-        return []
-    names = {line.split()[0].partition("@")[0] for line in listing.splitlines() if line.strip()}
-    return [f"calls {name}, which a kernel has no need of" for name in sorted(names) if _UNUSUAL.match(name)]
+        return frozenset()
+    return frozenset(line.split()[0].partition("@")[0] for line in listing.splitlines() if line.strip())

@@ -17,12 +17,14 @@ from common.errors import CourseError
 from common.progress import Progress
 from grader import registry, starters, student
 from grader.cli import options as shared
+from grader.cli.live import LiveResults
 from grader.cli.parser import Parser
 from grader.record import Record, Speed, SpeedCase
 from grader.render import numbers, terminal
 from grader.render.findings import findings_text
 from grader.render.public import for_student
 from grader.spec import Exercise, Speedup
+from grader.stages.events import Hear, nobody
 from grader.starters import Todo
 from grader.submissions import Submission, read_source
 
@@ -42,7 +44,8 @@ def main(arguments: list[str]) -> int:
     text = readable(exercise, source, options.step)
     settings, device = shared.settled(options)
     progress = Progress(f"checking {student.shown(source)}")
-    found = checked(exercise, source, text, device.kind, options.step, progress.update)
+    hear = nobody if options.json else LiveResults(progress)
+    found = checked(exercise, source, text, device.kind, options.step, progress.update, hear)
     progress.finish("done")
     record, todos = found.record, found.todos
     if record is None:
@@ -52,7 +55,8 @@ def main(arguments: list[str]) -> int:
             json.dumps({**for_student(record).to_dict(), "todos": [vars(todo) for todo in todos]}, indent=1)
         )
     else:
-        print(report(exercise, record, todos, settings.remark(device.kind), file=source.name))
+        remark = settings.remark(device.kind)
+        print(f"\n{report(exercise, record, todos, remark, file=source.name, shown_live=True)}")
     return 0 if is_correct(record) else 1
 
 
@@ -86,12 +90,14 @@ def checked(
     device: str,
     step: int | None,
     tell: Callable[[str], None],
+    hear: Hear = nobody,
 ) -> Checked:
-    """Grade a student's own file; the whole exercise's result is remembered for `./course list`."""
+    """Grade a student's own file; `hear` is told of results as they come. That of the whole exercise is
+    remembered for `./course list`."""
     todos = starters.open_todos(text)
     if exercise.starter.is_file() and starters.is_untouched(text, exercise.starter.read_text()):
         return Checked(None, todos)
-    record = _grade(exercise, source, device, step, tell)
+    record = _grade(exercise, source, device, step, tell, hear)
     if step is None:
         _remember(exercise, record)
     return Checked(record, todos)
@@ -106,11 +112,13 @@ def _know_step(exercise: Exercise, step: int | None) -> None:
 
 
 def _grade(
-    exercise: Exercise, source: Path, device: str, step: int | None, tell: Callable[[str], None]
+    exercise: Exercise, source: Path, device: str, step: int | None, tell: Callable[[str], None], hear: Hear
 ) -> Record:
     from grader.pipeline import grade
 
-    return grade(exercise, source, submission="yours", device=device, quick=True, step=step, tell=tell)
+    return grade(
+        exercise, source, submission="yours", device=device, quick=True, step=step, tell=tell, hear=hear
+    )
 
 
 def _untouched(exercise: Exercise, source: Path, todos: Sequence[Todo], *, as_json: bool) -> int:
@@ -138,19 +146,28 @@ def _todo_lines(place: str, todos: Sequence[Todo]) -> str:
 
 
 def report(
-    exercise: Exercise, record: Record, todos: Sequence[Todo], remark: str = "", *, file: str = "kernel.cu"
+    exercise: Exercise,
+    record: Record,
+    todos: Sequence[Todo],
+    remark: str = "",
+    *,
+    file: str = "kernel.cu",
+    shown_live: bool = False,
 ) -> str:
-    """What to mend first, or how good it is; the last lines say correctness and performance."""
+    """What to mend first, or how good it is; the last lines say correctness and performance. What
+    LiveResults has shown is not said again."""
+    first = () if shown_live else (terminal.diagnostics(record.diagnostics),)
+    failed = () if shown_live else (terminal.failures(record),)
     sections: tuple[str, ...]
     steps = [step.name for step in exercise.steps]
     if not is_correct(record):
         open_tasks = f"still to do:\n{_todo_lines(file, todos)}\n" if todos else ""
         sections = (
-            terminal.diagnostics(record),
+            *first,
             terminal.steps_table(record, steps),
             terminal.case_count(record),
             terminal.left_out(record),
-            terminal.failures(record),
+            *failed,
             findings_text(record),
             terminal.printed(record),
             open_tasks,
@@ -158,7 +175,7 @@ def report(
         )
     else:
         sections = (
-            terminal.diagnostics(record),
+            *first,
             terminal.steps_table(record, steps),
             terminal.case_count(record),
             terminal.left_out(record),

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from typing import Any
 
-from grader.record import Record, Speed
+from grader.record import CaseResult, Record, Speed
 from grader.render import numbers
 from grader.render.findings import diagnostic_text, findings_text
 from grader.render.text import harmless, one_line, table, wrapped
@@ -52,7 +53,7 @@ def summary(record: Record, remark: str = "") -> str:
     name, device = one_line(record.submission), device_words(record.device.kind, record.device.name)
     sections = (
         f"{name}, {record.exercise}, on {device}: {one_line(record.verdict, 400)}\n",
-        diagnostics(record),
+        diagnostics(record.diagnostics),
         case_table(record),
         left_out(record),
         failures(record),
@@ -67,10 +68,10 @@ def summary(record: Record, remark: str = "") -> str:
     return "\n".join(section for section in sections if section)
 
 
-def diagnostics(record: Record) -> str:
+def diagnostics(items: Sequence[Mapping[str, Any]]) -> str:
     """The compiler's errors, or its warnings where it built."""
-    errors = [item for item in record.diagnostics if item.get("severity") == "error"]
-    chosen = errors or record.diagnostics
+    errors = [item for item in items if item.get("severity") == "error"]
+    chosen = errors or items
     text = "".join(diagnostic_text(item) + "\n" for item in chosen[:_MOST_DIAGNOSTICS])
     rest = len(chosen) - _MOST_DIAGNOSTICS
     return text + (f"and {rest} more of the compiler's messages\n" if rest > 0 else "")
@@ -129,11 +130,12 @@ def left_out(record: Record) -> str:
 
 def failures(record: Record) -> str:
     """The first failing case in full: the others usually fail for the same reason."""
-    failed = [case for case in record.cases if not case.passed]
-    if not failed:
-        return ""
-    first = failed[0]
-    return f"{first.label} ({numbers.sizes(first.sizes)}):\n{wrapped(first.message or first.reason, '  ')}\n"
+    first = next((case for case in record.cases if not case.passed), None)
+    return "" if first is None else failure(first)
+
+
+def failure(case: CaseResult) -> str:
+    return f"{case.label} ({numbers.sizes(case.sizes)}):\n{wrapped(case.message or case.reason, '  ')}\n"
 
 
 def mechanisms(record: Record) -> str:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import dataclasses
+from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from common.virtual_gpu.report import Report
 from grader import seeds
-from grader.record import CaseResult, MechanismResult, PartResult, Record
+from grader.record import CaseResult, MechanismResult, PartResult
 from grader.spec import Step
 from grader.stages import checks
 from grader.stages.correctness import SEEN_ON_VIRTUAL, CaseRun
+from grader.stages.events import Hear, TaskDone, nobody
 from grader.stages.patience import Patience
 from grader.stages.points import MISSING
 from grader.stages.task import Tell, check_between_blocks, check_on_virtual, look_at, run_on
@@ -19,20 +21,43 @@ if TYPE_CHECKING:
     from grader.libraries import Libraries
 
 
+@dataclass(frozen=True)
+class GradedStep:
+    """What came of a step: its cases, its part of the points, and what the virtual GPU saw of it."""
+
+    cases: list[CaseResult]
+    part: PartResult
+    reports: list[Report]
+    printed: str
+
+
 def grade_step(
-    step: Step, built: Libraries, record: Record, patience: Patience, *, quick: bool, tell: Tell
-) -> list[Report]:
-    """Adds the step's cases and its part to the record; what the virtual GPU saw of it."""
+    step: Step,
+    built: Libraries,
+    seed: str,
+    device: str,
+    patience: Patience,
+    *,
+    quick: bool,
+    tell: Tell,
+    hear: Hear = nobody,
+) -> GradedStep:
+    """Run a step's cases and look at how they are done."""
 
     def tell_step(text: str) -> None:
         tell(f"{step.name}, {text}")
 
-    secret = seeds.derive(record.seed, "step", step.name)
-    device = record.device.kind
+    secret = seeds.derive(seed, "step", step.name)
     # Where it will be timed, it must be right as well.
     timed_too = dataclasses.replace(step, cases=(*step.cases, *step.bench)) if device == "gpu" else step
-    runs, printed = run_on(device, timed_too, built, secret, quick=quick, tell=tell_step, patience=patience)
-    record.output += printed
+    runs, printed = run_on(
+        *(device, timed_too, built, secret),
+        quick=quick,
+        tell=tell_step,
+        patience=patience,
+        hear=hear,
+        step=step.name,
+    )
     if runs and runs[0].result.reason == "entry":
         runs = [_missing(step, runs[0])]
     looked_at, reports = runs, [run.report for run in runs]
@@ -40,15 +65,16 @@ def grade_step(
         looked_at = check_on_virtual(step, built, secret, tell_step)
         reports = [run.report for run in looked_at]
         runs += [run for run in looked_at if run.result.reason in SEEN_ON_VIRTUAL]
-    record.cases += [dataclasses.replace(run.result, step=step.name) for run in runs]
     seen: list[MechanismResult] = []
     if step.mechanisms and _all_right(runs):
         seen, _ = look_at(step, step.mechanisms, step.cases[0], built, secret, looked_at)
     if step.blocks_share and _all_right(runs):
         tell_step("looking at what blocks leave each other")
         reports.append(check_between_blocks(step, step.case(step.blocks_share), built, secret))
-    record.parts.append(_part(step, runs, len(checks.merge(reports)), seen))
-    return reports
+    part = _part(step, runs, len(checks.merge(reports)), seen)
+    cases = [dataclasses.replace(run.result, step=step.name) for run in runs]
+    hear(TaskDone(step.name, cases))
+    return GradedStep(cases, part, reports, printed)
 
 
 def _all_right(runs: list[CaseRun]) -> bool:

@@ -12,6 +12,7 @@ from grader.random_inputs import Random
 from grader.record import MechanismResult
 from grader.spec import Case, Mechanism, Task
 from grader.stages.correctness import CaseRun, all_cases, run_cases, without_copied
+from grader.stages.events import CaseDone, Hear, nobody
 from grader.stages.mechanism import look, look_everywhere
 from grader.stages.patience import CALL_SECONDS, Patience
 
@@ -38,8 +39,11 @@ def run_on(
     quick: bool,
     tell: Tell,
     patience: Patience | None = None,
+    hear: Hear = nobody,
+    step: str = "",
 ) -> tuple[list[CaseRun], str]:
-    """Every case on `device`, and what the library printed. With `quick`, the first failure is the last."""
+    """Every case on `device`, and what the library printed. With `quick`, the first failure is the last.
+    Whoever hears of the cases is given the name of the `step`."""
     on_gpu = device == "gpu"
     cases = all_cases(task, secret, gpu=on_gpu)
     runs = []
@@ -47,6 +51,7 @@ def run_on(
         where = "cuda" if on_gpu else "cpu"
         for run in run_cases(task, session, cases, secret, where=where, tell=tell, patience=patience):
             runs.append(run)
+            hear(CaseDone(step, run.result, run.report.findings))
             if quick and not run.result.passed:
                 break
         return without_copied(runs), session.output
@@ -79,7 +84,7 @@ def look_at(
     to see is looked for in every call of `runs` on the virtual GPU, too."""
     hidden = [case for case, is_public in all_cases(task, secret, gpu=False) if not is_public]
     results = []
-    with built.session("virtual") as session:
+    with built.session_with_figures() as session:
         for number, case in enumerate((*hidden[:_HIDDEN_LOOKS], public)):
             call = task.inputs(case.size, Random(seeds.derive(secret, "mechanism", number)))
             outcome = session.run(task.entry, call, CALL_SECONDS)

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from common.background import begin
 from grader.libraries import Libraries
-from grader.record import DeviceInfo, Record
 from grader.spec import Step
 from grader.stages import speed_gpu, steps
 from grader.stages.patience import Patience
@@ -87,9 +87,8 @@ def test_a_step_that_will_be_timed_must_be_right_there(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(steps, "run_on", run_on)
     for device in ("gpu", "virtual"):
-        record = Record("x", "y", DeviceInfo(device, "z"), seed="s")
-        built, patience = Libraries({}, (), Path()), Patience.on(device)
-        steps.grade_step(STEP, built, record, patience, quick=False, tell=lambda text: None)
+        built, patience = Libraries({}, begin(tuple), Path()), Patience.on(device)
+        steps.grade_step(STEP, built, "a seed", device, patience, quick=False, tell=lambda text: None)
     assert asked == [["one", "ninety", "many", "very many"], ["one", "ninety"]]
 
 

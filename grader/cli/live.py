@@ -1,0 +1,43 @@
+"""Results of `./course check` as they come: the build, then each step, or the case that fails."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+from common.progress import Progress
+from grader.record import CaseResult
+from grader.render import numbers, terminal
+from grader.stages.events import BuildDone, CaseDone, Event, TaskDone
+
+
+class LiveResults:
+    """Prints each event once. `progress` is the line below, which makes room."""
+
+    def __init__(self, progress: Progress) -> None:
+        self._progress = progress
+
+    def __call__(self, event: Event) -> None:
+        if text := _text(event):
+            self._progress.clear()
+            print(text, flush=True)
+
+
+def _text(event: Event) -> str:
+    match event:
+        case BuildDone(built, seconds, diagnostics):
+            said = terminal.diagnostics(diagnostics)
+            return said + (f"built in {numbers.seconds(seconds)}" if built else "")
+        case CaseDone(step, result) if not result.passed:
+            return terminal.failure(dataclasses.replace(result, step=step)).rstrip()
+        case TaskDone(step, results):
+            return f"{step or 'the whole'}: {_counted(results)}"
+    return ""
+
+
+def _counted(results: Sequence[CaseResult]) -> str:
+    passed = sum(result.passed for result in results)
+    took = numbers.seconds(sum(result.seconds for result in results))
+    if passed == len(results):
+        return f"{numbers.counted(passed, 'case')} right, {took}"
+    return f"{numbers.counted(passed, 'case')} right, then one wrong, {took}"
