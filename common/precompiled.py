@@ -14,10 +14,6 @@ from pathlib import Path
 from common.unit import Unit
 
 _WORTH_IT = 6  # units: reading the headers once more costs about as much as four of them save
-# g++ takes a precompiled header at any of these levels, whichever it was made at. -O0 has other macros.
-_OPTIMISED = re.compile(r"-O[123]")
-
-_Shared = tuple[Path | None, tuple[str, ...]]  # a header and the flags that count
 
 
 class Precompiled:
@@ -25,23 +21,17 @@ class Precompiled:
 
     def __init__(self, units: Sequence[Unit], workspace: Path) -> None:
         self.edges = ["rule precompile", "  command = $command", "  description = $out"]
-        self._copies: dict[_Shared, Path] = {}
-        wanted = Counter(map(_shared_by, units))
-        for unit in units:
-            shared = _shared_by(unit)
-            if unit.precompiled and wanted[shared] >= _WORTH_IT and shared not in self._copies:
-                copy = workspace / f"precompiled{len(self._copies)}" / unit.precompiled.name
-                self._copies[shared] = copy
-                self.edges += _edge(unit.precompiled, unit.command, copy)
+        self._copies: dict[tuple[Path, tuple[str, ...]], Path] = {}
+        wanted = Counter((unit.precompiled, unit.command) for unit in units)
+        for (header, command), count in wanted.items():
+            if header is not None and count >= _WORTH_IT:
+                copy = workspace / f"precompiled{len(self._copies)}" / header.name
+                self._copies[header, command] = copy
+                self.edges += _edge(header, command, copy)
 
     def for_unit(self, unit: Unit) -> Path | None:
         """The header that `unit` is to include first."""
-        return self._copies.get(_shared_by(unit))
-
-
-def _shared_by(unit: Unit) -> _Shared:
-    """What the units that can use the same precompiled header have in common."""
-    return unit.precompiled, tuple(flag for flag in unit.command if not _OPTIMISED.fullmatch(flag))
+        return self._copies.get((unit.precompiled, unit.command)) if unit.precompiled else None
 
 
 def made_from(header: Path) -> Path:
