@@ -1,7 +1,7 @@
 """The course's settings: `course.toml` at the repository's root, or the file named by --settings.
 
 official_device = "gpu"     # where marks count: "gpu" or "virtual"; without it, wherever they are made
-wall_seconds = 300          # the most time one submission may take
+wall_seconds = 300          # the most CPU time and sleep of one submission; waits for a CPU are free
 """
 
 from __future__ import annotations

@@ -64,7 +64,10 @@ def _parser() -> argparse.ArgumentParser:
     add("--fresh", action="store_true", help="grade again what has a record already")
     add("--jobs", metavar="N", type=count, help="at once, on the virtual GPU (default: one a CPU)")
     add(
-        "--wall-seconds", metavar="S", type=above_zero, help="the most time for one submission (default: 300)"
+        "--wall-seconds",
+        metavar="S",
+        type=above_zero,
+        help="the most CPU time and sleep for one submission (default: 300)",
     )
     add("--csv", metavar="FILE", type=Path, help="write a table for spreadsheets")
     add("--html", metavar="DIR", type=Path, help="write a page a submission, and an index")
