@@ -15,7 +15,7 @@ from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 COUNTED = "of CPU time and sleep"  # behind a number of seconds
-_STARVED_FACTOR = 10.0  # as many times its limit on the wall clock, and a wait is given up all the same
+_STARVED_FACTOR = 20.0  # as many times its limit on the wall clock, and a wait is given up all the same
 _FIRST_LOOK_SECONDS = 0.05  # most waits are over before anybody has to look
 _LOOK_SECONDS = 0.1
 _NANO = 1e-9
@@ -115,7 +115,7 @@ class _Thread:
 
 
 class TimeLimit:
-    """So many seconds of the processes' own time from now on, and ten times as many of the wall clock."""
+    """So many seconds of the processes' own time from now on, and twenty times as many of the wall clock."""
 
     def __init__(
         self,
@@ -149,7 +149,8 @@ class TimeLimit:
             return False
         self._looked, wall = now, now - self._began
         if self._clock is None:
-            self._before, self._clock = wall, self._make_clock(self._pids)
+            # A look that comes late is a sign of load: what passed until then says nothing of the process.
+            self._before, self._clock = min(wall, _FIRST_LOOK_SECONDS), self._make_clock(self._pids)
         self._used = self._before + self._clock.seconds()
         if self._used < self.seconds:
             self.starved = wall >= self.seconds * _STARVED_FACTOR
