@@ -53,16 +53,18 @@ def _hear_interrupts() -> None:
             signal.signal(number, handler)
 
 
-@pytest.hookimpl(tryfirst=True)  # -m and the spreading over processes come after
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> Any:
+    return spread.make_scheduler(config, log)
+
+
+def pytest_itemcollected(item: pytest.Item) -> None:
+    needs.mark(item)
+    if item.get_closest_marker("gpu") and not find_gpus():
+        item.add_marker(pytest.mark.skip(reason="needs a CUDA GPU"))
+
+
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    needs_gpu = pytest.mark.skip(reason="needs a CUDA GPU")
-    no_gpu = not find_gpus()
-    for item in items:
-        needs.mark(item)
-        if no_gpu and item.get_closest_marker("gpu"):
-            item.add_marker(needs_gpu)
-        if name := spread.group(item):
-            item.add_marker(pytest.mark.xdist_group(name))
     spread.order(items)
     _leave_out_root(config, items)
 
@@ -94,15 +96,12 @@ def _guard(item: pytest.Item) -> AbstractContextManager[None]:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_makereport(item: pytest.Item) -> Generator[None, pytest.TestReport, pytest.TestReport]:
-    """What a test printed may name a file whose name is no text; a worker can send nothing but text. And the
-    name of a test is what runs it again, without the group it was run in."""
+def pytest_runtest_makereport() -> Generator[None, pytest.TestReport, pytest.TestReport]:
+    """What a test printed may name a file whose name is no text; a worker can send nothing but text."""
     report = yield
     report.sections = [
         (title, text.encode(errors="backslashreplace").decode()) for title, text in report.sections
     ]
-    if mark := item.get_closest_marker("xdist_group"):
-        report.nodeid = report.nodeid.removesuffix(f"@{mark.args[0]}")
     return report
 
 

@@ -2,7 +2,7 @@
 
 `engine`: starts the virtual GPU, which is built first. `compiler`: runs nvcc or g++, and starts no engine.
 What needs neither, nor a browser, a GPU or root, is what `./course test --quick` runs. A test without a
-marker that starts a compiler or an engine all the same fails, and says which one.
+marker that asks for a compiler or an engine all the same does not get it, and fails with the name of it.
 """
 
 from __future__ import annotations
@@ -94,18 +94,23 @@ def watch() -> None:
 def guarded(item: pytest.Item, folder: Path) -> Iterator[None]:
     """Fail a test that starts what its markers do not name."""
     started = folder / f"started-{os.getpid()}"
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setenv("COURSE_STARTED", str(started))
-        patch.setenv("PYTHONPATH", str(GUARD), prepend=os.pathsep)
-        yield
-    if not started.exists():
-        return
-    seen = sorted(set(started.read_text().splitlines()))
-    started.unlink()
+    try:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setenv("COURSE_STARTED", str(started))
+            patch.setenv("PYTHONPATH", str(GUARD), prepend=os.pathsep)
+            yield
+    finally:
+        seen = sorted(set(started.read_text().splitlines())) if started.exists() else []
+        started.unlink(missing_ok=True)
+        if seen:
+            _fail(item, seen)
+
+
+def _fail(item: pytest.Item, seen: list[str]) -> None:
     needs = sorted({line.partition(" ")[0] for line in seen})
     names = ", ".join(line.partition(" ")[2] for line in seen)
     pytest.fail(
-        f"{item.nodeid} starts {names}, but has no marker for it: name it under "
+        f"{item.nodeid} starts {names}, but has no marker for that: name it under "
         f"{' or '.join(map(repr, needs))} in tests/needs.py, or let it start nothing",
         pytrace=False,
     )

@@ -1,17 +1,20 @@
 """The order of the tests, and which of them must run in one process: what is shared is made once.
 
-By item: a worker takes the next one that is left. Tests that share something made for their whole file, a
+By item: a worker takes the next one that is left. Tests of a file that makes something for all of them, a
 fixture or what a cached function returns, stay together.
 """
 
 from __future__ import annotations
 
-from functools import _lru_cache_wrapper
+import re
+from functools import cache
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 TESTS = Path(__file__).parent
+_SHARED = re.compile(r"scope=|@(functools\.)?(lru_)?cache\b")
 # What takes longest comes first: at the end it would keep a single core busy.
 LONG = (
     "browser",
@@ -36,11 +39,27 @@ def _place(path: Path) -> int:
     return next((at for at, name in enumerate(LONG) if path.is_relative_to(TESTS / name)), len(LONG))
 
 
-def group(item: pytest.Item) -> str | None:
-    """The name of the file whose tests run in one process with this one; None if it may run anywhere."""
-    assert isinstance(item, pytest.Function)
-    shares = any(isinstance(value, _lru_cache_wrapper) for value in vars(item.module).values())
-    for definitions in item._fixtureinfo.name2fixturedefs.values():
-        # The higher scopes of pytest's own fixtures belong to a process, and cost nothing.
-        shares |= any(made.baseid and made.scope != "function" for made in definitions)
-    return item.path.relative_to(TESTS).as_posix() if shares else None
+def together(test: str) -> str:
+    """What runs in one process with this test, by its id: its whole file, or it alone."""
+    path = test.partition("::")[0]
+    return path if _shares(TESTS.parent / path) else test
+
+
+@cache
+def _shares(path: Path) -> bool:
+    conftest = path.with_name("conftest.py")
+    beside = [conftest] if conftest.exists() and conftest.parent != TESTS else []
+    return any(_SHARED.search(file.read_text()) for file in (path, *beside))
+
+
+def make_scheduler(config: pytest.Config, log: Any) -> Any:
+    """xdist's scheduler of groups, with these; those that it takes from markers do nothing in pytest 9."""
+    if config.getvalue("dist") != "loadscope":
+        return None
+    from xdist.scheduler import LoadScopeScheduling
+
+    class ByItem(LoadScopeScheduling):
+        def _split_scope(self, nodeid: str) -> str:
+            return together(nodeid)
+
+    return ByItem(config, log)

@@ -209,7 +209,7 @@ def pytest_arguments(*arguments: str) -> list[str]:
 def test_without_arguments_the_tests_run_on_all_cores_and_the_slowest_are_shown():
     for arguments in ([], ["--quick"]):
         command = pytest_arguments(*arguments)
-        assert "--dist=loadgroup" in command
+        assert "-n" in command
         assert "--durations=20" in command
 
 

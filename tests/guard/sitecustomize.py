@@ -1,4 +1,5 @@
-"""Writes down which compilers and engines a Python process starts, where COURSE_STARTED names a file.
+"""Refuses and writes down every compiler and engine that a Python process starts, where COURSE_STARTED names
+a file.
 
 tests/needs.py has this folder on PYTHONPATH while a test runs that should start none, so that the processes
 it starts are seen too. `python -I` and an environment that a test makes from nothing stay unseen.
@@ -19,7 +20,7 @@ _QUESTIONS = ("--version", "-dumpversion", "--dryrun", "-dryrun", "-E", "-###") 
 _EVENTS = ("subprocess.Popen", "os.posix_spawn", "os.exec")
 
 
-def note_what_starts(event: str, arguments: tuple[Any, ...]) -> None:
+def refuse_what_starts(event: str, arguments: tuple[Any, ...]) -> None:
     """An audit hook."""
     if event not in _EVENTS or not (place := os.environ.get(VARIABLE)):
         return
@@ -30,6 +31,9 @@ def note_what_starts(event: str, arguments: tuple[Any, ...]) -> None:
     if name in NEED_OF and not set(_QUESTIONS) & set(command):
         with open(place, "a") as file:
             file.write(f"{NEED_OF[name]} {name}\n")
+        raise RuntimeError(
+            f"{name} is not started: the test that asks for it has no marker {NEED_OF[name]!r}"
+        )
 
 
-sys.addaudithook(note_what_starts)
+sys.addaudithook(refuse_what_starts)
