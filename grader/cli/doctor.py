@@ -208,7 +208,7 @@ def _optional() -> list[Fact]:
         version = _version(name)
         lack = Fact(name, "note", "not installed", f"needed for {purpose}")
         facts.append(Fact(name, "ok", version) if version else lack)
-    facts += [_group(name) for name in ("nbgrader", "tune", "test", "browser", "triton")]
+    facts += [_group(name) for name in environment.offered() if name not in ("base", "torch", "wheels")]
     sanitizer = shutil.which("compute-sanitizer")
     if find_gpus():
         detail, cost = sanitizer or "not installed", "no checks on the GPU; the virtual GPU still has its own"

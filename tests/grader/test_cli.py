@@ -12,7 +12,7 @@ import pytest
 from common.cache import REPOSITORY
 from common.devices import Gpu, find_gpus, parse_gpus
 from common.errors import CourseError
-from grader import cli, registry
+from grader import cli, environment, registry
 from grader.cli import doctor, run
 from grader.cli import test as suite
 from tests import needs
@@ -143,6 +143,14 @@ def test_doctor_reports_every_section_as_text_and_as_json(capsys):
     assert all(fact["cost"] for fact in by_name.values() if fact["state"] != "ok"), "each lack has its price"
     doctor.main([])
     assert by_name["nvcc"]["detail"] in capsys.readouterr().out
+
+
+def test_doctor_says_when_an_extra_comes(monkeypatch):
+    monkeypatch.setattr(environment, "missing_packages", lambda group: ["optuna"])
+    monkeypatch.setattr(environment, "is_own", lambda: True)
+    assert doctor._group("tune").cost == "installed when first needed, by `./course tune` or `./course test`"
+    monkeypatch.setattr(environment, "is_own", lambda: False)
+    assert "pip install -r requirements/tune.txt" in doctor._group("tune").cost
 
 
 def test_doctor_warns_of_a_cpu_torch_beside_a_gpu(monkeypatch):

@@ -116,6 +116,14 @@ def test_a_verb_gets_what_it_needs_when_it_is_used(monkeypatch, arguments, needs
     assert seen == needs
 
 
+def test_a_student_bundle_offers_no_tools_and_asks_for_none(machine, monkeypatch, tmp_path):
+    monkeypatch.setattr(environment, "REQUIREMENTS", tmp_path)
+    (tmp_path / "base.txt").write_text("numpy==2.4.6\n")
+    assert environment.offered() == ["base"]
+    environment.ensure(["test"])
+    assert machine.asked == []
+
+
 def test_every_need_of_a_verb_is_a_group():
     for verb in cli.VERBS.values():
         assert set(verb.needs) <= set(environment.GROUPS)
