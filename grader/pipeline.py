@@ -181,23 +181,29 @@ def _run_tasks(
     patience = Patience.on(device)
     in_order = InOrder(hear, len(steps) + with_whole)
     side_by_side = len(os.sched_getaffinity(0)) if quick and device == "virtual" else 1
+
+    def grade_one(number: int) -> GradedStep:
+        heard = in_order.task(number)
+        return grade_step(
+            *(steps[number], built, record.seed, device),
+            quick=quick,
+            tell=tell,
+            patience=patience,
+            hear=heard,
+        )
+
+    def run_whole() -> tuple[list[CaseRun], str]:
+        heard = in_order.task(len(steps))
+        return run_on(
+            *(device, exercise, built, record.seed), quick=quick, tell=tell, patience=patience, hear=heard
+        )
+
     with ThreadPoolExecutor(side_by_side) as pool:
-        grading = [
-            pool.submit(
-                grade_step, step, built, record.seed, device, patience, quick=quick, tell=tell, hear=heard
-            )
-            for step, heard in ((step, in_order.task(number)) for number, step in enumerate(steps))
-        ]
-        running = None
-        if with_whole:
-            running = pool.submit(
-                run_on,
-                *(device, exercise, built, record.seed),
-                quick=quick,
-                tell=tell,
-                patience=patience,
-                hear=in_order.task(len(steps)),
-            )
+        # The whole takes longest and so begins early, where it does not keep the first step waiting.
+        first = 1 if side_by_side > 1 else len(steps)
+        grading = [pool.submit(grade_one, number) for number in range(len(steps))[:first]]
+        running = pool.submit(run_whole) if with_whole else None
+        grading += [pool.submit(grade_one, number) for number in range(len(steps))[first:]]
         graded = [step.result() for step in grading]
         if running is None:
             return graded, None

@@ -51,6 +51,14 @@ class Random:
             low, high, shape, dtype=torch.int32, device=self.device, generator=self._generator
         )
 
+    def bytes(self, count: int) -> torch.Tensor:
+        """uint8 values of every kind, drawn eight at once: a quarter of the time that integers take."""
+        import torch
+
+        words = torch.empty(max(1, -(-count // 8)), dtype=torch.int64, device=self.device)
+        words.random_(-(1 << 63), None, generator=self._generator)
+        return words.view(torch.uint8)[:count]
+
     def distinct(self, count: int, below: int) -> torch.Tensor:
         """`count` different int32 numbers from 0 up to but not including `below`, in no order."""
         import torch

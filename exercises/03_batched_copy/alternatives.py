@@ -83,8 +83,8 @@ def _triton_kernels() -> ModuleType:
         from . import triton_kernels
     except ImportError as missing:
         raise CourseError(
-            "this comparison is written in Triton, which is not installed: `.venv/bin/pip install -r requirements/triton.txt` "
-            "(Linux only)"
+            "this comparison is written in Triton, which is not installed: "
+            "`.venv/bin/pip install -r requirements/triton.txt` (Linux only)"
         ) from missing
     return triton_kernels
 

@@ -6,6 +6,7 @@ numbers.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
@@ -109,10 +110,5 @@ def _values(rng: Random, shape: tuple[int, ...], element_size: int) -> torch.Ten
     """Elements of any bit pattern, so that no two rows look alike."""
     import torch
 
-    count = 1
-    for extent in shape:
-        count *= extent
-    words = rng.integers(-(1 << 31), (1 << 31) - 1, (count * element_size + 3) // 4)
-    return (
-        words.view(torch.uint8)[: count * element_size].view(getattr(torch, DTYPES[element_size])).view(shape)
-    )
+    drawn = rng.bytes(math.prod(shape) * element_size)
+    return drawn.view(getattr(torch, DTYPES[element_size])).view(shape)

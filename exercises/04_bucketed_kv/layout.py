@@ -6,6 +6,7 @@ quantised to make them. What lies past the end of a bucket looks like more of th
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
@@ -55,11 +56,7 @@ def bucket_table(size: Size, capacity_of: Mapping[int, int]) -> HostTable:
 
 
 def random_bytes(rng: Random, *shape: int) -> torch.Tensor:
-    import torch
-
-    count = int(np.prod(shape))
-    words = rng.integers(_LOWEST, _HIGHEST, max(1, -(-count // 4)))
-    return words.view(torch.uint8)[:count].view(shape)
+    return rng.bytes(math.prod(shape)).view(shape)
 
 
 def scale_type(size: Size) -> torch.dtype:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import argparse
 import datetime
 import json
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,7 +24,7 @@ from grader.render import numbers, terminal
 from grader.render.findings import findings_text
 from grader.render.public import for_student
 from grader.spec import Exercise, Speedup
-from grader.stages.events import Hear, nobody
+from grader.stages.events import BuildDone, CaseDone, Event, Hear, nobody
 from grader.starters import Todo
 from grader.submissions import Submission, read_source
 
@@ -44,7 +44,8 @@ def main(arguments: list[str]) -> int:
     text = readable(exercise, source, options.step)
     settings, device = shared.settled(options)
     progress = Progress(f"checking {student.shown(source)}")
-    hear = nobody if options.json else LiveResults(progress)
+    live = LiveResults(progress)
+    hear = nobody if options.json else live
     found = checked(exercise, source, text, device.kind, options.step, progress.update, hear)
     progress.finish("done")
     record, todos = found.record, found.todos
@@ -56,7 +57,7 @@ def main(arguments: list[str]) -> int:
         )
     else:
         remark = settings.remark(device.kind)
-        print(f"\n{report(exercise, record, todos, remark, file=source.name, shown_live=True)}")
+        print(f"\n{report(exercise, record, todos, remark, file=source.name, shown=live.shown)}")
     return 0 if is_correct(record) else 1
 
 
@@ -152,12 +153,12 @@ def report(
     remark: str = "",
     *,
     file: str = "kernel.cu",
-    shown_live: bool = False,
+    shown: Collection[type[Event]] = (),
 ) -> str:
-    """What to mend first, or how good it is; the last lines say correctness and performance. What
-    LiveResults has shown is not said again."""
-    first = () if shown_live else (terminal.diagnostics(record.diagnostics),)
-    failed = () if shown_live else (terminal.failures(record),)
+    """What to mend first, or how good it is; the last lines say correctness and performance. What has been
+    `shown` already is not said again."""
+    first = () if BuildDone in shown else (terminal.diagnostics(record.diagnostics),)
+    failed = () if CaseDone in shown else (terminal.failures(record),)
     sections: tuple[str, ...]
     steps = [step.name for step in exercise.steps]
     if not is_correct(record):

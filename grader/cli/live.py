@@ -12,13 +12,15 @@ from grader.stages.events import BuildDone, CaseDone, Event, TaskDone
 
 
 class LiveResults:
-    """Prints each event once. `progress` is the line below, which makes room."""
+    """Prints each event once, and knows what was `shown`. `progress` is the line below, which makes room."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
+        self.shown: set[type[Event]] = set()
 
     def __call__(self, event: Event) -> None:
         if text := _text(event):
+            self.shown.add(type(event))
             self._progress.clear()
             print(text, flush=True)
 

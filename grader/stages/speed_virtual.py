@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
+from typing import NamedTuple
 
 from common.build import KernelResources
 from common.cpu_time import COUNTED
@@ -47,20 +49,36 @@ def model(
     margin = model_margin(exercise)
     patience = Patience.on("virtual")
     tried = _tried_in_a_graph(exercise, targets)
-    with _session(*baseline, secret) as theirs, _session(*submission, secret) as ours:
+    with (
+        _session(*baseline, secret) as theirs,
+        _session(*submission, secret) as ours,
+        ThreadPoolExecutor(1) as baselines,
+        ThreadPoolExecutor(1) as submissions,
+    ):
+
+        def begin(number: int) -> tuple[Future[_Ran], Future[_Ran]]:
+            """Both beside each other, and beside whoever judges the case before."""
+            case, seed = cases[number], seeds.derive(secret, "speed", number)
+            own = exercise.case_of_baseline(case)
+            return (
+                baselines.submit(_run_baseline, exercise, theirs, own, seed),
+                submissions.submit(_run, exercise, ours, case, seed),
+            )
+
         if why := unmodelled(submission[0]) or _not_in_a_graph(tried, exercise, ours, secret):
             speed.notes.append(why)
             return speed
+        under_way = begin(0) if cases else None
         for number, case in enumerate(cases):
             if patience.over:
                 speed.notes.append(patience.told(number, len(cases)))
                 speed.cases = []
                 return speed
             tell(f"modelling {case.name} ({number + 1} of {len(cases)})")
-            seed, own = seeds.derive(secret, "speed", number), exercise.case_of_baseline(case)
-            their_call, call = (exercise.inputs(one.size, Random(seed)) for one in (own, case))
-            base = _run_baseline(exercise, theirs, their_call)
-            mine = patience.spend(ours.run(exercise.entry, call, CALL_SECONDS))
+            assert under_way is not None
+            (own, their_call, base), (_, call, mine) = (running.result() for running in under_way)
+            patience.spend(mine)
+            under_way = begin(number + 1) if number + 1 < len(cases) else None
             if why := base.message if quick else _problem(exercise, own, their_call, base):
                 raise RuntimeError(f"the baseline failed on {own.name}: {why}")
             if why := _problem(exercise, case, call, mine):
@@ -101,12 +119,25 @@ def model(
     return speed
 
 
-def _run_baseline(exercise: Exercise, session: VirtualSession, call: Call) -> Outcome:
+class _Ran(NamedTuple):
+    """A call of a case, and what came of it."""
+
+    case: Case
+    call: Call
+    outcome: Outcome
+
+
+def _run(exercise: Exercise, session: VirtualSession, case: Case, seed: str) -> _Ran:
+    call = exercise.inputs(case.size, Random(seed))
+    return _Ran(case, call, session.run(exercise.entry, call, CALL_SECONDS))
+
+
+def _run_baseline(exercise: Exercise, session: VirtualSession, case: Case, seed: str) -> _Ran:
     """The baseline ends: where it does not end in time, twice, that says something of the machine."""
     for _ in range(2):
-        outcome = session.run(exercise.entry, call, CALL_SECONDS)
-        if outcome.ok or explain(outcome)[0] != "timeout":
-            return outcome
+        ran = _run(exercise, session, case, seed)
+        if ran.outcome.ok or explain(ran.outcome)[0] != "timeout":
+            return ran
     got = f"{CALL_SECONDS:g} s {COUNTED}, which is enough elsewhere"
     raise MachineOverloaded(f"the baseline of {exercise.id}", got)
 

@@ -36,10 +36,10 @@ def grade_step(
     built: Libraries,
     seed: str,
     device: str,
-    patience: Patience,
     *,
     quick: bool,
     tell: Tell,
+    patience: Patience,
     hear: Hear = nobody,
 ) -> GradedStep:
     """Run a step's cases and look at how they are done."""

@@ -105,12 +105,11 @@ def test_a_baseline_out_of_time_is_run_again_and_then_blamed_on_the_machine(
     outcomes = [Outcome("timeout", "it did not return")] * times + [Outcome()]
     monkeypatch.setattr(VirtualSession, "run", lambda *_: outcomes.pop(0))
     session = VirtualSession(Path("none.so"))
-    call = exercise.inputs(exercise.cases[0].size, Random("some"))
     if times == 1:
-        assert speed_virtual._run_baseline(exercise, session, call).ok
+        assert speed_virtual._run_baseline(exercise, session, exercise.cases[0], "a seed").outcome.ok
     else:
         with pytest.raises(MachineOverloaded, match="this machine is too busy: the baseline of 01_kv_store"):
-            speed_virtual._run_baseline(exercise, session, call)
+            speed_virtual._run_baseline(exercise, session, exercise.cases[0], "a seed")
 
 
 def test_a_submission_that_a_busy_machine_left_ungraded_is_graded_by_the_next_run():
