@@ -29,27 +29,27 @@ class Group:
 _COLD = ("-O1",)
 _COOL = ("-O2",)
 # A file belongs to the first group that it matches; one that matches none is compiled by itself. The order is
-# that of compiling: the longest first, so that no core waits for another at the end.
+# that of compiling: roughly the longest first, so that no core waits for another at the end.
 GROUPS = (
     # Sources that change the rounding mode at run time must not have their arithmetic moved or folded.
     Group("rounding", ("*_rounding.cpp",), ("-frounding-math",)),
-    Group("convert_floats", ("ops/convert_f*.cpp",)),
-    Group("convert_integers", ("ops/convert_*.cpp",)),
     Group("memory", ("exec/a*.cpp", "exec/load_store.cpp", "exec/matrix_access.cpp")),
-    Group("compare", ("ops/compare*.cpp",)),
-    Group("matrix", ("ops/matrix*.cpp",)),
     Group("lowering", ("exec/lower*.cpp", "exec/module.cpp"), _COLD),
     Group("warps", ("exec/*.cpp",)),
-    Group("integers", ("ops/integer*.cpp",)),
-    Group("floats", ("ops/float*.cpp", "ops/special_functions.cpp")),
-    Group("halves", ("ops/half*.cpp", "ops/special_halves.cpp")),
     Group("cost", ("cost/*.cpp",)),
     Group("server", ("server/*.cpp", "streams/*.cpp"), _COLD),
+    Group("convert_integers", ("ops/convert_[!f]*.cpp",)),
+    Group("matrix", ("ops/matrix*.cpp",)),
     Group("ptx", ("ptx/*.cpp",), _COOL),
-    Group("runtime", ("runtime/*.cpp",), _COLD),
-    Group("bits", ("ops/*.cpp",)),
+    Group("convert_floats", ("ops/convert_f*.cpp",)),
+    Group("compare", ("ops/compare*.cpp",)),
+    Group("integers", ("ops/integer*.cpp",)),
     Group("process", ("engine/*.cpp",), _COOL),
+    Group("halves", ("ops/half*.cpp", "ops/special_halves.cpp")),
+    Group("floats", ("ops/float*.cpp", "ops/special_functions.cpp")),
+    Group("bits", ("ops/*.cpp",)),
     Group("checks", ("checks/*.cpp",)),
+    Group("runtime", ("runtime/*.cpp",), _COLD),
     Group("device", ("device/*.cpp",)),
 )
 
