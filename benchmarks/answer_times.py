@@ -1,0 +1,115 @@
+"""How long a student waits for `./course check` after an edit, on this machine.
+
+    python -m benchmarks.answer_times [--checkout DIR] [--python PYTHON] [--label WORD] [NN …]
+
+Three edits of each exercise, each by one line, so that nothing of the file is in the build cache: the
+solution with a comment more (right), the starter with a comment more (its first case fails), and the solution
+with a line that does not compile. What counts is the time to the first line that says something, and to the
+end. The CPU time is that of the command and all that it started. A checkout of another version can be measured
+in the same run; the results go to benchmarks/answer_times.json, under their label.
+"""
+
+from __future__ import annotations
+
+import argparse
+import datetime
+import json
+import os
+import platform
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import time
+from pathlib import Path
+from typing import Any
+
+from common.cache import REPOSITORY
+
+RESULTS = Path(__file__).with_name("answer_times.json")
+ROUNDS = 3
+# The device's name, and how far it is, say nothing about the kernel.
+_NOTHING = re.compile(r"^(device: |building |checking |\s*$)")
+_EDITS = {
+    "right": ("solutions", "// edit {mark}\n"),
+    "first case fails": ("exercises", "// edit {mark}\n"),
+    "does not compile": ("solutions", "int edit_{mark} = unknown;\n"),
+}
+
+
+def main(arguments: list[str]) -> int:
+    parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[0])
+    parser.add_argument("exercises", nargs="*", metavar="NN")
+    parser.add_argument("--checkout", type=Path, default=REPOSITORY)
+    parser.add_argument("--python", help="for COURSE_PYTHON")
+    parser.add_argument("--label", default="after")
+    options = parser.parse_args(arguments)
+    folders = sorted(path.name for path in (options.checkout / "exercises").glob("0*"))
+    found: dict[str, Any] = {}
+    for folder in folders:
+        if options.exercises and folder[:2] not in options.exercises:
+            continue
+        found[folder] = {name: _measured(options, folder, name) for name in _EDITS}
+        print(folder, json.dumps(found[folder]), flush=True)
+    _write(options.label, found)
+    return 0
+
+
+def _measured(options: argparse.Namespace, folder: str, edit: str) -> dict[str, float]:
+    """The median of a few rounds; the one before them fills the caches with what is not the student's."""
+    rounds = [_one(options, folder, edit) for _ in range(ROUNDS + 1)][1:]
+    return {key: round(statistics.median(one[key] for one in rounds), 2) for key in rounds[0]}
+
+
+def _one(options: argparse.Namespace, folder: str, edit: str) -> dict[str, float]:
+    place, line = _EDITS[edit]
+    text = (options.checkout / place / folder / "kernel.cu").read_text()
+    with tempfile.TemporaryDirectory() as scratch:
+        file = Path(scratch) / "kernel.cu"
+        file.write_text(text + line.format(mark=time.time_ns()))
+        environment = {**os.environ, **({"COURSE_PYTHON": options.python} if options.python else {})}
+        cpu, started = os.times(), time.monotonic()
+        process = subprocess.Popen(
+            ["./course", "check", folder[:2], str(file), "--device", "virtual"],
+            cwd=options.checkout,
+            env=environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.DEVNULL,
+            text=True,
+        )
+        assert process.stdout is not None
+        first = None
+        for said in process.stdout:
+            if first is None and not _NOTHING.match(said) and not said.startswith("built in"):
+                first = time.monotonic() - started
+        process.wait()
+        whole = time.monotonic() - started
+    spent = os.times()
+    return {
+        "first_line": first if first is not None else whole,
+        "whole": whole,
+        "cpu": (spent.children_user + spent.children_system) - (cpu.children_user + cpu.children_system),
+    }
+
+
+def _write(label: str, found: dict[str, Any]) -> None:
+    data = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    data[label] = {
+        "machine": f"{os.cpu_count()} cores, {_cpu()}",
+        "date": datetime.date.today().isoformat(),
+        "seconds": {**data.get(label, {}).get("seconds", {}), **found},
+    }
+    RESULTS.write_text(json.dumps(data, indent=1) + "\n")
+
+
+def _cpu() -> str:
+    try:
+        names = re.findall(r"^model name\s*: (.*)$", Path("/proc/cpuinfo").read_text(), re.MULTILINE)
+    except OSError:
+        names = []
+    return names[0] if names else platform.machine()
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))
