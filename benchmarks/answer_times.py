@@ -5,8 +5,8 @@
 Three edits of each exercise, each by one line, so that nothing of the file is in the build cache: the
 solution with a comment more (right), the starter with a comment more (its first case fails), and the solution
 with a line that does not compile. What counts is the time to the first line that says something, and to the
-end. The CPU time is that of the command and all that it started. A checkout of another version can be measured
-in the same run; the results go to benchmarks/answer_times.json, under their label.
+end. The CPU time is that of the command and all that it started. A checkout of another version can be
+measured in the same run; the results go to benchmarks/answer_times.json, under their label.
 """
 
 from __future__ import annotations
