@@ -29,7 +29,7 @@ def _text(event: Event) -> str:
     match event:
         case BuildDone(built, seconds, diagnostics):
             said = terminal.diagnostics(diagnostics)
-            return said + (f"built in {numbers.seconds(seconds)}" if built else "")
+            return f"{said}built in {numbers.seconds(seconds)}" if built else said.rstrip()
         case CaseDone(step, result) if not result.passed:
             return terminal.failure(dataclasses.replace(result, step=step)).rstrip()
         case TaskDone(step, results):
