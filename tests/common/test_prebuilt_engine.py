@@ -64,7 +64,7 @@ def test_modes_lost_in_an_archive_do_no_harm(tree, cache, prebuilt, variant):
     assert subprocess.run([got.engine], check=False).returncode == 0
 
 
-REFUSALS = {
+REFUSALS: dict[str, tuple[dict[str, object], str]] = {
     "an older C library": (
         {"needs": {"GLIBC": "2.999"}},
         r"it needs GLIBC 2.999 and this machine has 2\.\d+",

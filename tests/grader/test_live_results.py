@@ -33,7 +33,7 @@ def test_a_later_task_is_heard_when_the_earlier_ones_are_over():
     first(CaseDone("a", RIGHT, ()))
     assert heard == [CaseDone("a", RIGHT, ())]
     first(TaskDone("a", [RIGHT]))
-    assert [event.step for event in heard] == ["a", "a", "b", "c"]
+    assert heard[1:] == [TaskDone("a", [RIGHT]), TaskDone("b", [RIGHT]), CaseDone("c", RIGHT, ())]
     third(TaskDone("c", [RIGHT]))
     assert heard[-1] == TaskDone("c", [RIGHT])
 
