@@ -55,6 +55,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "grader/test_baseline_case.py",
         "grader/test_bench_virtual.py",
         "grader/test_bundle.py::test_a_student_can_check_a_kernel",
+        "grader/test_class_run.py::test_a_record_names_the_file",
         "grader/test_every_kind_of_submission.py",
         "grader/test_given_stream.py",
         "grader/test_graph_speed.py",
@@ -68,6 +69,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "grader/test_student_verbs.py::test_profile",
         "grader/test_student_verbs.py::test_a_profile",
         "grader/test_steps.py",
+        "grader/test_student_verbs.py::test_a_profile_",
         "grader/test_tuning_trial.py",
         "grader/test_tuning_verb.py",
         "nbgrader/test_marks_agree.py",
@@ -116,8 +118,10 @@ def is_quick(item: pytest.Item) -> bool:
 
 
 def watch() -> None:
-    """From now on this process tells what it starts; those that it starts do so while `guarded`."""
+    """From now on this process and those that it starts refuse what a guarded test may not start."""
     runpy.run_path(str(GUARD / "sitecustomize.py"))
+    # For good and not test by test: a fixture may set it too, for longer than this would be set.
+    os.environ["PYTHONPATH"] = os.pathsep.join(filter(None, (str(GUARD), os.environ.get("PYTHONPATH"))))
 
 
 @contextmanager
@@ -127,7 +131,6 @@ def guarded(item: pytest.Item, folder: Path) -> Iterator[None]:
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("COURSE_STARTED", str(started))
-            patch.setenv("PYTHONPATH", str(GUARD), prepend=os.pathsep)
             yield
     finally:
         seen = sorted(set(started.read_text().splitlines())) if started.exists() else []

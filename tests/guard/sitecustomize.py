@@ -1,8 +1,8 @@
 """Refuses and writes down every compiler and engine that a Python process starts, where COURSE_STARTED names
 a file.
 
-tests/needs.py has this folder on PYTHONPATH while a test runs that should start none, so that the processes
-it starts are seen too. `python -I` and an environment that a test makes from nothing stay unseen.
+tests/needs.py has this folder on PYTHONPATH, so that the processes that a test starts are seen too. Those of
+`python -I` stay unseen, such as the one that runs compilers behind walls, and those without its environment.
 """
 
 from __future__ import annotations
