@@ -37,8 +37,10 @@ def pytest_configure(config: pytest.Config) -> None:
     needs.watch()
     if "PYTEST_XDIST_WORKER" in os.environ:
         # There is a worker for each core, and a thread of torch's that waits for another's core waits by
-        # spinning. Set before anything imports torch; what the tests start inherits it.
+        # spinning. Set before anything imports torch; what the tests start inherits it. Nor has a compiler
+        # of one test a second core.
         os.environ.setdefault("OMP_NUM_THREADS", "1")
+        os.environ.setdefault("COURSE_JOBS", "1")
 
 
 def _hear_interrupts() -> None:

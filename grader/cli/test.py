@@ -22,6 +22,8 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
 from common.cache import REPOSITORY
+from common.engine_build import build_engine
+from common.errors import CourseError
 from grader import registry
 from grader.cli.browser_tools import install_browser_driver
 
@@ -58,6 +60,8 @@ def main(arguments: list[str]) -> int:
     concerned = not arguments or any("browser" in argument for argument in arguments)
     if concerned and (done := install_browser_driver()):
         print(done, flush=True)
+    if not arguments:
+        _build_engine()
     with ThreadPoolExecutor(1) as pool:  # one: the type checker's second run goes on from its first
         asides = [pool.submit(_run, step, arguments) for step in STEPS if step.aside]
         results = [_run(step, arguments) for step in STEPS if not step.aside]
@@ -66,6 +70,15 @@ def main(arguments: list[str]) -> int:
     for result in results:
         print(f"{result.name:<16} {result.seconds:7.1f}  {result.verdict}")
     return 1 if any(result.verdict.startswith("FAILED") for result in results) else 0
+
+
+def _build_engine() -> None:
+    """On all cores, before tests that compile on one core each wait for it. Where it cannot be built, the
+    tests that need it say so."""
+    try:
+        build_engine()
+    except CourseError as problem:
+        print(f"warning: {problem}", flush=True)
 
 
 def _run(step: Step, arguments: list[str]) -> Result:

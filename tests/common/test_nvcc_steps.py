@@ -41,6 +41,11 @@ def compiled(cache, unit: Unit) -> Compiled:
     return compile_units([unit], cache=cache, label="building", timeout=120)[0]
 
 
+@pytest.fixture(autouse=True)
+def two_at_once(monkeypatch):
+    monkeypatch.setenv("COURSE_JOBS", "2")
+
+
 @pytest.fixture
 def kernel(tmp_path):
     (tmp_path / "scale.h").write_text(
