@@ -39,8 +39,6 @@ _COMMON_FLAGS = (*LANGUAGE_FLAGS, "-lineinfo", "-Xcompiler", "-g1,-fno-optimize-
 # Of host code; nvcc compiles device code at its best whatever is said here. The host code of a library only
 # launches, and on the virtual GPU nobody times it: it is compiled in two thirds of the time.
 _HOST_OPTIMISATION = {("virtual", "shared"): "-O1"}
-# cicc and ptxas work on several kernels at once; what they make is the same for any number above 1.
-_SPLIT_FLAG = "-split-compile=2"
 _KIND_FLAGS: dict[Kind, tuple[str, ...]] = {"exe": (), "shared": ("-Xcompiler", "-fPIC")}
 
 
@@ -64,8 +62,7 @@ class Target:
     def compile_flags(self) -> tuple[str, ...]:
         code = {"virtual": "compute", "gpu": "sm"}[self.device]
         plain_text = {"virtual": ("-no-compress", "-cudart", "none"), "gpu": ()}[self.device]
-        split = {"virtual": (_SPLIT_FLAG,), "gpu": ()}[self.device]
-        return (*plain_text, *split, "-gencode", f"arch=compute_{self.cc},code={code}_{self.cc}")
+        return (*plain_text, "-gencode", f"arch=compute_{self.cc},code={code}_{self.cc}")
 
 
 @dataclass(frozen=True)

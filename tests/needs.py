@@ -92,6 +92,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "common/test_engine_build.py",
         "common/test_machine_code.py",
         "common/test_nvcc_steps.py",
+        "common/test_prebuilt_engine.py",
         "common/test_precompiled.py",
         "common/test_resources.py",
         "common/test_sandbox_compiler.py",
