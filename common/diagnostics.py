@@ -58,7 +58,7 @@ _FORMS = (
     ),
     re.compile(r"^(?:ptxas|nvcc|nvlink|cicc)\s+(?P<severity>error|warning|fatal)\s*: (?P<message>.*)$"),
     re.compile(
-        r"^(?:\S*ld: )?(?:(?P<file>[^:\s(][^:]*):)?(?:(?P<line>\d+)|\(\.[^)]*\)): "
+        r"^(?:\S*ld: )?(?:(?P<file>[^:\s(][^:]*):)?(?:(?P<line>\d+)(?::\(\.[^)]*\))?|\(\.[^)]*\)): "
         r"(?P<message>(?:undefined reference to|multiple definition of) .*)$"
     ),
     re.compile(r"^At end of source: (?P<severity>error|warning)(?: #[\w-]+)?: (?P<message>.*)$"),

@@ -39,8 +39,9 @@ _FLAGS = ("-O3", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-p
 _ENGINE_FLAGS = ("-std=c++20", *_FLAGS)
 _RUNTIME_FLAGS = ("-std=c++17", *_FLAGS, "-fPIC", "-fvisibility=hidden")
 # With a symbol version of its own, a program bound to this runtime can never be given the functions of an
-# NVIDIA runtime that the same process loaded first, as a CUDA build of torch does; nor the other way round.
-_RUNTIME_LINK = ("-shared", f"-Wl,-soname,{RUNTIME_NAME}", "-Wl,--default-symver")
+# NVIDIA runtime that the same process loaded first, as a CUDA build of torch does; nor the other way round. A
+# compiler that links libstdc++ statically must not have it exported.
+_RUNTIME_LINK = ("-shared", f"-Wl,-soname,{RUNTIME_NAME}", "-Wl,--default-symver", "-Wl,--exclude-libs,ALL")
 # What the fast path needs, as /proc/cpuinfo spells it, and the flag that lets the compiler use it.
 _FAST_ISA = {"avx2": "-mavx2", "fma": "-mfma", "f16c": "-mf16c", "bmi2": "-mbmi2"}
 Isa = Literal["avx2", "portable"]

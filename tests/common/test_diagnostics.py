@@ -56,6 +56,10 @@ def test_an_error_of_nvccs_front_end_keeps_its_explanation():
             ("error", "kernel.cu", 3, None, "undefined reference to `missing'"),
         ),
         (
+            "/tmp/x/kernel.cu:3:(.text+0x9): undefined reference to `missing'",
+            ("error", "kernel.cu", 3, None, "undefined reference to `missing'"),
+        ),
+        (
             "/usr/bin/ld: main.cpp:(.text+0x8): undefined reference to `cudaMalloc'",
             ("error", "main.cpp", None, None, "undefined reference to `cudaMalloc'"),
         ),

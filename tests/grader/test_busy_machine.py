@@ -71,7 +71,9 @@ def test_a_right_kernel_passes_where_a_wall_clock_would_fail_it(
 ):
     found = run(exercise, built)
     assert found.result.passed, found.result
-    assert sum(outcome.seconds for outcome in found.outcomes) < found.result.seconds / 2
+    waited = found.result.seconds - sum(outcome.seconds for outcome in found.outcomes)
+    if waited < 4 * LIMIT:  # a machine with more cores than the crowd can fill
+        pytest.skip("this machine has no load to speak of")
     monkeypatch.setattr(ProcessClock, "seconds", lambda clock: time.monotonic() - clock._at)
     assert run(exercise, built).result.reason in ("timeout", "too long"), "or this machine has no load"
 

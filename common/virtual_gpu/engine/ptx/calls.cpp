@@ -57,7 +57,7 @@ const Function* FunctionBody::parse_callee(Instruction& instruction) {
     throw ParseError(name.line,
                      "expected a function declared above this call, or a register that holds its "
                      "address, found " +
-                         quoted(name.text));
+                         in_quotes(name.text));
   }
   instruction.operands.push_back(std::move(operand));
   return callee;
@@ -72,11 +72,11 @@ std::vector<std::string> FunctionBody::parse_call_parameters() {
     const Token name = tokens_.take();
     const Found found = names_.find(name.text);
     if (found.kind == Found::Kind::kRegister) {
-      throw ParseError(name.line, "register " + quoted(name.text) +
+      throw ParseError(name.line, "register " + in_quotes(name.text) +
                                       " as a call parameter is not supported: pass a .param variable");
     }
     if (found.kind != Found::Kind::kVariable || found.space != Space::kParam) {
-      throw ParseError(name.line, "expected a .param variable, found " + quoted(name.text));
+      throw ParseError(name.line, "expected a .param variable, found " + in_quotes(name.text));
     }
     parameters.push_back(*found.variable);
   } while (tokens_.accept(','));
@@ -92,11 +92,12 @@ void FunctionBody::check_call(const Call& call, const Function* callee, int line
     return;
   }
   if (call.arguments.size() != callee->params.size() && !is_variadic(callee->params)) {
-    throw ParseError(line, quoted(callee->name) + " takes " + count_of(callee->params.size(), "parameter") +
-                               ", but the call passes " + std::to_string(call.arguments.size()));
+    throw ParseError(line, in_quotes(callee->name) + " takes " +
+                               count_of(callee->params.size(), "parameter") + ", but the call passes " +
+                               std::to_string(call.arguments.size()));
   }
   if (call.returns.size() != callee->returns.size()) {
-    throw ParseError(line, quoted(callee->name) + " returns " + count_of(callee->returns.size(), "value") +
+    throw ParseError(line, in_quotes(callee->name) + " returns " + count_of(callee->returns.size(), "value") +
                                ", but the call takes " + std::to_string(call.returns.size()));
   }
 }

@@ -116,7 +116,7 @@ Constant parse_unary(TokenStream& tokens, int depth) {
         const Token sign = tokens.take();
         const Constant operand = parse_unary(tokens, depth + 1);
         if (operand.kind != Constant::Kind::kInt) {
-          throw ParseError(sign.line, "expected an integer after " + quoted(sign.text));
+          throw ParseError(sign.line, "expected an integer after " + in_quotes(sign.text));
         }
         return make_integer(sign.is('~') ? ~operand.value : operand.value == 0, operand.is_unsigned);
       }

@@ -103,7 +103,7 @@ void parse_attribute(TokenStream& tokens, DeclarationHead& head) {
       tokens.expect_count(UINT64_MAX, "the second half of a unified id");
       tokens.expect(')', "after the unified id");
     } else {
-      throw ParseError(attribute.line, "attribute " + quoted(attribute.text) +
+      throw ParseError(attribute.line, "attribute " + in_quotes(attribute.text) +
                                            " is not supported; .managed and .unified are");
     }
   } while (tokens.accept(','));
@@ -127,7 +127,7 @@ DeclarationHead parse_declaration_head(TokenStream& tokens, Space space) {
   const Token name = tokens.expect_directive("a type such as .b32");
   const Type* type = find_type(name.text);
   if (type == nullptr || type->cls == TypeClass::kPred) {
-    throw ParseError(name.line, "a variable cannot have type " + quoted(name.text) +
+    throw ParseError(name.line, "a variable cannot have type " + in_quotes(name.text) +
                                     "; expected .b8 to .b128, .u8 to .u64, .s8 to .s64, or .f16 to .f64");
   }
   head.type = *type;
@@ -140,12 +140,13 @@ Declarator parse_declarator(TokenStream& tokens, const DeclarationHead& head) {
   Declarator declarator{name.text, name.line, {}};
   while (tokens.accept('[')) {
     if (declarator.dimensions.size() == kMaxDimensions) {
-      throw ParseError(name.line, quoted(name.text) + " has more than " + std::to_string(kMaxDimensions) +
+      throw ParseError(name.line, in_quotes(name.text) + " has more than " + std::to_string(kMaxDimensions) +
                                       " array dimensions");
     }
     if (tokens.accept(']')) {
       if (!declarator.dimensions.empty()) {
-        throw ParseError(name.line, "only the first dimension of " + quoted(name.text) + " may be left open");
+        throw ParseError(name.line,
+                         "only the first dimension of " + in_quotes(name.text) + " may be left open");
       }
       declarator.dimensions.push_back(0);
       continue;
@@ -153,7 +154,7 @@ Declarator parse_declarator(TokenStream& tokens, const DeclarationHead& head) {
     const int line = tokens.line();
     const uint64_t count = tokens.expect_count(kMaxVariableBytes, "an array size");
     if (count == 0)
-      throw ParseError(line, "array " + quoted(name.text) + " has a dimension of zero elements");
+      throw ParseError(line, "array " + in_quotes(name.text) + " has a dimension of zero elements");
     declarator.dimensions.push_back(count);
     tokens.expect(']', "after the array size");
   }
@@ -176,7 +177,7 @@ Variable make_variable(const DeclarationHead& head, const Declarator& declarator
     const uint64_t factor = count == 0 ? 1 : count;
     if (__builtin_mul_overflow(variable.bytes, factor, &variable.bytes) ||
         variable.bytes > kMaxVariableBytes) {
-      throw ParseError(declarator.line, "variable " + quoted(declarator.name) +
+      throw ParseError(declarator.line, "variable " + in_quotes(declarator.name) +
                                             " is larger than any memory: at most 2^48 bytes are accepted");
     }
   }

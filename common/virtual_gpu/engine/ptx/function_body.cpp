@@ -36,7 +36,7 @@ void FunctionBody::parse() {
   // Scopes are counted, not recursed into, so that deep nesting cannot exhaust the stack.
   while (true) {
     if (tokens_.at_end()) {
-      tokens_.fail_expected("'}' to close function " + quoted(function_.name));
+      tokens_.fail_expected("'}' to close function " + in_quotes(function_.name));
     } else if (tokens_.accept('{')) {
       if (names_.depth() == kMaxScopes) {
         throw ParseError(tokens_.line(), "scopes nested more than " + std::to_string(kMaxScopes) + " deep");
@@ -80,13 +80,13 @@ void FunctionBody::parse_directive() {
   const Space* space = find_space(directive.text);
   if (space == nullptr) {
     throw ParseError(directive.line,
-                     "directive " + quoted(directive.text) +
+                     "directive " + in_quotes(directive.text) +
                          " is not supported inside a function; expected .reg, .local, .shared, "
                          ".param, .loc or .pragma");
   }
   if (*space == Space::kGlobal || *space == Space::kConst) {
     throw ParseError(directive.line,
-                     quoted(directive.text) +
+                     in_quotes(directive.text) +
                          " variables inside a function are not supported: declare them at module "
                          "scope");
   }
@@ -104,7 +104,7 @@ void FunctionBody::parse_registers() {
   const Type* type = find_type(type_name.text);
   if (type == nullptr) {
     throw ParseError(type_name.line,
-                     "registers of type " + quoted(type_name.text) +
+                     "registers of type " + in_quotes(type_name.text) +
                          " are not supported; vectors are written as { } of scalar registers");
   }
   do {
@@ -131,7 +131,7 @@ void FunctionBody::parse_variables(Space space) {
     }
     if (variable.bytes == 0) {
       throw ParseError(declarator.line,
-                       "array " + quoted(declarator.name) + " inside a function needs a size");
+                       "array " + in_quotes(declarator.name) + " inside a function needs a size");
     }
     variable.name = names_.declare_variable(declarator.name, space, declarator.line);
     function_.variables.push_back(std::move(variable));

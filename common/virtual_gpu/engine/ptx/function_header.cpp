@@ -73,7 +73,7 @@ void ModuleParser::parse_function() {
   if (tokens_.accept(';')) return;
   Function& function = module_.functions[index];
   if (!function.is_declaration)
-    throw ParseError(name.line, "function " + quoted(name.text) + " is defined twice");
+    throw ParseError(name.line, "function " + in_quotes(name.text) + " is defined twice");
   FunctionBody(tokens_, module_, symbols_, locations_, function).parse();
   function.is_declaration = false;
 }
@@ -88,7 +88,7 @@ void ModuleParser::parse_function_directives(Function& function) {
     }
     const auto* known = std::ranges::find(kFunctionDirectives, directive.text, &FunctionDirective::name);
     if (known == std::end(kFunctionDirectives)) {
-      throw ParseError(directive.line, "directive " + quoted(directive.text) +
+      throw ParseError(directive.line, "directive " + in_quotes(directive.text) +
                                            " is not supported on a function; expected .maxntid, .reqntid, "
                                            ".minnctapersm, .maxnreg, … or the function's body");
     }
@@ -113,12 +113,12 @@ int ModuleParser::declare_function(Function header, std::string_view name) {
     return index;
   }
   if (entry->second.kind != SymbolKind::kFunction) {
-    throw ParseError(line, quoted(name) + " is already the name of a variable");
+    throw ParseError(line, in_quotes(name) + " is already the name of a variable");
   }
   Function& known = module_.functions[index];
   if (known.is_entry != header.is_entry || !same_layout(known.params, header.params) ||
       !same_layout(known.returns, header.returns)) {
-    throw ParseError(line, "function " + quoted(name) + " does not match its declaration at PTX line " +
+    throw ParseError(line, "function " + in_quotes(name) + " does not match its declaration at PTX line " +
                                std::to_string(known.ptx_line));
   }
   if (known.is_declaration) {

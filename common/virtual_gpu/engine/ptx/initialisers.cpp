@@ -54,7 +54,7 @@ class InitialiserParser {
       do {
         if (most != 0 && count == most) {
           throw ParseError(tokens_.line(), "more initial values than the " + std::to_string(most) +
-                                               " elements of " + quoted(variable_.name));
+                                               " elements of " + in_quotes(variable_.name));
         }
         if (is_innermost) {
           parse_element(offset);
@@ -100,10 +100,10 @@ class InitialiserParser {
     }
     if (find_symbol(symbols_, symbol.text) == nullptr) {
       throw ParseError(
-          line, "initial value names " + quoted(symbol.text) + ", which is not declared before this line");
+          line, "initial value names " + in_quotes(symbol.text) + ", which is not declared before this line");
     }
     if (variable_.type.bits != 64 || variable_.type.cls == TypeClass::kFloat) {
-      throw ParseError(line, "the address of " + quoted(symbol.text) +
+      throw ParseError(line, "the address of " + in_quotes(symbol.text) +
                                  " needs a 64-bit integer type; narrower addresses are not supported");
     }
     relocation.symbol = symbol.text;

@@ -45,8 +45,8 @@ void LabelScopes::use_in_call(std::string_view name, int line, int call) {
 
 void LabelScopes::resolve(const Use& use, const Declared& declared) {
   if (use.kind != declared.kind) {
-    throw ParseError(use.line, "expected " + std::string(describe(use.kind)) + ", but " + quoted(use.name) +
-                                   " is " + describe(declared.kind));
+    throw ParseError(use.line, "expected " + std::string(describe(use.kind)) + ", but " +
+                                   in_quotes(use.name) + " is " + describe(declared.kind));
   }
   switch (use.place) {
     case Place::kOperand:
@@ -71,7 +71,7 @@ void LabelScopes::close() {
     const Declared& declared = declared_[i];
     if (!here.try_emplace(declared.name, &declared).second) {
       throw ParseError(declared.line,
-                       "label " + quoted(declared.name) + " is declared twice in the same scope");
+                       "label " + in_quotes(declared.name) + " is declared twice in the same scope");
     }
   }
   size_t kept = scope.first_use;
@@ -92,7 +92,7 @@ void LabelScopes::finish() {
   if (uses_.empty()) return;
   const Use& use = uses_.front();
   throw ParseError(use.line, "expected " + std::string(describe(use.kind)) + ", but nothing named " +
-                                 quoted(use.name) + " is declared in this scope or around it");
+                                 in_quotes(use.name) + " is declared in this scope or around it");
 }
 
 }  // namespace vgpu::ptx

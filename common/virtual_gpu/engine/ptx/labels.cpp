@@ -45,7 +45,7 @@ void FunctionBody::parse_call_prototype(const Token& name) {
     if (directive.text == ".abi_preserve" || directive.text == ".abi_preserve_control") {
       tokens_.expect_count(UINT32_MAX, "the number of registers to preserve");
     } else if (directive.text != ".noreturn") {
-      throw ParseError(directive.line, "directive " + quoted(directive.text) +
+      throw ParseError(directive.line, "directive " + in_quotes(directive.text) +
                                            " is not supported in a call prototype; expected .noreturn");
     }
   }

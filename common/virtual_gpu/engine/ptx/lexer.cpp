@@ -35,7 +35,7 @@ int digit_value(char c) {
 
 }  // namespace
 
-std::string quoted(std::string_view text) {
+std::string in_quotes(std::string_view text) {
   constexpr size_t kLongest = 60;
   std::string out = "'";
   for (char c : text.substr(0, kLongest)) out += (c >= ' ' && c <= '~') ? c : '?';
@@ -90,7 +90,7 @@ Token Lexer::next() {
     pos_ = text_.size();
     return make(TokenKind::kEnd, pos_);
   }
-  throw ParseError(line_, "unexpected character " + quoted(text_.substr(pos_, 1)) + " (code " +
+  throw ParseError(line_, "unexpected character " + in_quotes(text_.substr(pos_, 1)) + " (code " +
                               std::to_string(static_cast<uint8_t>(c)) + ")");
 }
 
@@ -164,12 +164,13 @@ Token Lexer::lex_digits(int base, size_t start) {
     overflow |= __builtin_mul_overflow(value, static_cast<uint64_t>(base), &value);
     overflow |= __builtin_add_overflow(value, static_cast<uint64_t>(digit), &value);
   }
-  if (pos_ == first_digit) throw ParseError(line_, "expected digits after " + quoted(text_.substr(start, 2)));
+  if (pos_ == first_digit)
+    throw ParseError(line_, "expected digits after " + in_quotes(text_.substr(start, 2)));
   const bool has_suffix = at(pos_) == 'U';
   pos_ += has_suffix;
   refuse_number_tail(start);
   Token token = make(TokenKind::kInteger, start);
-  if (overflow) throw ParseError(line_, "integer " + quoted(token.text) + " does not fit in 64 bits");
+  if (overflow) throw ParseError(line_, "integer " + in_quotes(token.text) + " does not fit in 64 bits");
   token.value = value;
   token.is_unsigned = has_suffix || value > static_cast<uint64_t>(INT64_MAX);
   return token;
@@ -185,7 +186,7 @@ Token Lexer::lex_float_bits(int digits, TokenKind kind) {
   refuse_number_tail(start);
   if (seen != digits) {
     throw ParseError(line_, "expected " + std::to_string(digits) + " hexadecimal digits after " +
-                                quoted(text_.substr(start, 2)) + ", found " + std::to_string(seen));
+                                in_quotes(text_.substr(start, 2)) + ", found " + std::to_string(seen));
   }
   Token token = make(kind, start);
   token.value = bits;
@@ -199,7 +200,7 @@ Token Lexer::lex_decimal_float() {
   pos_ = end - text_.data();
   if (error == std::errc::result_out_of_range) {
     throw ParseError(line_,
-                     "decimal " + quoted(text_.substr(start, pos_ - start)) + " does not fit in a double");
+                     "decimal " + in_quotes(text_.substr(start, pos_ - start)) + " does not fit in a double");
   }
   refuse_number_tail(start);
   Token token = make(TokenKind::kFloat64, start);
@@ -211,7 +212,7 @@ void Lexer::refuse_number_tail(size_t start) const {
   if (!has_class(at(pos_), kNamePart)) return;
   size_t end = pos_;
   while (has_class(at(end), kNamePart)) ++end;
-  throw ParseError(line_, "malformed number " + quoted(text_.substr(start, end - start)));
+  throw ParseError(line_, "malformed number " + in_quotes(text_.substr(start, end - start)));
 }
 
 }  // namespace vgpu::ptx

@@ -58,6 +58,6 @@ class Lexer {
 };
 
 // A piece of the module as it may appear in a message: quoted, cut short, without control characters.
-std::string quoted(std::string_view text);
+std::string in_quotes(std::string_view text);
 
 }  // namespace vgpu::ptx

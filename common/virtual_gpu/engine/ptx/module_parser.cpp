@@ -97,7 +97,7 @@ void ModuleParser::parse_linked() {
     tokens_.fail_expected("a module statement (.entry, .func, .global, .const, .shared, .file, .section, …)");
   }
   if (*space == Space::kLocal || *space == Space::kParam) {
-    throw ParseError(token.line, quoted(token.text) + " variables at module scope are not supported");
+    throw ParseError(token.line, in_quotes(token.text) + " variables at module scope are not supported");
   }
   parse_variables(*space, is_extern, attributes.is_managed);
 }
@@ -122,7 +122,7 @@ void ModuleParser::parse_variables(Space space, bool is_extern, bool is_managed)
     }
     if (variable.bytes == 0 && !is_extern) {
       throw ParseError(declarator.line,
-                       "array " + quoted(declarator.name) + " needs a size or initial values");
+                       "array " + in_quotes(declarator.name) + " needs a size or initial values");
     }
   } while (tokens_.accept(','));
   tokens_.expect(';', "after the variable");
@@ -138,14 +138,14 @@ int ModuleParser::declare_variable(Variable variable, std::string_view name, int
     return index;
   }
   if (entry->second.kind != SymbolKind::kVariable) {
-    throw ParseError(line, quoted(name) + " is already the name of a function");
+    throw ParseError(line, in_quotes(name) + " is already the name of a function");
   }
   Variable& known = module_.variables[index];
   if (!known.is_extern && !variable.is_extern) {
-    throw ParseError(line, "variable " + quoted(name) + " is defined twice");
+    throw ParseError(line, "variable " + in_quotes(name) + " is defined twice");
   }
   if (known.space != variable.space) {
-    throw ParseError(line, "variable " + quoted(name) + " is declared in two state spaces");
+    throw ParseError(line, "variable " + in_quotes(name) + " is declared in two state spaces");
   }
   if (known.is_extern) known = std::move(variable);
   return index;
@@ -160,11 +160,11 @@ void ModuleParser::parse_alias() {
   for (const Token& word : {name, target}) {
     const ModuleSymbol* symbol = find_symbol(symbols_, word.text);
     if (symbol == nullptr || symbol->kind != SymbolKind::kFunction) {
-      throw ParseError(word.line, "expected a function declared above .alias, found " + quoted(word.text));
+      throw ParseError(word.line, "expected a function declared above .alias, found " + in_quotes(word.text));
     }
   }
   if (!aliases_.try_emplace(name.text, Alias{target.text, name.line}).second) {
-    throw ParseError(name.line, quoted(name.text) + " is an alias already");
+    throw ParseError(name.line, in_quotes(name.text) + " is an alias already");
   }
 }
 
@@ -173,12 +173,12 @@ void ModuleParser::resolve_aliases() {
   if (aliases_.empty()) return;
   for (const auto& [name, alias] : aliases_) {
     if (module_.functions[find_symbol(symbols_, alias.target)->index].is_declaration) {
-      throw ParseError(alias.line, "alias " + quoted(name) +
+      throw ParseError(alias.line, "alias " + in_quotes(name) +
                                        " needs a function defined in this module, but " +
-                                       quoted(alias.target) + " is only declared");
+                                       in_quotes(alias.target) + " is only declared");
     }
     if (!module_.functions[find_symbol(symbols_, name)->index].is_declaration) {
-      throw ParseError(alias.line, "alias " + quoted(name) + " is itself defined as a function");
+      throw ParseError(alias.line, "alias " + in_quotes(name) + " is itself defined as a function");
     }
   }
   for (Function& function : module_.functions) rename_aliases(function);

@@ -30,7 +30,7 @@ NameScopes::Entry& NameScopes::add(Index& index, std::string_view name, int line
   if (!is_new) {
     entry.hidden = slot->second;
     if (entry.hidden >= 0 && entries_[entry.hidden].depth == depth_) {
-      throw ParseError(line, quoted(name) + " is declared twice in the same scope");
+      throw ParseError(line, in_quotes(name) + " is declared twice in the same scope");
     }
     slot->second = here;
   }
@@ -52,7 +52,7 @@ void NameScopes::declare_register(std::string_view name, Type type, int line) {
   uint64_t number = 0;
   const Entry* range = find_in_ranges(name, number);
   if (range != nullptr && range->depth == depth_) {
-    throw ParseError(line, quoted(name) + " is declared twice: a register range already holds it");
+    throw ParseError(line, in_quotes(name) + " is declared twice: a register range already holds it");
   }
   Entry& entry = add(names_, name, line);
   entry.is_register = true;
@@ -64,7 +64,7 @@ void NameScopes::declare_register_range(std::string_view prefix, uint64_t count,
   registers_declared_ += count;
   if (count > kMaxRegisters || registers_declared_ > kMaxRegisters) {
     throw ParseError(line, "register range " +
-                               quoted(std::string(prefix) + "<" + std::to_string(count) + ">") +
+                               in_quotes(std::string(prefix) + "<" + std::to_string(count) + ">") +
                                " is too large: a function may declare at most " +
                                std::to_string(kMaxRegisters) + " registers");
   }

@@ -9,7 +9,7 @@ namespace {
 using Found = NameScopes::Found;
 
 [[noreturn]] void fail_unknown_name(const Token& word) {
-  throw ParseError(word.line, quoted(word.text) + " is no register, variable or function declared here");
+  throw ParseError(word.line, in_quotes(word.text) + " is no register, variable or function declared here");
 }
 
 }  // namespace
@@ -143,7 +143,7 @@ void OperandParser::parse_address_offset(Operand& address) {
   if (offset.kind == TokenKind::kWord && offset.text != "WARP_SZ") {
     throw ParseError(offset.line,
                      "an address is a base and a constant offset; a second register or symbol (" +
-                         quoted(offset.text) + ") is not supported");
+                         in_quotes(offset.text) + ") is not supported");
   }
   address.value = parse_integer_constant(tokens_, "the offset of an address");
 }
@@ -152,7 +152,7 @@ int OperandParser::parse_predicate() {
   const Token word = tokens_.expect_word("a predicate register");
   const Found found = names_.find(word.text);
   if (found.kind != Found::Kind::kRegister || function_.regs[found.reg].type.cls != TypeClass::kPred) {
-    throw ParseError(word.line, "expected a predicate register, found " + quoted(word.text));
+    throw ParseError(word.line, "expected a predicate register, found " + in_quotes(word.text));
   }
   return found.reg;
 }

@@ -81,7 +81,7 @@ int SourceLocations::parse_loc(TokenStream& tokens) {
       loc.inlined_at = call_site(parse_place(tokens));
     } else {
       throw ParseError(attribute.line,
-                       "expected function_name or inlined_at, found " + quoted(attribute.text));
+                       "expected function_name or inlined_at, found " + in_quotes(attribute.text));
     }
   }
   const int index = intern(loc, name);
@@ -130,7 +130,7 @@ void SourceLocations::parse_section_data(TokenStream& tokens, bool is_debug_str)
   const int bytes = data_bytes(width.text);
   if (bytes == 0) {
     throw ParseError(width.line,
-                     "expected .b8, .b16, .b32 or .b64 in a section, found " + quoted(width.text));
+                     "expected .b8, .b16, .b32 or .b64 in a section, found " + in_quotes(width.text));
   }
   do {
     uint64_t value = 0;
@@ -160,7 +160,7 @@ void SourceLocations::resolve_function_names() {
     if (name.label.empty()) continue;
     const auto label = debug_str_labels_.find(name.label);
     if (label == debug_str_labels_.end()) {
-      throw ParseError(name.line, "function_name refers to " + quoted(name.label) +
+      throw ParseError(name.line, "function_name refers to " + in_quotes(name.label) +
                                       ", which is no label of section .debug_str");
     }
     const uint64_t available = debug_str_.size() - label->second;

@@ -3,7 +3,7 @@
 namespace vgpu::ptx {
 
 void TokenStream::fail_expected(const std::string& what) const {
-  const std::string found = at_end() ? "the end of the module" : quoted(current_.text);
+  const std::string found = at_end() ? "the end of the module" : in_quotes(current_.text);
   throw ParseError(current_.line, "expected " + what + ", found " + found);
 }
 
@@ -34,7 +34,7 @@ Token TokenStream::expect_string(const char* what) {
 uint64_t TokenStream::expect_count(uint64_t most, const char* what) {
   if (current_.kind != TokenKind::kInteger) fail_expected(what);
   if (current_.value > most) {
-    throw ParseError(current_.line, quoted(current_.text) + " is too large for " + what + ": at most " +
+    throw ParseError(current_.line, in_quotes(current_.text) + " is too large for " + what + ": at most " +
                                         std::to_string(most) + " is accepted");
   }
   return take().value;
