@@ -8,7 +8,7 @@ import hashlib
 import os
 import time
 from collections.abc import Collection, Sequence
-from concurrent.futures import Future, ThreadPoolExecutor
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -74,18 +74,29 @@ def grade(
         building = None
         if source.suffix != ".py":
             tell("building")
-            building = begin(compile_submission, source, device, scratch / "submission")
+            building = begin(_build, source, device, scratch / "submission", hear)
         _import_torch()  # takes seconds, in which the compilers have the other core
         _name_left_out(exercise, only, record)
         if building is None:
             runs = grade_python(exercise, source, record, wanted, quick, scratch, tell)
             _count_wrong_while_timed(exercise, record, runs, worth(exercise, record.source))
         else:
-            _grade(exercise, source, building, record, wanted, quick, only, scratch, tell, hear)
+            _grade(exercise, source, building.result(), record, wanted, quick, only, scratch, tell, hear)
     record.output = told_once(record.output)
     points.settle(record)
     record.seconds = time.monotonic() - started
     return record
+
+
+def _build(source: Path, device: str, scratch: Path, hear: Hear) -> Libraries:
+    """Compile, and say at once what came of it, whatever else is still to be loaded."""
+    built = compile_submission(source, device, scratch)
+    hear(BuildDone(built.failed is None, built.seconds, _diagnostics(built)))
+    return built
+
+
+def _diagnostics(built: Libraries) -> list[dict[str, Any]]:
+    return (built.failed or built.built["virtual"]).plain()
 
 
 def _import_torch() -> None:
@@ -113,7 +124,7 @@ def device_info(device: str) -> DeviceInfo:
 def _grade(
     exercise: Exercise,
     source: Path,
-    building: Future[Libraries],
+    built: Libraries,
     record: Record,
     stages: set[str],
     quick: bool,
@@ -123,9 +134,7 @@ def _grade(
     hear: Hear,
 ) -> None:
     device = record.device.kind
-    built = building.result()
-    record.diagnostics = (built.failed or built.built["virtual"]).plain()
-    hear(BuildDone(built.failed is None, built.seconds, record.diagnostics))
+    record.diagnostics = _diagnostics(built)
     if (failed := built.failed) is not None:
         _not_built(exercise, failed, record, only)
         return
