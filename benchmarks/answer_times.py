@@ -25,6 +25,7 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.markdown import table
 from common.cache import REPOSITORY
 
 RESULTS = Path(__file__).with_name("answer_times.json")
@@ -91,6 +92,27 @@ def _one(options: argparse.Namespace, folder: str, edit: str) -> dict[str, float
         "whole": whole,
         "cpu": (spent.children_user + spent.children_system) - (cpu.children_user + cpu.children_system),
     }
+
+
+def waiting_times() -> str:
+    """The committed results of both versions as a table, for docs/times.md."""
+    measured = {label: one["seconds"] for label, one in json.loads(RESULTS.read_text()).items()}
+
+    def pair(folder: str, edit: str, key: str) -> str:
+        return f"{measured['before'][folder][edit][key]:.1f} → **{measured['after'][folder][edit][key]:.1f}**"
+
+    columns = ("exercise", "compile error", "first failing case", "right, whole answer", "right, CPU time")
+    rows = [
+        (
+            folder,
+            pair(folder, "does not compile", "first_line"),
+            pair(folder, "first case fails", "first_line"),
+            pair(folder, "right", "whole"),
+            pair(folder, "right", "cpu"),
+        )
+        for folder in measured["after"]
+    ]
+    return table(columns, rows)
 
 
 def _write(label: str, found: dict[str, Any]) -> None:

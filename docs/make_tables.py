@@ -20,7 +20,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any
 
-from benchmarks import copy_tables, record_tables
+from benchmarks import answer_times, copy_tables, record_tables
 from benchmarks.bucketed import tables as bucketed_tables
 from benchmarks.flash import tables as flash_tables
 from benchmarks.markdown import table
@@ -37,7 +37,7 @@ from tests.virtual_gpu.faults.corpus import Fault, all_faults
 PAGES = (  # relative to the repository
     "README.md",
     *("docs/virtual-gpu.md", "docs/checks.md", "docs/counters.md", "docs/cost-model.md"),
-    *("docs/bucketed-cache.md", "docs/flash-attention.md"),
+    *("docs/bucketed-cache.md", "docs/flash-attention.md", "docs/times.md"),
     *("solutions/02_fused_copy/answers.md", "solutions/03_batched_copy/answers.md"),
 )
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
@@ -235,6 +235,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "sanitizer_table": sanitizer_table,
     "sanitizer_summary": sanitizer_summary,
     "sample_output": sample_output,
+    "waiting_times": answer_times.waiting_times,
     **copy_tables.MAKERS,
     **bucketed_tables.MAKERS,
     **flash_tables.MAKERS,
