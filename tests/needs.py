@@ -130,13 +130,14 @@ def watch() -> None:
 def guarded(item: pytest.Item, folder: Path) -> Iterator[None]:
     """Fail a test that starts what its markers do not name."""
     started = folder / f"started-{os.getpid()}"
+    started.touch()
     try:
         with pytest.MonkeyPatch.context() as patch:
             patch.setenv("COURSE_STARTED", str(started))
             yield
     finally:
-        seen = sorted(set(started.read_text().splitlines())) if started.exists() else []
-        started.unlink(missing_ok=True)
+        seen = sorted(set(started.read_text().splitlines()))
+        started.unlink()
         if seen:
             _fail(item, seen)
 

@@ -1,5 +1,5 @@
-"""Refuses and writes down every compiler and engine that a Python process starts, where COURSE_STARTED names
-a file.
+"""Refuses and writes down every compiler and engine that a Python process starts, while the file that
+COURSE_STARTED names is there. A process may outlive its test, and serve one that has the marker.
 
 tests/needs.py has this folder on PYTHONPATH, so that the processes that a test starts are seen too. Those of
 `python -I` stay unseen, such as the one that runs compilers behind walls, and those without its environment.
@@ -22,7 +22,7 @@ _EVENTS = ("subprocess.Popen", "os.posix_spawn", "os.exec")
 
 def refuse_what_starts(event: str, arguments: tuple[Any, ...]) -> None:
     """An audit hook."""
-    if event not in _EVENTS or not (place := os.environ.get(VARIABLE)):
+    if event not in _EVENTS or not os.path.exists(place := os.environ.get(VARIABLE, "")):
         return
     command = [
         os.fsdecode(word) for word in arguments[1] or () if isinstance(word, str | bytes | os.PathLike)
