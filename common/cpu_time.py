@@ -29,7 +29,7 @@ class OutOfTime(TimeoutError):
     def __init__(self, limit: TimeLimit) -> None:
         super().__init__(f"not done within {limit.seconds:g} s {COUNTED}")
         self.starved = limit.starved
-        self.told = limit.told
+        self.got = limit.got
 
 
 @dataclass(frozen=True)
@@ -134,14 +134,19 @@ class TimeLimit:
         self._began = self._looked = now()
 
     @property
-    def told(self) -> str:
+    def used(self) -> float:
+        """Seconds that the processes had so far. What came after the last look counts in full, though no more
+        than looks lie apart."""
+        return self._used + min(self._now() - self._looked, self._step)
+
+    @property
+    def got(self) -> str:
         """What a starved process got, in words."""
         return f"{self._used:.1f} s {COUNTED} in {self._now() - self._began:.0f} s"
 
     def tick(self) -> float:
         """How long to wait for something else before the next look. The limit cannot be over earlier."""
-        step = _FIRST_LOOK_SECONDS if self._clock is None else _LOOK_SECONDS
-        return min(step, max(0.001, self.seconds - self._used))
+        return min(self._step, max(0.001, self.seconds - self._used))
 
     def over(self) -> bool:
         now = self._now()
@@ -159,6 +164,10 @@ class TimeLimit:
     def check(self) -> None:
         if self.over():
             raise OutOfTime(self)
+
+    @property
+    def _step(self) -> float:
+        return _FIRST_LOOK_SECONDS if self._clock is None else _LOOK_SECONDS
 
 
 def wait_ready(descriptor: int, events: int, limit: TimeLimit) -> None:

@@ -67,7 +67,7 @@ def run_contained(
         limit = TimeLimit(timeout, lambda: session_members(process.pid))
         status = _collect(process, output, limit, on_tick)
         if limit.starved:
-            raise MachineOverloaded(Path(command[0]).name, limit.told)
+            raise MachineOverloaded(Path(command[0]).name, limit.got)
     finally:
         kill_session(process.pid)
         process.wait()

@@ -196,7 +196,7 @@ def _may_succeed_later(record: Record) -> bool:
 
 def _lateness(process: GradingProcess) -> str:
     if process.limit.starved:
-        return f"{MachineOverloaded.words}: grading got only {process.limit.told}, and was stopped"
+        return f"{MachineOverloaded.words}: grading got only {process.limit.got}, and was stopped"
     return f"grading took longer than {process.limit.seconds:g} s {COUNTED} and was stopped"
 
 

@@ -10,6 +10,7 @@ with VirtualGpu() as gpu:
 
 from __future__ import annotations
 
+import math
 import weakref
 from collections.abc import Sequence
 from pathlib import Path
@@ -53,6 +54,7 @@ class VirtualGpu:
         self._libraries = [Path(path) for path in libraries]
         self._engine = Engine(profile, options, resources)
         self._worker: Worker | None = None
+        self._synchronising = 0.0  # seconds so far
         self._finalizer = weakref.finalize(self, self._engine.close)
 
     def __enter__(self) -> VirtualGpu:
@@ -134,11 +136,19 @@ class VirtualGpu:
 
     def synchronise(self, timeout: float | None = None) -> int:
         """Run all that is queued on the device; the cudaError_t that came of it. Raises OutOfTime."""
-        limit = None if timeout is None else TimeLimit(timeout, lambda: self.pids)
+        limit = TimeLimit(math.inf if timeout is None else timeout, lambda: self.pids)
         try:
             return self._engine.channel.synchronise(limit)
         except EngineDied as problem:
             raise self._engine.explain(problem) from problem
+        finally:
+            self._synchronising += limit.used
+
+    @property
+    def seconds(self) -> float:
+        """What engine and worker had so far, of CPU time and sleep, for what was asked of them."""
+        worker = self._worker.seconds if self._worker is not None else 0.0
+        return worker + self._synchronising + self._engine.report_seconds
 
     def report(self) -> Report:
         """Launches, findings and counters since the start or the last reset."""

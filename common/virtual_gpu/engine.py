@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import os
 import signal
 import socket
@@ -68,6 +69,7 @@ class Engine:
             program_end.close()
             harness_end.close()
         self.channel = HarnessChannel(harness)
+        self.report_seconds = 0.0  # that reports took so far
         self.greeting: Greeting | None = None
         self.greeting = self._greet()
 
@@ -84,10 +86,14 @@ class Engine:
         return self._process.pid
 
     def report(self) -> Report:
+        waiting = TimeLimit(math.inf, lambda: [self.pid])
         try:
-            return Report.from_json(self.channel.report())
+            text = self.channel.report(waiting)
         except EngineDied as problem:
             raise self.explain(problem) from problem
+        finally:
+            self.report_seconds += waiting.used
+        return Report.from_json(text)
 
     def settled_report(self) -> Report:
         """The report once the engine has read all that its program sent before it went."""

@@ -105,7 +105,7 @@ def run_program(
                 _drain(pipe, collected[name])
                 pipe.close()
         if limit is not None and limit.starved:
-            raise MachineOverloaded(Path(executable).name, limit.told)
+            raise MachineOverloaded(Path(executable).name, limit.got)
         report = engine.settled_report()
         if stderr is None and (words := engine.said()):
             print(words, end="", file=sys.stderr, flush=True)

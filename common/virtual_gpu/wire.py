@@ -93,8 +93,8 @@ class HarnessChannel:
         """Tell the engine that the harness has written this memory."""
         self._ask(Request.HARNESS_INITIALISE, _RANGE.pack(address, size))
 
-    def report(self) -> str:
-        return self._ask(Request.HARNESS_REPORT).decode(errors="replace")
+    def report(self, limit: TimeLimit | None = None) -> str:
+        return self._ask(Request.HARNESS_REPORT, limit=limit).decode(errors="replace")
 
     def reset(self) -> None:
         self._ask(Request.HARNESS_RESET)
@@ -106,8 +106,8 @@ class HarnessChannel:
         """Run everything queued; the cudaError_t that came of it. Raises OutOfTime."""
         return self._exchange(Request.HARNESS_SYNC, b"", limit)[0]
 
-    def _ask(self, request: Request, body: bytes = b"") -> bytes:
-        error, payload, _ = self._exchange(request, body, None)
+    def _ask(self, request: Request, body: bytes = b"", limit: TimeLimit | None = None) -> bytes:
+        error, payload, _ = self._exchange(request, body, limit)
         if error:
             sentence = payload.decode(errors="replace") or f"{request.name} was refused with error {error}"
             raise EngineRefused(error, sentence)

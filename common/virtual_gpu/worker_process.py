@@ -106,9 +106,9 @@ class Worker:
     `program` connects it to an engine, and `runtime` is loaded first to do so; without them its libraries are
     for a GPU. It may read the folders of the `libraries` it will be asked to load, and holds `descriptors`
     open under the numbers they have here. Its time is counted together with that of `helpers`, processes it
-    waits for. `missing_walls` has, in words, what this kernel does not offer, and
-    `shares_memory` whether the worker can open device memory of this process's, for which its walls must have
-    `broker_connect`. `script` is what the process runs: it must obey as worker.py does.
+    waits for; `seconds` is what its orders took so far. `missing_walls` has, in words, what this kernel does
+    not offer, and `shares_memory` whether the worker can open device memory of this process's, for which its
+    walls must have `broker_connect`. `script` is what the process runs: it must obey as worker.py does.
     """
 
     def __init__(
@@ -148,6 +148,7 @@ class Worker:
             if program is not None:
                 program.close()
         self._alone, self._helpers = walls.children == 0, helpers
+        self.seconds = 0.0
         self._watchdog = Watchdog(self._process.pid, walls.limits(), output=self._output, folder=folder.path)
         self._connections: list[Connections] = []  # one, once the worker has entered walls that have them
         self._finalizer = weakref.finalize(
@@ -283,12 +284,18 @@ class Worker:
             self._kill()
             if self._watchdog.reason is not None:
                 raise WorkerStopped(what, self._watchdog.reason) from None
-            raise WorkerTimeout(what, timeout, over.told if over.starved else "") from None
+            raise WorkerTimeout(what, timeout, over.got if over.starved else "") from None
         except OSError:
             raise self._explain_end(what) from None
 
     def _exchange(self, order: bytes, timeout: float, descriptors: list[int] | None) -> bytes:
         limit = TimeLimit(timeout, lambda: self.pids)
+        try:
+            return self._answer(order, limit, descriptors)
+        finally:
+            self.seconds += limit.used
+
+    def _answer(self, order: bytes, limit: TimeLimit, descriptors: list[int] | None) -> bytes:
         self._control.setblocking(False)
         try:
             if self._control.recv(1):

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import dataclasses
 import os
+import time
 from pathlib import Path
 from types import TracebackType
 
-from common.cpu_time import ProcessClock
 from common.errors import CourseError, MachineOverloaded
 from common.python_track.launch import SCRIPT, interpreted
 from common.virtual_gpu.worker_process import Order, Worker, WorkerDied, WorkerMisbehaved, WorkerTimeout
@@ -33,7 +33,7 @@ class InterpretedSession:
         self._worker: Worker | None = None
         self._library = -1
         self._printed = ""
-        self._clock = ProcessClock(self._pids)  # of the latest run
+        self._spent = 0.0  # by workers that are closed
 
     def __enter__(self) -> InterpretedSession:
         return self
@@ -54,12 +54,13 @@ class InterpretedSession:
         return retried(lambda: self._run(call, seconds))
 
     def _run(self, call: Call, seconds: float) -> Outcome:
-        self._clock = ProcessClock(self._pids)
+        before = self._seconds()
         outcome = self._called(call, seconds)
-        return dataclasses.replace(outcome, seconds=self._clock.seconds())
+        return dataclasses.replace(outcome, seconds=self._seconds() - before)
 
-    def _pids(self) -> list[int]:
-        return [os.getpid(), *(self._worker.pids if self._worker is not None else ())]
+    def _seconds(self) -> float:
+        """Of the worker, and of this thread, which has to read what a call left."""
+        return time.thread_time() + self._spent + (self._worker.seconds if self._worker is not None else 0.0)
 
     def _called(self, call: Call, seconds: float) -> Outcome:
         import torch
@@ -127,7 +128,7 @@ class InterpretedSession:
 
     def close(self) -> None:
         if self._worker is not None:
-            self._clock.seconds()  # the last look at processes that end now
+            self._spent += self._worker.seconds
             self._printed = self.output
             self._worker.close()
         self._worker = None

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
-import os
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from common.cpu_time import COUNTED, OutOfTime, ProcessClock
+from common.cpu_time import COUNTED, OutOfTime
 from common.errors import CourseError, MachineOverloaded
 from common.sandbox.policy import Walls
 from common.virtual_gpu.device import Library, VirtualGpu
@@ -56,7 +56,7 @@ class VirtualSession:
         self._stream = 0  # that entry points are given
         self._tensors: dict[str, DeviceTensor] = {}
         self._printed = ""
-        self._clock = ProcessClock(self._pids)  # of the latest run
+        self._spent = 0.0  # by devices that are closed
         self.replayed: tuple[Launch, ...] = ()  # what the latest replay of a graph launched
 
     def __enter__(self) -> VirtualSession:
@@ -74,7 +74,7 @@ class VirtualSession:
 
     def close(self) -> None:
         if self._gpu is not None:
-            self._clock.seconds()  # the last look at processes that end now
+            self._spent += self._gpu.seconds
             self._printed = self.output
             self._gpu.close()
         self._gpu = self._library = self._trusted = None
@@ -86,13 +86,13 @@ class VirtualSession:
         return retried(lambda: self._run(entry, call, seconds))
 
     def _run(self, entry: str, call: Call, seconds: float) -> Outcome:
-        self._clock = ProcessClock(self._pids)
+        before = self._seconds()
         outcome = self._called(entry, call, seconds)
-        return dataclasses.replace(outcome, seconds=self._clock.seconds())
+        return dataclasses.replace(outcome, seconds=self._seconds() - before)
 
-    def _pids(self) -> list[int]:
-        """Of this process, which has to read what a call reports, of engine and worker."""
-        return [os.getpid(), *(self._gpu.pids if self._gpu is not None else ())]
+    def _seconds(self) -> float:
+        """Of engine and worker, and of this thread, which has to read what a call reports."""
+        return time.thread_time() + self._spent + (self._gpu.seconds if self._gpu is not None else 0.0)
 
     def _called(self, entry: str, call: Call, seconds: float) -> Outcome:
         gpu, trusted = self._ready()
@@ -121,7 +121,7 @@ class VirtualSession:
         except OutOfTime as over:  # the call returned and left the device more work than it has time for
             self.close()
             if over.starved:
-                raise MachineOverloaded(f"what {entry} launched", over.told) from over
+                raise MachineOverloaded(f"what {entry} launched", over.got) from over
             told = f"what {entry} launched did not end within {seconds:g} s {COUNTED}: launch less"
             return Outcome("timeout", told)
         except EngineDied as problem:
@@ -195,7 +195,7 @@ class VirtualSession:
         except OutOfTime as over:
             self.close()
             if over.starved:
-                raise MachineOverloaded(f"a graph of {entry}", over.told) from over
+                raise MachineOverloaded(f"a graph of {entry}", over.got) from over
             told = f"a graph of {entry} did not end within {seconds:g} s {COUNTED}"
             raise CallFailed("timeout", told) from over
         except CourseError as problem:

@@ -99,7 +99,7 @@ def adopter() -> Iterator[None]:
 def short_launches() -> Iterator[None]:
     """A launch that never ends keeps a core busy until it is given up; all others take milliseconds."""
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(virtual, "_KERNEL_SECONDS", 5)
+        patch.setattr(virtual, "_KERNEL_SECONDS", 1)
         yield
 
 
