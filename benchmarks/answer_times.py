@@ -5,8 +5,10 @@
 Three edits of each exercise, each by one line, so that nothing of the file is in the build cache: the
 solution with a comment more (right), the starter with a comment more (its first case fails), and the solution
 with a line that does not compile. What counts is the time to the first line that says something, and to the
-end. The CPU time is that of the command and all that it started. A checkout of another version can be
-measured in the same run; the results go to benchmarks/answer_times.json, under their label.
+end. The CPU time is that of the command and all that it started; in a run of its own, because watching takes
+time too, it is split by program. The stages of a right kernel's answer end with lines that it prints. A
+checkout of another version can be measured in the same run; the results go to benchmarks/answer_times.json,
+under their label.
 """
 
 from __future__ import annotations
@@ -25,12 +27,18 @@ import time
 from pathlib import Path
 from typing import Any
 
+from benchmarks.cpu_by_program import KINDS, CpuByProgram
 from benchmarks.markdown import table
 from common.cache import REPOSITORY
 
 RESULTS = Path(__file__).with_name("answer_times.json")
-# The device's name, and how far it is, say nothing about the kernel.
-_NOTHING = re.compile(r"^(device: |building |checking |\s*$)")
+# By the line that ends a stage. The device's name, and how far it is, say nothing about the kernel.
+_STAGES = {
+    "started": re.compile(r"device: "),
+    "built": re.compile(r"built in "),
+    "": re.compile(r"(building |checking |\s*$)"),
+    "first_line": re.compile(""),
+}
 _EDITS = {
     "right": ("solutions", "// edit {mark}\n"),
     "first case fails": ("exercises", "// edit {mark}\n"),
@@ -53,6 +61,7 @@ def main(arguments: list[str]) -> int:
             continue
         _one(options, folder, "right")  # fills the caches with what is not the student's
         found[folder] = {name: _measured(options, folder, name) for name in _EDITS}
+        found[folder]["programs"] = _rounded(_one(options, folder, "right", split=True), *KINDS)
         print(folder, json.dumps(found[folder]), flush=True)
     _write(options.label, found)
     return 0
@@ -60,10 +69,14 @@ def main(arguments: list[str]) -> int:
 
 def _measured(options: argparse.Namespace, folder: str, edit: str) -> dict[str, float]:
     rounds = [_one(options, folder, edit) for _ in range(options.rounds)]
-    return {key: round(statistics.median(one[key] for one in rounds), 2) for key in rounds[0]}
+    return _rounded({key: statistics.median(one[key] for one in rounds) for key in rounds[0]}, *rounds[0])
 
 
-def _one(options: argparse.Namespace, folder: str, edit: str) -> dict[str, float]:
+def _rounded(found: dict[str, float], *keys: str) -> dict[str, float]:
+    return {key: round(found[key], 2) for key in keys}
+
+
+def _one(options: argparse.Namespace, folder: str, edit: str, *, split: bool = False) -> dict[str, float]:
     place, line = _EDITS[edit]
     text = (options.checkout / place / folder / "kernel.cu").read_text()
     with tempfile.TemporaryDirectory() as scratch:
@@ -80,39 +93,58 @@ def _one(options: argparse.Namespace, folder: str, edit: str) -> dict[str, float
             text=True,
         )
         assert process.stdout is not None
-        first = None
+        watched = CpuByProgram(process.pid) if split else None
+        times: dict[str, float] = {}
         for said in process.stdout:
-            if first is None and not _NOTHING.match(said) and not said.startswith("built in"):
-                first = time.monotonic() - started
+            stage = next(stage for stage, line in _STAGES.items() if line.match(said))
+            times.setdefault(stage, time.monotonic() - started)
         process.wait()
-        whole = time.monotonic() - started
+        times["whole"] = time.monotonic() - started
     spent = os.times()
-    return {
-        "first_line": first if first is not None else whole,
-        "whole": whole,
-        "cpu": (spent.children_user + spent.children_system) - (cpu.children_user + cpu.children_system),
-    }
+    times["cpu"] = (spent.children_user + spent.children_system) - (cpu.children_user + cpu.children_system)
+    times.setdefault("first_line", times["whole"])
+    return {**times, **(watched.seconds(times["cpu"]) if watched else {})}
 
 
 def waiting_times() -> str:
     """The committed results of both versions as a table, for docs/times.md."""
-    measured = {label: one["seconds"] for label, one in json.loads(RESULTS.read_text()).items()}
-
-    def pair(folder: str, edit: str, key: str) -> str:
-        return f"{measured['before'][folder][edit][key]:.1f} → **{measured['after'][folder][edit][key]:.1f}**"
-
     columns = ("exercise", "compile error", "first failing case", "right, whole answer", "right, CPU time")
     rows = [
         (
             folder,
-            pair(folder, "does not compile", "first_line"),
-            pair(folder, "first case fails", "first_line"),
-            pair(folder, "right", "whole"),
-            pair(folder, "right", "cpu"),
+            _both(folder, "does not compile", "first_line"),
+            _both(folder, "first case fails", "first_line"),
+            _both(folder, "right", "whole"),
+            _both(folder, "right", "cpu"),
         )
-        for folder in measured["after"]
+        for folder in _measurements("after")
     ]
     return table(columns, rows)
+
+
+def answer_stages() -> str:
+    """Where the time of a right kernel's answer goes: when its stages are over, and CPU time by program."""
+    columns = ("exercise", "started", "built", "first result", "whole", *(f"{kind}, CPU" for kind in KINDS))
+    rows = [
+        (
+            folder,
+            *(f"{found['right'][stage]:.1f}" for stage in ("started", "built", "first_line", "whole")),
+            *(_both(folder, "programs", kind) for kind in KINDS),
+        )
+        for folder, found in _measurements("after").items()
+    ]
+    return table(columns, rows)
+
+
+def _both(folder: str, edit: str, key: str) -> str:
+    before, after = (_measurements(label)[folder][edit][key] for label in ("before", "after"))
+    return f"{before:.1f} → **{after:.1f}**"
+
+
+def _measurements(label: str) -> dict[str, Any]:
+    """By exercise."""
+    seconds: dict[str, Any] = json.loads(RESULTS.read_text())[label]["seconds"]
+    return seconds
 
 
 def _write(label: str, found: dict[str, Any]) -> None:

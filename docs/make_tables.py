@@ -236,6 +236,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     "sanitizer_summary": sanitizer_summary,
     "sample_output": sample_output,
     "waiting_times": answer_times.waiting_times,
+    "answer_stages": answer_times.answer_stages,
     **copy_tables.MAKERS,
     **bucketed_tables.MAKERS,
     **flash_tables.MAKERS,

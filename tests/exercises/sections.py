@@ -28,9 +28,11 @@ class Section:
         """Of the line that has this number in the source."""
         return self.first_line + number - 1
 
-    def of(self, exercise: Exercise) -> Exercise:
-        """The exercise with this section's entry points. The baseline has none of them: speed stays out."""
-        steps = tuple(dataclasses.replace(step, entry=step.entry + self.suffix) for step in exercise.steps)
+    def of(self, exercise: Exercise, part: str | None = None) -> Exercise:
+        """The exercise with this section's entry points; of its steps only `part`, where that is given. The
+        baseline has none of them: speed stays out."""
+        wanted = (step for step in exercise.steps if part in (None, step.name))
+        steps = tuple(dataclasses.replace(step, entry=step.entry + self.suffix) for step in wanted)
         return dataclasses.replace(exercise, entry=exercise.entry + self.suffix, steps=steps)
 
 

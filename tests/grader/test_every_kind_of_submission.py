@@ -38,12 +38,9 @@ VERDICTS = {
     "wrong_name": "has no such entry point",
 }
 RIGHT = ("kernel", "inline_ptx")
-WRONG = ("no_wait", "swapped", "int32_overflow", "no_barrier", "duplicate_launch", "waits_for_ever")
-CHEATS = (
-    *("c10_nothing", "c2_changed_inputs", "h1_false_answers", "h2_exit", "h7_hidden_cases", "h9_network"),
-    "r3_shared_memory_file",
-)
-KILL_AFTER = 12  # records
+WRONG = ("no_wait", "no_barrier", "waits_for_ever")
+CHEATS = ("c2_changed_inputs", "h1_false_answers", "h2_exit", "r3_shared_memory_file")
+KILL_AFTER = 8  # records
 LIMIT_SECONDS = 900.0
 
 

@@ -22,6 +22,7 @@ from grader import registry
 from grader.device import virtual
 from grader.pipeline import grade
 from grader.record import Record
+from grader.stages import patience
 from tests.exercises.sections import write_rounds
 
 EXERCISE = registry.find("01")
@@ -96,10 +97,12 @@ def adopter() -> Iterator[None]:
 
 
 @pytest.fixture(scope="module", autouse=True)
-def short_launches() -> Iterator[None]:
-    """A launch that never ends keeps a core busy until it is given up; all others take milliseconds."""
+def little_time() -> Iterator[None]:
+    """A launch that never ends keeps a core busy until it is given up; all others take milliseconds. And all
+    cases of a right kernel together take a second."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(virtual, "_KERNEL_SECONDS", 1)
+        patch.setattr(patience, "VIRTUAL_SECONDS", 8.0)
         yield
 
 

@@ -106,7 +106,7 @@ def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(
     name: str, sections: dict[str, Section]
 ) -> None:
     wanted, section = WRONG[name], sections[name]
-    record = graded_as(section.of(EXERCISE), section.file, UNTIMED, quick=True)
+    record = graded_as(section.of(EXERCISE, wanted.part), section.file, UNTIMED, quick=True)
     earned = {part.name: part for part in record.parts}
     assert earned[wanted.part].points < earned[wanted.part].max_points
     if wanted.part == "correct":

@@ -33,7 +33,8 @@ def test_the_solution_publishes_what_it_leaves(tmp_path: Path) -> None:
 
 def test_a_forgotten_fence_costs_the_points_for_clean_kernels(tmp_path: Path) -> None:
     source = without(FENCED, tmp_path)
-    whole = dataclasses.replace(EXERCISE, steps=())  # which have their entry points for themselves
+    # Steps have their entry points for themselves, and a few cases show that its answers are right.
+    whole = dataclasses.replace(EXERCISE, steps=(), cases=(*EXERCISE.cases[:2], CASE), hidden=lambda _: ())
     stages = ("build", "correctness", "checks")
     record = grade(whole, source, submission="hasty", device="virtual", stages=stages)
     parts = {part.name: part for part in record.parts}

@@ -20,6 +20,7 @@ from tests.exercises.rounds import (
     Rounds,
     compiled_ahead,
     file_name,
+    guessing,
     library_of,
     must_be_right,
     runs_of,
@@ -61,12 +62,7 @@ def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(name: str, roun
     wanted = ALL[name]
     number = next(number for number, names in enumerate(ROUNDS) if name in names)
     section = file_of(number).sections[name]
-    task = task_of(EXERCISE, wanted.part)
-    # Guesses take longer than all the rest: none is made where none is asked for.
-    guesses = {
-        guess: deed for guess, deed in task.suspicions.items() if wanted.words and wanted.words in guess
-    }
-    task = dataclasses.replace(task, entry=section.entry, suspicions=guesses)
+    task = dataclasses.replace(guessing(task_of(EXERCISE, wanted.part), wanted.words), entry=section.entry)
     *before, last = runs_of(rounds.library(number), task, wanted.cases)
     assert all(run.result.passed and not run.report.findings for run in before)
     if wanted.lacks:

@@ -13,6 +13,7 @@ import pytest
 from common.cache import default_cache
 from common.compile import compile_units
 from common.engine_build import standard_headers
+from common.engine_groups import grouped
 from common.link import link
 from common.toolchain import ToolchainError, find_host_compiler, find_nvcc
 from common.unit import Unit
@@ -63,7 +64,7 @@ class PtxDump:
 
 def _driver_command(*flags: str) -> tuple[str, ...]:
     warnings = ("-Wall", "-Wextra", "-Werror")
-    return (str(find_host_compiler().path), "-std=c++20", *warnings, f"-I{PARSER}", *flags)
+    return (str(find_host_compiler().path), "-std=c++20", *warnings, f"-I{ENGINE}", f"-I{PARSER}", *flags)
 
 
 def _unit(source: Path, command: Sequence[str]) -> Unit:
@@ -100,7 +101,8 @@ def _sanitizer_flags() -> list[str]:
 @pytest.fixture(scope="session")
 def ptx() -> PtxDump:
     command = _driver_command("-O1", "-g", *_sanitizer_flags())
-    return _link_driver([_unit(source, command) for source in (*PARSER_SOURCES, DRIVER)], command)
+    together = [source.path for source in grouped(PARSER_SOURCES, ENGINE, default_cache())]
+    return _link_driver([_unit(source, command) for source in (*together, DRIVER)], command)
 
 
 @pytest.fixture(scope="session")

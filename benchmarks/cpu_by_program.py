@@ -1,0 +1,70 @@
+"""The CPU time of a command by what it went into: Python, compilers, the virtual GPU's engine."""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections import Counter
+from pathlib import Path
+
+_LOOK_SECONDS = 0.005  # what a process does after the last look at it is counted as Python's
+_TICKS = os.sysconf("SC_CLK_TCK")
+_PYTHON, _COMPILERS, _ENGINE = "Python", "compilers", "engine"
+KINDS = (_PYTHON, _COMPILERS, _ENGINE)
+_PROGRAMS = {
+    **dict.fromkeys(("nvcc", "cicc", "cudafe++", "ptxas", "fatbinary", "nvlink"), _COMPILERS),
+    **dict.fromkeys(("cc1plus", "g++", "as", "ld", "collect2", "ninja"), _COMPILERS),
+    "vgpu-engine": _ENGINE,
+}
+
+
+class CpuByProgram:
+    """Watches a process and all below it, until `seconds` is asked for."""
+
+    def __init__(self, pid: int) -> None:
+        self._pid = pid
+        self._found: dict[tuple[int, str], tuple[str, float]] = {}
+        self._done = threading.Event()
+        self._thread = threading.Thread(target=self._watch, daemon=True)
+        self._thread.start()
+
+    def seconds(self, together: float) -> dict[str, float]:
+        """By kind. `together` is what the command took: what was not seen to be another's is Python's."""
+        self._done.set()
+        self._thread.join()
+        spent: Counter[str] = Counter()
+        for name, seconds in self._found.values():
+            if kind := _PROGRAMS.get(name):
+                spent[kind] += seconds
+        return {**spent, _PYTHON: together - spent.total()}
+
+    def _watch(self) -> None:
+        below = {self._pid}
+        while not self._done.wait(_LOOK_SECONDS):
+            for pid, fields in sorted(_processes().items()):  # parents come before their children
+                if pid in below or fields.parent in below:
+                    below.add(pid)
+                    self._found[pid, fields.started] = fields.name, fields.seconds
+
+
+class _Fields:
+    """What /proc/PID/stat says of a process."""
+
+    def __init__(self, text: str) -> None:
+        head, _, rest = text.rpartition(")")
+        fields = rest.split()
+        self.name = head.partition("(")[2]
+        self.parent = int(fields[1])
+        self.seconds = (int(fields[11]) + int(fields[12])) / _TICKS
+        self.started = fields[19]
+
+
+def _processes() -> dict[int, _Fields]:
+    found = {}
+    for name in os.listdir("/proc"):
+        if name.isdigit():
+            try:
+                found[int(name)] = _Fields(Path(f"/proc/{name}/stat").read_text())
+            except OSError:
+                continue  # it ended meanwhile
+    return found
