@@ -84,13 +84,15 @@ def build_program(
     defines: Mapping[str, str] | Sequence[str] = (),
     include_dirs: Sequence[Path] = (),
     extra_flags: Sequence[str] = (),
+    host_optimisation: str | None = None,
     cache: Cache | None = None,
     timeout: float = TIMEOUT_SECONDS,
     walls: CompilerWalls | None = None,
 ) -> BuildResult:
     """Build `sources` for `target`, or find the same build in the cache.
 
-    `defines` is a mapping or a list of "NAME" and "NAME=VALUE". Raises BuildError with diagnostics that
+    `defines` is a mapping or a list of "NAME" and "NAME=VALUE". `host_optimisation` is for programs of which
+    nobody wants the host code to be fast, such as "-O0". Raises BuildError with diagnostics that
     name the sources as they are spelled here. With `walls`, for sources nobody vouches for, compilers and
     linker run behind them.
     """
@@ -105,7 +107,7 @@ def build_program(
         str(cxx.path),
         "-c",
         *_COMMON_FLAGS,
-        _HOST_OPTIMISATION.get((target.device, kind), "-O3"),
+        host_optimisation or _HOST_OPTIMISATION.get((target.device, kind), "-O3"),
         *_KIND_FLAGS[kind],
         *target.compile_flags(),
         *(f"-D{define}" for define in _defines(defines)),

@@ -29,7 +29,11 @@ def predict(profile: str, only: str = "", programs: Iterable[Program] = PROGRAMS
 
 def build_for_the_model(program: Program) -> Path:
     return build_program(
-        [program.source], _TARGET, defines=program.defines, include_dirs=program.include_dirs
+        [program.source],
+        _TARGET,
+        defines=program.defines,
+        include_dirs=program.include_dirs,
+        host_optimisation="-O1",
     ).path
 
 

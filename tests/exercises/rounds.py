@@ -66,7 +66,8 @@ def task_of(exercise: Exercise, part: str) -> Exercise | Step:
 def guessing(task: Exercise | Step, words: str) -> Exercise | Step:
     """The same, without its guesses at what went wrong where `words` are of none of them: guesses take longer
     than all the rest."""
-    asked = words and any(words in guess for guess in task.suspicions)
+    guessed = words.rpartition("It looks like this: ")[2]
+    asked = guessed and any(guessed in guess for guess in task.suspicions)
     return task if asked else dataclasses.replace(task, suspicions={})
 
 

@@ -42,12 +42,23 @@ class ProgramsTogether:
 
 
 def build_together(
-    programs: Sequence[Path], *, cc: str = "90", defines: Sequence[str] = (), flags: Sequence[str] = ()
+    programs: Sequence[Path],
+    *,
+    cc: str = "90",
+    defines: Sequence[str] = (),
+    flags: Sequence[str] = (),
+    host_optimisation: str | None = None,
 ) -> ProgramsTogether:
     """Build programs, whose names must differ, for the virtual GPU. Their `int main()` must end in a return:
-    in a namespace none is implied."""
+    in a namespace none is implied. To optimise the host code of many takes longer than all that they do."""
     source = made_source("together.cu", _source(programs))
-    built = build_program([source], Target.virtual(cc), defines=defines, extra_flags=flags)
+    built = build_program(
+        [source],
+        Target.virtual(cc),
+        defines=defines,
+        extra_flags=flags,
+        host_optimisation=host_optimisation,
+    )
     return ProgramsTogether(built.path, built.diagnostics)
 
 

@@ -25,7 +25,8 @@ CONSEQUENCES = {"memory_async_copy_past_end": {("init", 22)}}
 @cache
 def corpus(fixed: bool) -> ProgramsTogether:
     """All the faulty programs, or their twins. Apart, because FIXED changes the header that they share."""
-    return build_together([fault.path for fault in FAULTS], defines=["FIXED"] if fixed else [])
+    defines = ["FIXED"] if fixed else []
+    return build_together([fault.path for fault in FAULTS], defines=defines, host_optimisation="-O1")
 
 
 @cache

@@ -11,8 +11,6 @@ from tests.virtual_gpu.programs_together import ProgramsTogether, build_together
 
 PROGRAMS = all_programs()
 LIMIT_SECONDS = 120.0
-# The references of sixty programs, inlined, take g++ long and have it warn of an overflow that is not there.
-PLAIN_HOST_CODE = ("-Xcompiler", "-fno-inline")
 
 
 def test_the_corpus_is_wide_enough():
@@ -22,7 +20,7 @@ def test_the_corpus_is_wide_enough():
 @cache
 def programs_of(cc: str, flags: tuple[str, ...]) -> ProgramsTogether:
     alike = [program for program in PROGRAMS if program.flags == flags and cc in program.capabilities]
-    return build_together([program.source for program in alike], cc=cc, flags=[*PLAIN_HOST_CODE, *flags])
+    return build_together([one.source for one in alike], cc=cc, flags=flags, host_optimisation="-O0")
 
 
 @pytest.mark.parametrize(

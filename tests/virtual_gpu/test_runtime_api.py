@@ -31,7 +31,8 @@ WITH_LEAKS = {"sticky_error"}
 
 @cache
 def programs(flags: tuple[str, ...]) -> ProgramsTogether:
-    return build_together(sorted(SOURCES.glob("*.cu")), flags=(*LAMBDAS, *flags))
+    sources = sorted(SOURCES.glob("*.cu"))
+    return build_together(sources, flags=(*LAMBDAS, *flags), host_optimisation="-O1")
 
 
 @cache

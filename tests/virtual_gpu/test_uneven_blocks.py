@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from common.build import Target, build_program
-from common.resources import resources_of, write_for_engine
+from common.resources import KernelResources, resources_of, write_for_engine
 from common.virtual_gpu.report import Cost
 from common.virtual_gpu.session import run_program
 
@@ -22,14 +22,23 @@ AMOUNT = {"copies": 200_000, "follows": 300, "follows_in_one_warp": 4_000}
 
 
 @cache
+def built() -> Path:
+    return build_program([SOURCE], Target.virtual(), host_optimisation="-O1").path
+
+
+@cache
+def resources() -> tuple[KernelResources, ...]:
+    return tuple(resources_of(built(), SOURCE, "sm_90"))
+
+
+@cache
 def cost_of(kernel: str, blocks: int, worker: int, amount: int, seed: int = 0, threads: int = 2) -> Cost:
     with tempfile.TemporaryDirectory() as folder:
-        built = build_program([SOURCE], Target.virtual()).path
         run = run_program(
-            built,
+            built(),
             [kernel, str(blocks), str(worker), str(amount)],
             options={**QUICK, "cost_seed": seed, "threads": threads},
-            resources=write_for_engine(resources_of(built, SOURCE, "sm_90"), Path(folder)),
+            resources=write_for_engine(resources(), Path(folder)),
             timeout=120,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,

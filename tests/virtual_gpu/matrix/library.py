@@ -13,6 +13,7 @@ import numpy as np
 from common.cache import default_cache
 from common.compile import compile_units
 from common.engine_build import SOURCE_DIR, isa_flags, standard_headers
+from common.engine_groups import grouped
 from common.link import link
 from common.toolchain import find_host_compiler
 from common.unit import Unit
@@ -104,12 +105,12 @@ def build(variant: str) -> MatrixLibrary:
     sources = [*operations, ENGINE / "ops" / "form_table.cpp", Path(__file__).with_name("driver.cpp")]
     units = [
         Unit(
-            source,
+            source.path,
             (str(compiler.path), "-c", *flags, *optimised, f"-I{ENGINE}"),
             compiler.fingerprint,
             precompiled=standard_headers(ENGINE, compiler),
         )
-        for source in sources
+        for source in grouped(sources, ENGINE, files)
     ]
     objects = compile_units(units, cache=files, label=f"building the tensor-core tests ({variant})")
     entry, _ = link(

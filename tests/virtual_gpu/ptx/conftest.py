@@ -100,7 +100,7 @@ def _sanitizer_flags() -> list[str]:
 
 @pytest.fixture(scope="session")
 def ptx() -> PtxDump:
-    command = _driver_command("-O1", "-g", *_sanitizer_flags())
+    command = _driver_command("-O1", "-g1", *_sanitizer_flags())
     together = [source.path for source in grouped(PARSER_SOURCES, ENGINE, default_cache())]
     return _link_driver([_unit(source, command) for source in (*together, DRIVER)], command)
 
