@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import threading
-from collections import Counter
 from pathlib import Path
 
 _LOOK_SECONDS = 0.005  # what a process does after the last look at it is counted as Python's
@@ -32,11 +31,11 @@ class CpuByProgram:
         """By kind. `together` is what the command took: what was not seen to be another's is Python's."""
         self._done.set()
         self._thread.join()
-        spent: Counter[str] = Counter()
+        spent = dict.fromkeys(KINDS, 0.0)
         for name, seconds in self._found.values():
             if kind := _PROGRAMS.get(name):
                 spent[kind] += seconds
-        return {**spent, _PYTHON: together - spent.total()}
+        return {**spent, _PYTHON: together - sum(spent.values())}
 
     def _watch(self) -> None:
         below = {self._pid}

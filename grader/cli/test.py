@@ -138,8 +138,10 @@ def _pytest(arguments: list[str]) -> list[str] | None:
     given = [argument for argument in arguments if argument != _QUICK]
     options = [] if given else ["--durations=20", f"--durations-min={_SLOW_SECONDS}"]
     if not given and importlib.util.find_spec("xdist"):
-        # By items, in the order and the groups of tests/spread.py, which has the scheduler.
-        options += ["-n", str(len(os.sched_getaffinity(0))), "--dist=loadscope", "--no-loadscope-reorder"]
+        # By items, in the order and the groups of tests/spread.py, which has the scheduler. One process more
+        # than there are cores: a test in six waits for something else than a core.
+        processes = len(os.sched_getaffinity(0)) + 1
+        options += ["-n", str(processes), "--dist=loadscope", "--no-loadscope-reorder"]
     if _QUICK in arguments:
         options += ["-m", _NEEDS_NOTHING]
     return [sys.executable, "-m", "pytest", *options, *given]
