@@ -81,18 +81,23 @@ def test_a_clone_grades_the_reference(folder, debian):
         root.write_log(LOGS / f"debian-{debian}.log")
 
 
-def test_a_student_bundle_from_nothing_to_the_first_check(folder):
-    """The starter is wrong on purpose: the answer is its first failing case, and that is exit status 1."""
+@pytest.mark.parametrize("with_engine", [False, True], ids=["as it is", "with its engine"])
+def test_a_student_bundle_from_nothing_to_the_first_check(folder, with_engine):
+    """The starter, touched and still wrong: the answer is its first failing case, with exit status 1."""
     root = Root(folder, DEBIANS["12"])
-    write_bundle(root.folder / "bundle")
+    write_bundle(root.folder / "bundle", with_engine=with_engine)
     try:
         start = root.run("./course start 01", cwd="/bundle", pip_cache=False)
         assert start.status == 0, start.output[-3000:]
         assert not {"mypy", "ruff", "pytest", "optuna", "nbgrader", "playwright"} & fetched(start)
+        with (root.folder / "bundle" / "work" / "01_kv_store" / "kernel.cu").open("a") as kernel:
+            kernel.write("// Mine.\n")
         check = root.run("./course check 01", cwd="/bundle", pip_cache=False)
         assert check.status == 1, check.output[-3000:]
+        assert "Nothing was written" in check.output
+        assert ("building the virtual GPU" in check.output) is not with_engine
     finally:
-        root.write_log(LOGS / "student-bundle.log")
+        root.write_log(LOGS / f"student-bundle{'-with-engine' if with_engine else ''}.log")
 
 
 def container_steps() -> list[str]:
