@@ -13,27 +13,42 @@ _UNUSUAL = re.compile(
     r"shm_open|memfd_create|mmap|getenv|environ)$"
 )
 
+# What libstdc++ itself asks for. On some machines it is linked into the library, with what it calls.
+_CARRIES_LIBSTDCXX = "__gxx_personality_v0"
+_OF_LIBSTDCXX = frozenset({"syscall", "getenv"})
 # The file may be made to hurt its reader.
 _WITH_LITTLE_MEMORY = ("/bin/sh", "-c", 'ulimit -v 1048576; exec "$@"', "sh")
+_UNDEFINED = "Uwv"
 
 
 def flags_of(library: Path) -> list[str]:
     """One sentence per name, from the symbols the library asks of others."""
-    names = sorted(wanted_symbols(library))
-    return [f"calls {name}, which a kernel has no need of" for name in names if _UNUSUAL.match(name)]
+    names = wanted_symbols(library)
+    if _CARRIES_LIBSTDCXX in _symbols(library)[1]:
+        names -= _OF_LIBSTDCXX
+    return [f"calls {name}, which a kernel has no need of" for name in sorted(names) if _UNUSUAL.match(name)]
+
+
+def wanted_symbols(library: Path) -> frozenset[str]:
+    """The symbols that a library asks of others; none where it cannot be read."""
+    return _symbols(library)[0]
 
 
 @functools.cache  # a library is found by what it holds, so it never changes
-def wanted_symbols(library: Path) -> frozenset[str]:
-    """The symbols that a library asks of others; none where it cannot be read."""
+def _symbols(library: Path) -> tuple[frozenset[str], frozenset[str]]:
+    """The names that it asks for, and those that it has."""
     try:
         listing = subprocess.run(
-            [*_WITH_LITTLE_MEMORY, "nm", "-D", "--undefined-only", "--format=posix", str(library)],
+            [*_WITH_LITTLE_MEMORY, "nm", "-D", "--format=posix", str(library)],
             capture_output=True,
             text=True,
             timeout=30,
             check=False,
         ).stdout
     except (OSError, subprocess.TimeoutExpired):
-        return frozenset()
-    return frozenset(line.split()[0].partition("@")[0] for line in listing.splitlines() if line.strip())
+        return frozenset(), frozenset()
+    rows = [line.split() for line in listing.splitlines() if line.strip()]
+    wanted, had = set(), set()
+    for name, kind, *_ in rows:
+        (wanted if kind in _UNDEFINED else had).add(name.partition("@")[0])
+    return frozenset(wanted), frozenset(had)

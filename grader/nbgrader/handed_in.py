@@ -19,6 +19,8 @@ from grader.nbgrader.class_folder import ClassFolder
 
 TIMESTAMP = "timestamp.txt"
 _MOST_NOTES = 20
+_MOST_FOLDERS = 50  # one in the other; some Pythons walk through any number of them, and nbgrader does not
+_TOO_DEEP = "its folders are nested too deeply"
 
 
 def look_over(folder: ClassFolder, student: str, assignment: str) -> list[str]:
@@ -51,7 +53,7 @@ def look_over_these(
         except OSError as problem:
             problems[student, assignment] = unreadable(problem)
         except RecursionError:
-            problems[student, assignment] = "its folders are nested too deeply"
+            problems[student, assignment] = _TOO_DEEP
     return problems
 
 
@@ -81,6 +83,8 @@ def _writable(note: str) -> str:
 
 def _plain_files_only(place: Path) -> Iterator[str]:
     for path in sorted(place.rglob("*")):
+        if len(path.parts) - len(place.parts) > _MOST_FOLDERS:
+            raise CourseError(_TOO_DEEP)
         mode = path.lstat().st_mode
         if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
             continue

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 
+from common.toolchain import find_ninja
 from tests.virtual_gpu.engine_client import PTX, EngineProcess
 from tests.virtual_gpu.hostile.runner import answers, line_of, nothing_left_behind, run
 
@@ -175,6 +176,7 @@ def test_a_missing_host_compiler_is_a_sentence(tmp_path):
     program.write_text("int main() {}\n")
     tools = tmp_path / "tools"
     tools.mkdir()
+    (tools / "ninja").symlink_to(find_ninja().path.resolve())
     environment = {**os.environ, "PATH": str(tools), "COURSE_CACHE": str(tmp_path / "cache")}
     ran = subprocess.run(
         [sys.executable, "-m", "grader", "run", "--device", "virtual", str(program)],
