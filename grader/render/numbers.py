@@ -80,8 +80,12 @@ def duration(value: float) -> str:
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
 
 
+_NAMELESS = "(anonymous namespace)::"  # says nothing to a reader
+
+
 def short_kernel(name: str) -> str:
     """A kernel without its parameter list: templates keep their arguments."""
+    name = name.replace(_NAMELESS, "")
     depth = 0
     for index, char in enumerate(name):
         depth += (char == "<") - (char == ">")

@@ -8,6 +8,7 @@ import pytest
 
 from grader.pipeline import grade
 from grader.record import Record
+from tests.exercises.sections import Section, write_sections
 from tests.grader.stepped_exercise import EXERCISE, SOLUTION, graph_cheat
 from tests.made_source import made_source
 
@@ -21,30 +22,58 @@ FORK = "  cudaEventRecord(event, stream);\n  cudaStreamWaitEvent(own, event, 0);
 JOIN = "\n  cudaEventRecord(event, own);\n  cudaStreamWaitEvent(stream, event, 0);"
 
 
-def graded(launch: str, *, quick: bool = False) -> Record:
+def graded(launch: str) -> Record:
     text = SOLUTION.read_text()
     assert text.count(LAUNCH) == 1
     source = made_source("kernel.cu", text.replace(LAUNCH, launch))
-    return grade(WHOLE, source, submission="x", device="virtual", quick=quick)
+    return grade(WHOLE, source, submission="x", device="virtual")
 
 
-@pytest.mark.parametrize(
-    ("launch", "words"),
-    [
-        (LAUNCH.replace("stream>>>", "0>>>"), "copy_rows was launched on the default stream; the caller's"),
-        (LAUNCH.replace("stream>>>", "cudaStreamPerThread>>>"), "on the default stream"),
-        (LAUNCH.replace("stream>>>", "0>>>") + " cudaDeviceSynchronize();", "on the default stream"),
-        (OWN + ON_OWN, "on another stream than the given one and did not wait for what was on the given one"),
-        (OWN + ON_OWN + " cudaDeviceSynchronize();", "did not wait for what was on the given one before"),
-        (OWN + EVENT + FORK + ON_OWN, "works on when the given one is done"),
-        (LAUNCH + " cudaStreamDestroy(stream);", "the stream that was given no longer works"),
-        (LAUNCH + " cudaDeviceReset();", "the stream that was given no longer works"),
-    ],
-)
-def test_work_elsewhere_than_on_the_given_stream_is_wrong(launch: str, words: str):
-    record = graded(launch, quick=True)
+# What is launched where, and what is said of it.
+ELSEWHERE = {
+    "the default stream": (
+        LAUNCH.replace("stream>>>", "0>>>"),
+        "copy_rows was launched on the default stream; the caller's",
+    ),
+    "the thread's default stream": (
+        LAUNCH.replace("stream>>>", "cudaStreamPerThread>>>"),
+        "on the default stream",
+    ),
+    "the default stream, waited for": (
+        LAUNCH.replace("stream>>>", "0>>>") + " cudaDeviceSynchronize();",
+        "on the default stream",
+    ),
+    "a stream of its own": (
+        OWN + ON_OWN,
+        "on another stream than the given one and did not wait for what was on the given one",
+    ),
+    "a stream of its own, waited for": (
+        OWN + ON_OWN + " cudaDeviceSynchronize();",
+        "did not wait for what was on the given one before",
+    ),
+    "a stream that is not joined": (OWN + EVENT + FORK + ON_OWN, "works on when the given one is done"),
+    "a stream that is destroyed": (
+        LAUNCH + " cudaStreamDestroy(stream);",
+        "the stream that was given no longer works",
+    ),
+    "a device that is reset": (LAUNCH + " cudaDeviceReset();", "the stream that was given no longer works"),
+}
+
+
+@pytest.fixture(scope="module")
+def sections(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Section]:
+    """All of them in one file, which is compiled once."""
+    texts = {name: SOLUTION.read_text().replace(LAUNCH, launch) for name, (launch, _) in ELSEWHERE.items()}
+    return write_sections(texts, tmp_path_factory.mktemp("elsewhere") / "kernel.cu")
+
+
+@pytest.mark.parametrize("name", ELSEWHERE)
+def test_work_elsewhere_than_on_the_given_stream_is_wrong(name: str, sections: dict[str, Section]):
+    section = sections[name]
+    exercise = section.of(WHOLE)
+    record = grade(exercise, section.file, submission="x", device="virtual", quick=True)
     assert (record.verdict, record.points) == ("not on its stream", 0), record.cases
-    assert words in record.cases[0].message
+    assert ELSEWHERE[name][1] in record.cases[0].message
 
 
 def test_another_stream_that_is_joined_to_the_given_one_is_as_good():

@@ -213,6 +213,8 @@ def test_the_bar_works_too():
         (numbers.duration(3700), "62 min"),
         (numbers.duration(9000), "2 h 30 min"),
         (numbers.short_kernel("void k<int, (long)3>(int*, float)"), "k<int, (long)3>"),
+        (numbers.short_kernel("mine::(anonymous namespace)::k(int*)"), "mine::k"),
+        (numbers.short_kernel("(anonymous namespace)::k(int*)"), "k"),
     ],
 )
 def test_numbers_have_units(made, wanted):
