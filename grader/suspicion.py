@@ -48,7 +48,8 @@ def _symbols(library: Path) -> tuple[frozenset[str], frozenset[str]]:
     except (OSError, subprocess.TimeoutExpired):
         return frozenset(), frozenset()
     rows = [line.split() for line in listing.splitlines() if line.strip()]
-    wanted, had = set(), set()
+    wanted: set[str] = set()
+    had: set[str] = set()
     for name, kind, *_ in rows:
         (wanted if kind in _UNDEFINED else had).add(name.partition("@")[0])
     return frozenset(wanted), frozenset(had)

@@ -2,7 +2,8 @@
 
 mmdebstrap makes the system once; it is kept in the build cache. Each test gets a fresh copy. Commands run in
 namespaces of their own, so that what is mounted for them is gone when they end. pip finds in there what it
-is configured to find out here: its settings are passed on, and the folders and files they name are bound in.
+is configured to find out here: its settings are passed on, and the folders and files they name can be read
+in there, below /outside. Nothing of this machine can be written from in there, but for pip's own cache.
 """
 
 from __future__ import annotations
@@ -15,7 +16,6 @@ import shutil
 import subprocess
 import sys
 import time
-from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,9 +23,11 @@ from common.cache import default_cache
 
 PACKAGES = ("g++", "python3", "python3-venv", "ca-certificates")  # what README.md asks for
 _PASSED_ON = re.compile(r"PIP_\w+|\w+_proxy|\w+_PROXY|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE")
+_OUTSIDE = "/outside"
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-# Arguments: the root, then pairs of what is bound and its place in the root, then "--" and the command.
+# Arguments: the root, then what is bound, its place in the root and how (ro, rw), each; then "--" and the
+# command.
 _ENTER = """
 set -e
 root=$1
@@ -36,7 +38,8 @@ mount --rbind /dev "$root/dev"
 while [ "$1" != -- ]; do
     if [ -d "$1" ]; then mkdir -p "$root$2"; else mkdir -p "$root${2%/*}"; : >>"$root$2"; fi
     mount --bind "$1" "$root$2"
-    shift 2
+    mount -o "remount,bind,$3" "$root$2"
+    shift 3
 done
 shift
 cd "$root"
@@ -85,7 +88,7 @@ class Spent:
 
 
 def _megabytes(path: str) -> float:
-    return Path(path).stat().st_size / 1e6
+    return Path(path.removeprefix(_OUTSIDE)).stat().st_size / 1e6
 
 
 class Root:
@@ -99,14 +102,18 @@ class Root:
 
     def run(self, command: str, *, cwd: str = "/", pip_cache: bool = True, seconds: float = 5400) -> Spent:
         """Run a shell command in there; what it printed and took is added to the log."""
-        bound = dict(_bound())
+        bound = [("/etc/resolv.conf", "/etc/resolv.conf", "ro")]
         if pip_cache:
             (kept() / "pip").mkdir(exist_ok=True)
-            bound[str(kept() / "pip")] = "/root/.cache/pip"
-        settings = [f"{name}={value}" for name, value in _settings().items()]
+            bound.append((str(kept() / "pip"), "/root/.cache/pip", "rw"))
+        settings = []
+        for name, value in _settings().items():
+            named = [_word_inside(word) for word in value.split()]
+            settings.append(f"{name}={' '.join(word for word, _ in named)}")
+            bound += [(path, f"{_OUTSIDE}{path}", "ro") for _, path in named if path]
         inside = ["env", "-i", "HOME=/root", "LANG=C.UTF-8", f"PATH={_PATH}", *settings]
         inside += ["sh", "-c", f"cd {shlex.quote(cwd)} && {command}"]
-        places = [part for pair in bound.items() for part in pair]
+        places = [part for each in dict.fromkeys(bound) for part in each]
         outside = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", _ENTER, "sh"]
         started, before = time.monotonic(), _cpu_seconds()
         done = subprocess.run(
@@ -165,13 +172,12 @@ def _settings() -> dict[str, str]:
     return found | {name: value for name, value in os.environ.items() if _PASSED_ON.fullmatch(name)}
 
 
-def _bound() -> Iterator[tuple[str, str]]:
-    """What the settings name on this machine, at the same place in there; and the way to the network."""
-    yield "/etc/resolv.conf", "/etc/resolv.conf"
-    for value in _settings().values():
-        for word in value.split():
-            path = Path(word.removeprefix("file://"))
-            if word.startswith("file://"):
-                path = path.parent  # the pages of an index name files that lie beside them
-            if path.is_absolute() and path.exists() and len(path.parts) > 2:
-                yield str(path), str(path)
+def _word_inside(word: str) -> tuple[str, str]:
+    """A word of a setting as it reads in there, and the file or folder of this machine that it needs. None of
+    them keeps its place: packages that are installed in there write to some."""
+    scheme = "file://" if word.startswith("file://") else ""
+    path = Path(word.removeprefix(scheme))
+    if not (path.is_absolute() and path.exists() and len(path.parts) > 2):
+        return word, ""
+    # The pages of an index name files that lie beside them.
+    return f"{scheme}{_OUTSIDE}{path}", str(path.parent if scheme else path)
