@@ -33,10 +33,10 @@ from common.cache import REPOSITORY
 
 RESULTS = Path(__file__).with_name("answer_times.json")
 # By the line that ends a stage. The device's name, and how far it is, say nothing about the kernel.
-_STAGES = {
+_STAGES: dict[str | None, re.Pattern[str]] = {
     "started": re.compile(r"device: "),
     "built": re.compile(r"built in "),
-    "": re.compile(r"(building |checking |\s*$)"),
+    None: re.compile(r"(building |checking |\s*$)"),
     "first_line": re.compile(""),
 }
 _EDITS = {
@@ -97,7 +97,8 @@ def _one(options: argparse.Namespace, folder: str, edit: str, *, split: bool = F
         times: dict[str, float] = {}
         for said in process.stdout:
             stage = next(stage for stage, line in _STAGES.items() if line.match(said))
-            times.setdefault(stage, time.monotonic() - started)
+            if stage is not None:
+                times.setdefault(stage, time.monotonic() - started)
         process.wait()
         times["whole"] = time.monotonic() - started
     spent = os.times()
