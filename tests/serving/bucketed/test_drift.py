@@ -1,4 +1,4 @@
-"""Thousands of decoding steps through one cache: error and memory stay where theory puts them."""
+"""Twelve hundred decoding steps through one cache: error and memory stay where theory puts them."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from common.serving.bucketed.quantizing import dequantize, quantize_and_pack, re
 from common.serving.bucketed.widths import WIDTHS
 
 SIZES = Sizes(
-    kv_heads=4, group=2, head_dim=32, window=128, steps=2000, plan_every=20, check_every=100, topic_steps=30
+    kv_heads=4, group=2, head_dim=32, window=128, steps=1200, plan_every=10, check_every=60, topic_steps=30
 )
 BUDGET = 0.3
 SETTLED = 3  # checkpoints, after which hardly a token of the first window is left
