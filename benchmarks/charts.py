@@ -8,7 +8,6 @@ from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-DOTS_PER_INCH = 110
 Draw = Callable[[Mapping[str, Any]], Any]  # a figure of a result
 # By the first word of a file's name, then by the end of the chart's.
 Charts = Mapping[str, Mapping[str, Draw]]
@@ -26,7 +25,7 @@ def draw_all(charts: Charts, source: Path, target: Path) -> Iterator[Path]:
         for suffix, draw in charts.get(path.stem.partition("_")[0], {}).items():
             figure = draw(json.loads(path.read_text()))
             made = target / f"{path.stem}{suffix}.png"
-            figure.savefig(made, dpi=DOTS_PER_INCH)
+            figure.savefig(made, dpi=110)
             pyplot.close(figure)
             yield made
 

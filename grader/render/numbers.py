@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 
+_NAMELESS = "(anonymous namespace)::"  # says nothing to a reader
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 _BYTES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _RATES = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"))
@@ -78,9 +79,6 @@ def duration(value: float) -> str:
         return f"{whole} s"
     minutes = math.ceil(value / 60)
     return f"{minutes} min" if minutes < 90 else f"{minutes // 60} h {minutes % 60} min"
-
-
-_NAMELESS = "(anonymous namespace)::"  # says nothing to a reader
 
 
 def short_kernel(name: str) -> str:

@@ -24,6 +24,7 @@ from common.cache import default_cache
 PACKAGES = ("g++", "python3", "python3-venv", "ca-certificates")  # what README.md asks for
 _PASSED_ON = re.compile(r"PIP_\w+|\w+_proxy|\w+_PROXY|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE")
 _OUTSIDE = "/outside"
+_HOME = "/root"  # in there
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # Arguments: the root, then what is bound, its place in the root and how (ro, rw), each; then "--" and the
@@ -105,13 +106,13 @@ class Root:
         bound = [("/etc/resolv.conf", "/etc/resolv.conf", "ro")]
         if pip_cache:
             (kept() / "pip").mkdir(exist_ok=True)
-            bound.append((str(kept() / "pip"), "/root/.cache/pip", "rw"))
+            bound.append((str(kept() / "pip"), f"{_HOME}/.cache/pip", "rw"))
         settings = []
         for name, value in _settings().items():
             named = [_word_inside(word) for word in value.split()]
             settings.append(f"{name}={' '.join(word for word, _ in named)}")
             bound += [(path, f"{_OUTSIDE}{path}", "ro") for _, path in named if path]
-        inside = ["env", "-i", "HOME=/root", "LANG=C.UTF-8", f"PATH={_PATH}", *settings]
+        inside = ["env", "-i", f"HOME={_HOME}", "LANG=C.UTF-8", f"PATH={_PATH}", *settings]
         inside += ["sh", "-c", f"cd {shlex.quote(cwd)} && {command}"]
         places = [part for each in dict.fromkeys(bound) for part in each]
         outside = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", _ENTER, "sh"]

@@ -217,6 +217,19 @@ def ended(command: list[str], timeout: float, folder: Path) -> tuple[int | None,
     return finished.status, finished.seconds
 
 
+def test_what_was_used_is_known_between_looks_too():
+    machine = Machine()
+    limit = machine.limit(10.0)
+    machine.passes(0.02, ran=0.02)
+    assert limit.used == pytest.approx(0.02)
+    machine.passes(3.0, waited=3.0)
+    assert limit.used == pytest.approx(0.05), "nobody looked: no more than until the first look is due"
+    limit.over()
+    machine.passes(1.0, ran=1.0)
+    limit.over()
+    assert limit.used == pytest.approx(1.05)
+
+
 @pytest.mark.parametrize("command", [LOOP, SLEEP], ids=["a loop", "a sleep"])
 def test_what_does_not_end_is_ended(command: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(cpu_time, "_STARVED_FACTOR", 1000.0)

@@ -1,6 +1,6 @@
 """Submissions of every kind in one run that is killed half way: each gets its verdict all the same.
 
-Of wrong kernels and cheats there is one of each kind: tests/exercises/01_kv_store grades all of them."""
+Of wrong kernels and cheats there are a few: tests/exercises/01_kv_store grades all of them."""
 
 from __future__ import annotations
 
