@@ -13,6 +13,7 @@ from __future__ import annotations
 import ctypes
 import functools
 import os
+import threading
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -20,9 +21,11 @@ import pytest
 
 from grader import registry
 from grader.device import virtual
+from grader.libraries import compile_submission
 from grader.pipeline import grade
 from grader.record import Record
 from grader.stages import patience
+from grader.stages.build import kernel_resources
 from tests.exercises.sections import write_rounds
 
 EXERCISE = registry.find("01")
@@ -32,6 +35,7 @@ BEYOND_THEIR_ENTRY = ("h", "t5")  # how their names begin
 EACH = 8  # of those that need no file of their own
 RecordOf = Callable[[Path], Record]
 PR_SET_CHILD_SUBREAPER = 36
+COMPILE_AHEAD = (compile_submission.__name__, kernel_resources.__name__)  # threads are named so
 
 
 def graded(source: Path, stages: tuple[str, ...] | None = None) -> Record:
@@ -72,7 +76,12 @@ def stands_alone(source: Path) -> bool:
 
 
 def descendants() -> set[int]:
-    """Processes below this one; those whose parents have ended come to it, see `adopter`."""
+    """Processes below this one; those whose parents have ended come to it, see `adopter`.
+
+    What the grader compiles ahead is none of a cheat's doing: a cheat that fails early is judged before the
+    baseline is built."""
+    while ahead := [thread for thread in threading.enumerate() if thread.name in COMPILE_AHEAD]:
+        ahead[0].join()
     parents = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():
