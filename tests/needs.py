@@ -11,6 +11,7 @@ import os
 import runpy
 from collections.abc import Iterator
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -108,12 +109,16 @@ NEEDS: dict[str, tuple[str, ...]] = {
 
 def mark(item: pytest.Item) -> None:
     """Give a test the markers that the table has for it."""
-    path, name = item.path.relative_to(TESTS), item.name
-    for need, places in NEEDS.items():
-        for place in places:
-            folder, _, beginning = place.partition("::")
-            if path.is_relative_to(folder) and name.startswith(beginning):
-                item.add_marker(need)
+    for need, beginning in _rows_of(item.path):
+        if item.name.startswith(beginning):
+            item.add_marker(need)
+
+
+@cache
+def _rows_of(file: Path) -> list[tuple[str, str]]:
+    """What tests in this file need, and how the names begin of those that do."""
+    rows = [(need, *place.partition("::")) for need, places in NEEDS.items() for place in places]
+    return [(need, name) for need, path, _, name in rows if file.is_relative_to(TESTS / path)]
 
 
 def is_quick(item: pytest.Item) -> bool:

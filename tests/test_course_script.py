@@ -34,7 +34,7 @@ case "$*" in
         mkdir -p "${0%/bin/python}/installed"
         for group in "$@"; do cp "$PYTHONPATH/requirements/$group.txt" "${0%/bin/python}/installed/"; done
         exit ;;
-    *"-m grader"*) echo "grader: $*"; echo "$PYTHONPATH"; exit 9 ;;
+    *"-m grader"*) echo "grader: $*"; echo "${PYTHONDONTWRITEBYTECODE:+no bytecode}"; echo "$PYTHONPATH"; exit 9 ;;
 esac
 """
 FAKE_NVCC = "#!/bin/sh\necho 'Cuda compilation tools, release 13.0, V13.0.88'\n"
@@ -97,11 +97,17 @@ def machine(tmp_path):
 def test_first_use_installs_and_the_second_goes_straight_to_the_grader(machine):
     first = machine.course("doctor", "--json")
     assert machine.installs() == ["base torch"]
-    assert first.stdout.splitlines() == ["grader: -P -m grader doctor --json", str(machine.root)]
+    assert first.stdout.splitlines() == ["grader: -P -m grader doctor --json", "", str(machine.root)]
     assert first.returncode == 9, "the grader's own status"
     second = machine.course("doctor")
     assert machine.log.read_text() == "python -P -m grader doctor\n"
     assert second.stderr == ""
+
+
+def test_bytecode_is_kept_in_the_courses_own_environment_and_in_no_other(machine):
+    assert "no bytecode" not in machine.course("doctor", PYTHONDONTWRITEBYTECODE="1").stdout
+    someones = {"COURSE_PYTHON": str(machine.bin / "python3"), "PYTHONDONTWRITEBYTECODE": "1"}
+    assert "no bytecode" in machine.course("doctor", **someones).stdout
 
 
 def test_it_works_from_any_folder(machine, tmp_path):

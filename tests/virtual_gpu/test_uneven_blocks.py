@@ -18,6 +18,7 @@ SOURCE = Path(__file__).parent / "uneven" / "uneven.cu"
 QUICK = dict.fromkeys(("memory", "race", "init", "sync", "async"), "off")
 NEAR = 0.98  # an outline is shorter than a trace, and knows less of L1
 SEEDS = (0, 1, 77, 123456789)
+PLACES = (0, 0.4, 0.6, 1)  # of the heavy block: first, early, late, last
 AMOUNT = {"copies": 200_000, "follows": 300, "follows_in_one_warp": 4_000}
 
 
@@ -48,8 +49,7 @@ def cost_of(kernel: str, blocks: int, worker: int, amount: int, seed: int = 0, t
     return launch.cost
 
 
-@pytest.mark.parametrize("seed", SEEDS)
-@pytest.mark.parametrize("place", [0, 0.4, 0.6, 1], ids=["first", "early", "late", "last"])
+@pytest.mark.parametrize(("place", "seed"), [(PLACES[i], SEEDS[j % 4]) for i in range(4) for j in (i, i + 1)])
 @pytest.mark.parametrize("blocks", [7, 264, 2000])
 @pytest.mark.parametrize("kernel", AMOUNT)
 def test_one_heavy_block_takes_as_long_among_others_as_alone(

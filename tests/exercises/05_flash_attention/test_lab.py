@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+import dataclasses
 import difflib
 import functools
 import json
 import tomllib
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,6 +16,7 @@ from common.virtual_gpu.report import Place
 from grader import cli
 from grader.lab import EVIDENCE, MODELLED_TIME, ROUND_TRIPS, WRONG_ANSWER, Seen, find_lab, run_kernel
 from grader.lab_sheet import FIELDS, grade_sheet, read_key, read_sheet
+from tests.exercises.sections import write_sections
 
 LAB = find_lab("05")
 KEY = read_key(LAB)
@@ -41,8 +44,31 @@ SLOWER = 1.15  # the kernel that waits too long, at least, over its mended twin
 
 
 @functools.cache
-def seen(kernel: str, *, mended: bool = False) -> Seen:
-    return run_kernel(LAB, (LAB.solutions if mended else LAB.folder) / f"{kernel}.cu")
+def seen(kernel: str) -> Seen:
+    return run_kernel(LAB, LAB.source(kernel))
+
+
+@pytest.fixture(scope="module")
+def seen_mended(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Seen]:
+    """By a kernel's name its twin, by name and line what another remedy makes of it. All are one file."""
+    twins = {kernel: (LAB.solutions / f"{kernel}.cu").read_text() for kernel in LAB.kernels}
+    others = {f"{kernel}:{line}": mended_otherwise(kernel, line) for kernel, line in OTHER_REMEDIES}
+    sections = write_sections(twins | others, tmp_path_factory.mktemp("lab") / "mended.cu")
+
+    @functools.cache
+    def run(name: str) -> Seen:
+        section = sections[name]
+        return run_kernel(dataclasses.replace(LAB, entry=LAB.entry + section.suffix), section.file)
+
+    return run
+
+
+def mended_otherwise(kernel: str, line: int) -> str:
+    before, after = OTHER_REMEDIES[kernel, line]
+    lines = lines_of(kernel)
+    assert before in lines[line - 1]
+    lines[line - 1] = lines[line - 1].replace(before, after)
+    return "\n".join(lines) + "\n"
 
 
 def lines_of(kernel: str) -> list[str]:
@@ -91,9 +117,9 @@ def test_the_others_have_no_finding(kernel):
     assert seen(kernel).verdict == ("wrong" if KEY[kernel].evidence == (WRONG_ANSWER,) else "right")
 
 
-def test_waiting_too_long_shows_in_round_trips_and_in_time_only():
+def test_waiting_too_long_shows_in_round_trips_and_in_time_only(seen_mended):
     [kernel] = [name for name, key in KEY.items() if key.fault == "wait-too-long"]
-    faulty, mended = seen(kernel).figures, seen(kernel, mended=True).figures
+    faulty, mended = seen(kernel).figures, seen_mended(kernel).figures
     assert set(KEY[kernel].evidence) == {ROUND_TRIPS, MODELLED_TIME}
     assert faulty[ROUND_TRIPS] > mended[ROUND_TRIPS]
     assert faulty[MODELLED_TIME] > SLOWER * mended[MODELLED_TIME]
@@ -102,22 +128,16 @@ def test_waiting_too_long_shows_in_round_trips_and_in_time_only():
 
 
 @pytest.mark.parametrize("kernel", LAB.kernels)
-def test_a_mended_twin_is_right_and_silent(kernel):
-    mended = seen(kernel, mended=True)
+def test_a_mended_twin_is_right_and_silent(kernel, seen_mended):
+    mended = seen_mended(kernel)
     assert mended.report.findings == ()
     assert mended.verdict == "right", mended.failed or mended.wrong
 
 
 @pytest.mark.parametrize(("kernel", "line"), OTHER_REMEDIES)
-def test_other_lines_of_the_key_can_be_changed_to_mend_it_too(kernel, line, tmp_path):
+def test_other_lines_of_the_key_can_be_changed_to_mend_it_too(kernel, line, seen_mended):
     assert line in KEY[kernel].lines
-    before, after = OTHER_REMEDIES[kernel, line]
-    lines = lines_of(kernel)
-    assert before in lines[line - 1]
-    lines[line - 1] = lines[line - 1].replace(before, after)
-    mended = tmp_path / f"{kernel}.cu"
-    mended.write_text("\n".join(lines) + "\n")
-    shown = run_kernel(LAB, mended)
+    shown = seen_mended(f"{kernel}:{line}")
     assert (shown.verdict, shown.report.findings) == ("right", ())
 
 
