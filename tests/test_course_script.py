@@ -34,7 +34,11 @@ case "$*" in
         mkdir -p "${0%/bin/python}/installed"
         for group in "$@"; do cp "$PYTHONPATH/requirements/$group.txt" "${0%/bin/python}/installed/"; done
         exit ;;
-    *"-m grader"*) echo "grader: $*"; echo "${PYTHONDONTWRITEBYTECODE:+no bytecode}"; echo "$PYTHONPATH"; exit 9 ;;
+    *"-m grader"*)
+        echo "grader: $*"
+        echo "${PYTHONDONTWRITEBYTECODE:+no bytecode}"
+        echo "$PYTHONPATH"
+        exit 9 ;;
 esac
 """
 FAKE_NVCC = "#!/bin/sh\necho 'Cuda compilation tools, release 13.0, V13.0.88'\n"
