@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import math
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
@@ -29,9 +30,7 @@ class Random:
         """Finite float16 values of every sign and size, so that no two rows look alike."""
         import torch
 
-        bits = torch.randint(
-            -(1 << 15), 1 << 15, shape, dtype=torch.int16, device=self.device, generator=self._generator
-        )
+        bits = self.bytes(2 * math.prod(shape)).view(torch.int16).view(shape)
         # Clearing the lowest exponent bit of an all-ones exponent makes it finite; in pieces, because what
         # that takes on the way would else be several times the tensor.
         for part in bits.view(-1).split(_PIECE):
