@@ -29,7 +29,7 @@ from typing import Any
 
 from benchmarks.cpu_by_program import KINDS, CpuByProgram
 from benchmarks.markdown import table
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 
 RESULTS = Path(__file__).with_name("answer_times.json")
 # By the line that ends a stage. The device's name, and how far it is, say nothing about the kernel.

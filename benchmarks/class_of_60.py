@@ -23,8 +23,8 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from common.build import build_engine
-from common.cache import REPOSITORY
+from common.build.engine.build import build_engine
+from common.core.paths import REPOSITORY
 from grader import registry
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.class_grading import make_assignments

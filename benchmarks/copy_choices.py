@@ -20,11 +20,11 @@ import torch
 
 from benchmarks.entry_calls import Work, entry_call
 from benchmarks.graphs import RESULTS, graph_times, summary, write_result
-from common.build import Target, build_program
-from common.cache import REPOSITORY
-from common.devices import first_gpu
-from common.errors import CourseError
+from common.build.program import Target, build_program
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from common.gpu.clocks import exclusive, read_clocks
+from common.gpu.devices import first_gpu
 from grader import registry
 from grader.random_inputs import Random
 from grader.spec import Call as Inputs

@@ -6,8 +6,8 @@ import ctypes
 from collections.abc import Callable
 from typing import Any
 
-from common.errors import CourseError
-from common.virtual_gpu.worker import C_TYPES
+from common.core.errors import CourseError
+from common.worker.native_script import C_TYPES
 from grader.spec import Argument, At, HostTable, Scalar
 from grader.spec import Call as Inputs
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common.devices import first_gpu
+from common.gpu.devices import first_gpu
 from grader.statistics import median_interval, ratio_interval
 
 if TYPE_CHECKING:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks.markdown import table
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from grader import registry
 
 RECORDS = REPOSITORY / "benchmarks" / "records"

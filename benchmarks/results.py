@@ -8,7 +8,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from common.devices import first_gpu
+from common.gpu.devices import first_gpu
 
 
 def described(on_gpu: bool) -> dict[str, Any]:

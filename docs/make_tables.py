@@ -25,8 +25,8 @@ from benchmarks.bucketed import tables as bucketed_tables
 from benchmarks.flash import tables as flash_tables
 from benchmarks.markdown import table
 from benchmarks.model import document as model_tables
-from common.build import Target, build_program
-from common.cache import REPOSITORY
+from common.build.program import Target, build_program
+from common.core.paths import REPOSITORY
 from common.virtual_gpu.render import render_report
 from common.virtual_gpu.session import run_program
 from grader.cli.run import selected_checks

@@ -8,7 +8,7 @@ import tomllib
 from pathlib import Path
 from typing import Any
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.render.text import one_line
 
 _MOST_BYTES = 1 << 20  # they have hundreds or thousands

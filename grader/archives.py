@@ -9,7 +9,7 @@ import zlib
 from dataclasses import dataclass, field
 from pathlib import Path, PurePosixPath
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 
 MOST_FILES = 20_000
 MOST_BYTES = 256 << 20  # of all files together, once unpacked

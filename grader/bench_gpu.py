@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
-from common.build import Target
-from common.devices import first_gpu
-from common.errors import CourseError
+from common.build.program import Target
+from common.core.errors import CourseError
 from common.gpu.clocks import exclusive, read_clocks
+from common.gpu.devices import first_gpu
 from grader import seeds
 from grader.bench import kernels_of
 from grader.bench_shapes import shape_of, step_shape_of

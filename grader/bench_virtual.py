@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader import seeds
 from grader.bench import kernels_of
 from grader.bench_shapes import shape_of, step_shape_of

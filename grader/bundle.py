@@ -7,10 +7,10 @@ import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
-from common.cache import REPOSITORY
-from common.engine_build import release_engine
-from common.errors import CourseError
-from common.prebuilt_engine import PREBUILT
+from common.build.engine.build import release_engine
+from common.build.engine.prebuilt import PREBUILT
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from grader import registry
 from grader.nbgrader.class_folder import assignments, put_working_copy
 

@@ -20,8 +20,8 @@ from dataclasses import dataclass
 from multiprocessing.connection import wait
 from pathlib import Path
 
-from common.cpu_time import COUNTED
-from common.errors import CourseError, MachineOverloaded
+from common.core.cpu_time import COUNTED
+from common.core.errors import CourseError, MachineOverloaded
 from grader.grading_process import DEFAULT_GRADER, GradingProcess, Job, Orphans, last_line
 from grader.names import file_name
 from grader.record import VERSION, DeviceInfo, Record

@@ -21,8 +21,8 @@ import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 
 REQUIREMENTS = REPOSITORY / "requirements"
 VENV = REPOSITORY / ".venv"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from common.resources import KernelResources
+from common.build.resources import KernelResources
 from common.virtual_gpu.report import Launch
 from grader.spec import Case
 

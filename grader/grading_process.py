@@ -22,8 +22,8 @@ from multiprocessing.process import BaseProcess
 from pathlib import Path
 from types import TracebackType
 
-from common.cpu_time import TimeLimit
-from common.errors import CourseError
+from common.core.cpu_time import TimeLimit
+from common.core.errors import CourseError
 from grader.record import Record
 from grader.registry import load
 

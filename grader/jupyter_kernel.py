@@ -17,7 +17,7 @@ import shutil
 import sys
 from pathlib import Path
 
-from common.cache import default_cache
+from common.build.cache import default_cache
 
 NAME = "serving-kernels"
 SPEC = {

@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from common.virtual_gpu.report import Report
 from grader import registry, seeds
 from grader.compare import answer, difference

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.answer_files import parse_toml, read_text
 from grader.lab import EVIDENCE, Lab
 from grader.render import numbers

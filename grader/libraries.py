@@ -10,11 +10,11 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.background import begin
-from common.build import KernelResources, Target
-from common.devices import first_gpu
-from common.errors import CourseError
-from common.resources import write_for_engine
+from common.build.program import Target
+from common.build.resources import KernelResources, write_for_engine
+from common.core.background import begin
+from common.core.errors import CourseError
+from common.gpu.devices import first_gpu
 from grader.device import Session
 from grader.device.virtual import VirtualSession
 from grader.stages.build import ARCHITECTURE, Built, build, kernel_resources

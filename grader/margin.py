@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from grader.spec import Exercise
 
 MEASURED = REPOSITORY / "benchmarks" / "nvidia-h200.json"

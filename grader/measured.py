@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.predictions import Prediction, Side
 from grader.profile_run import Profile, profile
 from grader.quantities import QUANTITIES

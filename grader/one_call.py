@@ -15,7 +15,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.virtual_gpu.worker import C_TYPES
+from common.worker.native_script import C_TYPES
 from grader import registry, seeds
 from grader.spec import At, Case, HostTable, Scalar
 

@@ -12,9 +12,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from common.background import begin
-from common.devices import first_gpu
-from common.toolchain import find_nvcc
+from common.build.toolchain import find_nvcc
+from common.core.background import begin
+from common.gpu.devices import first_gpu
 from common.virtual_gpu.engine import DEFAULT_PROFILE
 from common.virtual_gpu.report import Finding, Report
 from grader import seeds

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from common.virtual_gpu.render import render_findings
 from common.virtual_gpu.report import Report
 from grader import seeds

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 
 VERSION = 1
 

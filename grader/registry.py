@@ -9,8 +9,8 @@ import sys
 import types
 from pathlib import Path
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from grader.names import is_named
 from grader.spec import Exercise
 

@@ -11,9 +11,9 @@ from dataclasses import dataclass, fields
 from pathlib import Path
 from typing import Any
 
-from common.cache import REPOSITORY
-from common.devices import find_gpus, first_gpu
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
+from common.gpu.devices import find_gpus, first_gpu
 from grader.record import DeviceInfo
 
 DEFAULT_FILE = REPOSITORY / "course.toml"

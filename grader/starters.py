@@ -21,7 +21,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 
 _BEGIN = re.compile(r"^(?P<indent>\s*)//\s*BEGIN SOLUTION\b(?P<todo>.*)$")
 _END = re.compile(r"^\s*//\s*END SOLUTION\s*$")

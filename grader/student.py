@@ -8,8 +8,8 @@ import shutil
 from pathlib import Path
 from typing import Any
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from grader.spec import Exercise
 
 WORK = REPOSITORY / "work"

@@ -20,7 +20,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.archives import MOST_FILE_BYTES, unpack
 
 KERNEL = "kernel.cu"

@@ -14,8 +14,8 @@ from typing import Any
 import pytest
 
 import grader.nbgrader  # noqa: F401 (before anything imports nbformat: it says why)
-from common.cache import Cache
-from common.devices import find_gpus
+from common.build.cache import Cache
+from common.gpu.devices import find_gpus
 from tests import needs, spread
 
 # How long an example takes says more of what else the machine does than of the code.

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from common.cache import default_cache
-from common.compile import make_entry
-from common.unit import digest
+from common.build.cache import default_cache
+from common.build.compile import make_entry
+from common.build.unit import digest
 
 
 def made_source(name: str, text: str) -> Path:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from requirements.make import PYTHONS
 
 SHELL = shutil.which("dash") or "sh"  # the strictest POSIX shell at hand

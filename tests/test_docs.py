@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from docs.make_tables import PAGES, remade
 
 ADVICE = "run python -m docs.make_tables"

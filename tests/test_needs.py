@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from tests import needs
 
 PLACES = [place for places in needs.NEEDS.values() for place in places]

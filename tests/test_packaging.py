@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from requirements import make
 
 PROJECT = make.project()

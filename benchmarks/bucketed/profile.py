@@ -19,8 +19,8 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
-from common.devices import find_gpus
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.gpu.devices import find_gpus
 from common.serving.bucketed.kernel_backend import VARIABLE
 from common.virtual_gpu.report import Launch
 from grader import registry

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from benchmarks.flash.exact import largest_error
 from benchmarks.flash.ways import Kind
 from benchmarks.graphs import captured, in_turns, summary
-from common.errors import CourseError
+from common.core.errors import CourseError
 
 if TYPE_CHECKING:
     import torch

@@ -12,7 +12,7 @@ from benchmarks.flash.kernels import case_of
 from benchmarks.flash.shapes import MAIN_LENGTH, Shape
 from benchmarks.flash.ways import KernelWay, kernel_ways
 from benchmarks.markdown import table
-from common.errors import CourseError
+from common.core.errors import CourseError
 from common.virtual_gpu.report import Counters, Launch
 from grader.device.virtual import MEASURING, VirtualSession
 from grader.libraries import Libraries, compile_submission

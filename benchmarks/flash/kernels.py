@@ -13,9 +13,9 @@ from benchmarks.entry_calls import entry_call
 from benchmarks.flash.contest import Attend, Side
 from benchmarks.flash.shapes import Shape
 from benchmarks.flash.ways import EXERCISE, KernelWay
-from common.build import Target, build_program
-from common.cache import REPOSITORY
-from common.devices import first_gpu
+from common.build.program import Target, build_program
+from common.core.paths import REPOSITORY
+from common.gpu.devices import first_gpu
 from grader import registry
 from grader.random_inputs import Random
 from grader.spec import Call, Case

@@ -6,7 +6,7 @@ import json
 from dataclasses import dataclass
 
 from benchmarks.flash.results import Found
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 
 # Of a multiprocessor of compute capability 9.0 in fp16, dense: 132 of them at 1,830 MHz are NVIDIA's 989
 # TFLOP/s. Only wgmma comes near it.

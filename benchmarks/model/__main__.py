@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.model import compare, document
-from common.errors import CourseError
+from common.core.errors import CourseError
 
 FOLDER = Path(__file__).parent
 

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.model.programs import PROGRAMS, Program
-from common.build import Target, build_program
-from common.devices import first_gpu
-from common.errors import CourseError
+from common.build.program import Target, build_program
+from common.core.errors import CourseError
+from common.gpu.devices import first_gpu
 
 _REPEATS = 60
 _PROGRAM_SECONDS = 120.0

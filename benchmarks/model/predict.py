@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.model.programs import PROGRAMS, Program
-from common.build import Target, build_program
-from common.errors import CourseError
-from common.resources import resources_of, write_for_engine
+from common.build.program import Target, build_program
+from common.build.resources import resources_of, write_for_engine
+from common.core.errors import CourseError
 from common.virtual_gpu.cost import modelled
 from common.virtual_gpu.session import run_program
 

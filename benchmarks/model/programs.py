@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 
 _KERNELS = Path(__file__).with_name("kernels")
 # Measured, and looked at, before the model had its present form.

@@ -15,7 +15,7 @@ import platform
 import subprocess
 from pathlib import Path
 
-from common.build import Target, build_program
+from common.build.program import Target, build_program
 from common.virtual_gpu.session import run_program
 
 KERNELS = ("kv_store", "divergent_reduction", "matmul_mma", "attention_mma", "attention_scalar", "pure_fma")

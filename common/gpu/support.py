@@ -7,9 +7,9 @@ import functools
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from common.build import Target, build_program
-from common.devices import first_gpu
-from common.errors import CourseError
+from common.build.program import Target, build_program
+from common.core.errors import CourseError
+from common.gpu.devices import first_gpu
 
 if TYPE_CHECKING:
     import torch

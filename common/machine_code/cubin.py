@@ -9,7 +9,7 @@ from __future__ import annotations
 import struct
 from dataclasses import dataclass
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from common.machine_code.elf import Section, sections
 
 _TEXT = ".text."

@@ -15,12 +15,12 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from common.cpu_time import COUNTED
-from common.diagnostics import Diagnostic
-from common.process import Finished, run_contained
+from common.build.diagnostics import Diagnostic
+from common.build.toolchain import compiler_environment, find_host_compiler, find_ninja, find_nvcc
+from common.core.cpu_time import COUNTED
+from common.core.process import Finished, run_contained
 from common.sandbox import walls as walls_module
 from common.sandbox.watchdog import Limits, Watchdog
-from common.toolchain import compiler_environment, find_host_compiler, find_ninja, find_nvcc
 
 _SYSTEM = (
     *("/bin", "/lib", "/lib64", "/usr/bin", "/usr/lib", "/usr/lib64", "/usr/libexec", "/usr/include"),

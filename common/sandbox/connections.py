@@ -22,7 +22,7 @@ import struct
 import threading
 import time
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 
 # Names of abstract sockets that a worker may be connected to; PID is this process. NVIDIA's driver counts the
 # zero that ends its text in the name. The number before the process's is its namespace's.

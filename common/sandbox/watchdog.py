@@ -10,8 +10,8 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.cpu_time import COUNTED, TimeLimit
-from common.process import kill_session, session_members
+from common.core.cpu_time import COUNTED, TimeLimit
+from common.core.process import kill_session, session_members
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _MIB = 1 << 20

@@ -12,7 +12,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, NamedTuple
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 
 if TYPE_CHECKING:
     import torch

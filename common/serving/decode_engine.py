@@ -15,7 +15,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from common.serving.arguments import ArgumentError, require_size, require_type
 from common.serving.batch import Batch, CapturedBuffers
 from common.serving.device import Device

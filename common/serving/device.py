@@ -18,16 +18,16 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from common.build import Target, build_program
-from common.cache import REPOSITORY
-from common.devices import find_gpus, first_gpu
-from common.errors import CourseError
+from common.build.program import Target, build_program
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
+from common.gpu.devices import find_gpus, first_gpu
 from common.serving.arguments import ArgumentError, require_tensor
-from common.virtual_gpu.calls import Number, Table
 from common.virtual_gpu.device import Library, VirtualGpu
-from common.virtual_gpu.error_names import error_name
 from common.virtual_gpu.tensor import DeviceTensor
-from common.virtual_gpu.worker import C_TYPES
+from common.worker.calls import Number, Table
+from common.worker.error_names import error_name
+from common.worker.native_script import C_TYPES
 
 if TYPE_CHECKING:
     import torch

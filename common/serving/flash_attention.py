@@ -7,7 +7,7 @@ import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from common.serving import tuned
 from common.serving.arguments import (
     ArgumentError,

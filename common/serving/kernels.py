@@ -6,8 +6,8 @@ import functools
 import os
 from pathlib import Path
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 
 
 def chosen_kernel(exercise: str, variable: str) -> Path:

@@ -9,7 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 
 FOLDER = REPOSITORY / "benchmarks" / "tuned"
 # Of the searches at a case, the first that is there: a launcher has no limits but the device's.

@@ -19,16 +19,16 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from common.cpu_time import TimeLimit
-from common.errors import CourseError
+from common.core.cpu_time import TimeLimit
+from common.core.errors import CourseError
 from common.sandbox.policy import Walls
-from common.virtual_gpu.calls import Argument, CallResult, convert
 from common.virtual_gpu.engine import DEFAULT_PROFILE, Engine, Options
 from common.virtual_gpu.places import shorten_places
 from common.virtual_gpu.report import Finding, Launch, Report
 from common.virtual_gpu.tensor import DeviceTensor, dtype_name
 from common.virtual_gpu.wire import EngineDied
-from common.virtual_gpu.worker_process import Order, Worker
+from common.worker.calls import Argument, CallResult, convert
+from common.worker.process import Order, Worker
 
 if TYPE_CHECKING:
     import torch

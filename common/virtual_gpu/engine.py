@@ -12,9 +12,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from types import TracebackType
 
-from common.build import build_engine
-from common.cpu_time import TimeLimit
-from common.errors import CourseError
+from common.build.engine.build import build_engine
+from common.core.cpu_time import TimeLimit
+from common.core.errors import CourseError
 from common.virtual_gpu.report import Report
 from common.virtual_gpu.wire import EngineDied, Greeting, HarnessChannel, option_text
 

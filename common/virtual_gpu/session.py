@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO
 
-from common.cpu_time import TimeLimit
-from common.errors import CourseError, MachineOverloaded
-from common.process import session_members
+from common.core.cpu_time import TimeLimit
+from common.core.errors import CourseError, MachineOverloaded
+from common.core.process import session_members
 from common.virtual_gpu.engine import DEFAULT_PROFILE, Engine, Options, status_text
 from common.virtual_gpu.places import shorten_places
 from common.virtual_gpu.report import Report

@@ -11,8 +11,8 @@ import threading
 from dataclasses import dataclass
 from enum import IntEnum
 
-from common.cpu_time import TimeLimit, wait_ready
-from common.errors import CourseError
+from common.core.cpu_time import TimeLimit, wait_ready
+from common.core.errors import CourseError
 
 MAGIC = 0x31555056
 VERSION = 2

@@ -7,7 +7,7 @@ import functools
 from types import ModuleType
 from typing import TYPE_CHECKING
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.spec import Size
 
 from .batches import batch_of

@@ -11,7 +11,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.answer_files import parse_toml, read_text
 
 from .answers import fits_a_float, problem_of

@@ -22,8 +22,8 @@ from typing import TYPE_CHECKING, Any
 HERE = Path(__file__).resolve().parent
 sys.path.insert(0, str(HERE.parents[1]))  # the course, for whoever starts this file by its name
 
-from common.devices import find_gpus, first_gpu  # noqa: E402
-from common.errors import CourseError  # noqa: E402
+from common.core.errors import CourseError  # noqa: E402
+from common.gpu.devices import find_gpus, first_gpu  # noqa: E402
 from grader import registry  # noqa: E402
 from grader.cli.parser import Parser, above_zero  # noqa: E402
 from grader.random_inputs import Random  # noqa: E402

@@ -8,7 +8,7 @@ import os
 import sys
 from dataclasses import dataclass
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 
 USAGE_ERROR = 2
 _HELP = {"-h", "--help"}

@@ -15,9 +15,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
-from common.progress import Progress
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
+from common.core.progress import Progress
 from grader import registry, student
 from grader.cli import options as shared
 from grader.cli.parser import Parser

@@ -5,7 +5,7 @@ Nothing here can fail a test run: where the driver is missing, the tests are ski
 
 from __future__ import annotations
 
-from common.chromium import find_chromium
+from grader.cli.chromium import find_chromium
 from grader.environment import InstallError, install, is_installed, is_own
 
 _GROUP = "browser"

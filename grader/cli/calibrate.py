@@ -9,9 +9,9 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from common.build import Target, build_program
-from common.devices import Gpu, find_gpus
-from common.errors import CourseError
+from common.build.program import Target, build_program
+from common.core.errors import CourseError
+from common.gpu.devices import Gpu, find_gpus
 from common.virtual_gpu.engine import DEFAULT_PROFILE, PROFILES
 from grader.cli.parser import Parser
 

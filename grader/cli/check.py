@@ -13,8 +13,8 @@ from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.errors import CourseError
-from common.progress import Progress
+from common.core.errors import CourseError
+from common.core.progress import Progress
 from grader import registry, starters, student
 from grader.cli import options as shared
 from grader.cli.live import LiveResults

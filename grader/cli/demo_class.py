@@ -9,8 +9,8 @@ from __future__ import annotations
 import argparse
 from pathlib import Path
 
-from common.errors import CourseError
-from common.progress import Progress
+from common.core.errors import CourseError
+from common.core.progress import Progress
 from grader import registry, student
 from grader.cli import options as shared
 from grader.cli.nbgrader import show_graded

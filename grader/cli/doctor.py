@@ -18,11 +18,12 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Literal
 
-from common.cache import NEEDED_BYTES, REPOSITORY, CacheError, default_cache
-from common.devices import find_gpus
-from common.engine_build import find_engine, isa_flags
-from common.kernel_facilities import kernel_facilities
-from common.toolchain import ToolchainError, find_host_compiler, find_ninja, find_nvcc
+from common.build.cache import NEEDED_BYTES, CacheError, default_cache
+from common.build.engine.build import find_engine, isa_flags
+from common.build.toolchain import ToolchainError, find_host_compiler, find_ninja, find_nvcc
+from common.core.paths import REPOSITORY
+from common.gpu.devices import find_gpus
+from common.sandbox.kernel_facilities import kernel_facilities
 from grader import environment
 from grader.cli import VERBS
 from grader.cli.parser import Parser

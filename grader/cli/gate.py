@@ -12,9 +12,9 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
-from common.progress import Progress
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
+from common.core.progress import Progress
 from grader import student
 from grader.cli import options as shared
 from grader.cli.bench import slug

@@ -14,8 +14,8 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from common.build import build_engine
-from common.errors import CourseError
+from common.build.engine.build import build_engine
+from common.core.errors import CourseError
 from grader import registry, similarity
 from grader.class_run import UNGRADED, ClassRun, grade_all
 from grader.cli import options as shared

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader import registry, student
 from grader.cli import options as shared
 from grader.cli.parser import Parser

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Sequence
 
-from common.progress import Progress
+from common.core.progress import Progress
 from grader.record import CaseResult
 from grader.render import numbers, terminal
 from grader.stages.events import BuildDone, CaseDone, Event, TaskDone

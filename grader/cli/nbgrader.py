@@ -16,7 +16,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.cli import options as shared
 from grader.cli.parser import Parser, count
 from grader.nbgrader.class_folder import ClassFolder, assignments, default_folder, find_assignment

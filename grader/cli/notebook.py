@@ -12,8 +12,8 @@ import importlib.util
 import os
 import sys
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from grader import student
 from grader.cli.parser import Parser
 from grader.environment import install_course, is_own

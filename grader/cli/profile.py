@@ -10,7 +10,7 @@ import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader import registry, student
 from grader.cli import options as shared
 from grader.cli.parser import Parser

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from common.prebuilt_engine import PREBUILT
+from common.build.engine.prebuilt import PREBUILT
 from grader.bundle import write_bundle
 from grader.cli.parser import Parser
 

@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 from typing import Any
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader import student
 from grader.cli import options as shared
 from grader.cli.bench import BENCHMARKS

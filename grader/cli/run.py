@@ -9,10 +9,10 @@ import sys
 import tempfile
 from pathlib import Path
 
-from common.build import Target, build_program
-from common.devices import Gpu, find_gpus, first_gpu
-from common.errors import CourseError
-from common.resources import resources_of, write_for_engine
+from common.build.program import Target, build_program
+from common.build.resources import resources_of, write_for_engine
+from common.core.errors import CourseError
+from common.gpu.devices import Gpu, find_gpus, first_gpu
 from common.virtual_gpu.engine import DEFAULT_PROFILE, PROFILES
 from common.virtual_gpu.render import render_report
 from common.virtual_gpu.session import run_program

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import sys
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader import registry, starters, student
 from grader.cli import options as shared
 from grader.cli.parser import Parser

@@ -21,9 +21,9 @@ from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from common.cache import REPOSITORY
-from common.engine_build import build_engine
-from common.errors import CourseError
+from common.build.engine.build import build_engine
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from grader import registry
 from grader.cli.browser_tools import install_browser_driver
 

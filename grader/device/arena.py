@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from common.gpu.support import SharedBuffer
 from grader.compare import Answer, Difference, answer, difference
 from grader.device.scratch import POISON

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from common.virtual_gpu.error_names import error_name
+from common.worker.error_names import error_name
 from grader.device.failures import CallFailed
 
 CANNOT_BE_CAPTURED = "not captured"  # the reason of a CallFailed

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TypeVar
 
-from common.cpu_time import COUNTED
-from common.errors import CourseError, MachineOverloaded
-from common.virtual_gpu.worker_process import WorkerDied, WorkerMisbehaved, WorkerStopped, WorkerTimeout
+from common.core.cpu_time import COUNTED
+from common.core.errors import CourseError, MachineOverloaded
+from common.worker.process import WorkerDied, WorkerMisbehaved, WorkerStopped, WorkerTimeout
 
 T = TypeVar("T")
 

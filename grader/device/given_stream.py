@@ -8,7 +8,7 @@ import functools
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.build import Target, build_program
+from common.build.program import Target, build_program
 from common.virtual_gpu.report import Finding, Launch, Report
 from grader.render.numbers import short_kernel
 

@@ -8,13 +8,13 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from common.gpu.integrity import changed_code
 from common.gpu.support import SharedBuffer, library_path
 from common.sandbox.policy import Walls
-from common.virtual_gpu.calls import convert
-from common.virtual_gpu.error_names import error_name
-from common.virtual_gpu.worker_process import Order, Worker, WorkerDied, WorkerMisbehaved, WorkerTimeout
+from common.worker.calls import convert
+from common.worker.error_names import error_name
+from common.worker.process import Order, Worker, WorkerDied, WorkerMisbehaved, WorkerTimeout
 from grader.device import Outcome
 from grader.device.arguments import arguments, judge_answer
 from grader.device.failures import CallFailed, failure

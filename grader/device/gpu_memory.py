@@ -6,10 +6,10 @@ import os
 from collections.abc import Iterable
 from typing import Protocol
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from common.gpu.support import SharedBuffer
-from common.virtual_gpu.error_names import error_name
-from common.virtual_gpu.worker_process import Worker
+from common.worker.error_names import error_name
+from common.worker.process import Worker
 
 _SECONDS = 60.0
 _PIECE = 1 << 30

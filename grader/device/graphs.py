@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from common.gpu.support import SharedBuffer, begin_replay, end_timing
-from common.virtual_gpu.worker_process import Order
+from common.worker.process import Order
 from grader.device.arena import Arena
 from grader.device.captures import require_captured
 from grader.device.failures import CallFailed

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from common.virtual_gpu.tensor import dtype_name
 from grader.spec import At, Call, HostTable, PythonTrack, Scalar
 

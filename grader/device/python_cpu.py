@@ -8,9 +8,9 @@ import time
 from pathlib import Path
 from types import TracebackType
 
-from common.errors import CourseError, MachineOverloaded
-from common.python_track.launch import SCRIPT, interpreted
-from common.virtual_gpu.worker_process import Order, Worker, WorkerDied, WorkerMisbehaved, WorkerTimeout
+from common.core.errors import CourseError, MachineOverloaded
+from common.worker.process import Order, Worker, WorkerDied, WorkerMisbehaved, WorkerTimeout
+from common.worker.python_launch import SCRIPT, interpreted
 from grader.device import Outcome
 from grader.device.arguments import judge_answer
 from grader.device.failures import CallFailed, failure, retried

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from common.gpu.support import library_path
-from common.python_track.launch import SCRIPT, on_gpu
-from common.virtual_gpu.worker_process import Order, Worker, WorkerDied, WorkerMisbehaved, WorkerTimeout
+from common.worker.process import Order, Worker, WorkerDied, WorkerMisbehaved, WorkerTimeout
+from common.worker.python_launch import SCRIPT, on_gpu
 from grader.device.failures import CallFailed
 from grader.device.gpu import GpuSession
 from grader.device.python_calls import explained, python_call

@@ -10,10 +10,10 @@ import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from common.gpu.support import begin_timing, end_timing
-from common.virtual_gpu.error_names import error_name
-from common.virtual_gpu.worker_process import Order
+from common.worker.error_names import error_name
+from common.worker.process import Order
 from grader.device.arena import Arena
 from grader.device.failures import CallFailed
 from grader.device.gpu import GpuSession

@@ -9,16 +9,16 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
-from common.cpu_time import COUNTED, OutOfTime
-from common.errors import CourseError, MachineOverloaded
+from common.core.cpu_time import COUNTED, OutOfTime
+from common.core.errors import CourseError, MachineOverloaded
 from common.sandbox.policy import Walls
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.engine import DEFAULT_PROFILE
-from common.virtual_gpu.error_names import error_name
 from common.virtual_gpu.report import Launch
 from common.virtual_gpu.tensor import DeviceTensor, dtype_name
 from common.virtual_gpu.wire import EngineDied
-from common.virtual_gpu.worker_process import WorkerTimeout
+from common.worker.error_names import error_name
+from common.worker.process import WorkerTimeout
 from grader.device import Outcome
 from grader.device.arguments import arguments, judge_answer
 from grader.device.captures import require_captured

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import importlib
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader import registry
 from grader.gate.spec import Gate
 from grader.spec import Exercise

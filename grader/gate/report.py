@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.gate.measured import Free, Measured, Taken, Times
 from grader.gate.spec import Gate
 from grader.gate.verdict import Verdict

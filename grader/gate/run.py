@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.build import KernelResources
-from common.devices import first_gpu
-from common.errors import CourseError
+from common.build.resources import KernelResources
+from common.core.errors import CourseError
+from common.gpu.devices import first_gpu
 from common.virtual_gpu.report import Launch
 from grader import seeds
 from grader.device.arena import random_inputs

@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from grader import one_call
 from grader.gate.measured import MEMCHECK, RACECHECK, Look
 from grader.spec import Case, Exercise

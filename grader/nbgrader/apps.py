@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.jupyter_kernel import jupyter_path
 from grader.nbgrader.class_folder import ClassFolder
 

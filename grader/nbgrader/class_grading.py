@@ -16,7 +16,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.class_run import ClassRun
 from grader.names import file_name
 from grader.nbgrader.apps import must_succeed, nbgrader_functions

@@ -13,7 +13,7 @@ from typing import Any
 from nbgrader.exchange.default import ExchangeCollect
 from nbgrader.utils import parse_utc
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.handed_in import TIMESTAMP, look_over, renew
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.measured import Measured, measure, timed
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
 from grader.nbgrader.class_folder import ClassFolder

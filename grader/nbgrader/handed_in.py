@@ -13,7 +13,7 @@ import stat
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.names import file_name
 from grader.nbgrader.class_folder import ClassFolder
 

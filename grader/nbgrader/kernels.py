@@ -8,9 +8,9 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Any
 
-from common.build import build_engine
-from common.cache import REPOSITORY
-from common.errors import CourseError
+from common.build.engine.build import build_engine
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from grader import registry
 from grader.class_run import ClassRun, grade_all, kept_record
 from grader.nbgrader.class_folder import ClassFolder

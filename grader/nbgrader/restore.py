@@ -16,7 +16,7 @@ import nbformat
 from nbformat import NotebookNode
 from nbgrader.preprocessors import NbGraderPreprocessor
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.handed_in import read_notes
 from grader.nbgrader.submitted import PROBLEM, read_notebook

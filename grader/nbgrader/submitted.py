@@ -12,7 +12,7 @@ from typing import Any
 import nbformat
 from nbconvert.exporters import NotebookExporter
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 
 MOST_BYTES = 16 << 20
 PROBLEM = "submission_problem"  # in the metadata of what takes an unreadable one's place, and of no file

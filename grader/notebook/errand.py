@@ -17,9 +17,9 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
-from common.process import kill_session
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
+from common.core.process import kill_session
 from grader.render.text import one_line
 
 _MODULE = "grader.notebook.errand_process"

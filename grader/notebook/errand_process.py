@@ -13,7 +13,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader import registry
 from grader.cli import check as check_verb
 from grader.cli.profile import chosen_case
@@ -80,8 +80,8 @@ def measure(exercise: Exercise, file: Path, tell: Tell, *, names: list[str]) -> 
 
 def run(exercise: None, file: Path, tell: Tell, *, seconds: float) -> dict[str, Any]:
     """A program with a main() of its own, on the virtual GPU: what it printed and what was seen of it."""
-    from common.build import Target, build_program
-    from common.resources import resources_of, write_for_engine
+    from common.build.program import Target, build_program
+    from common.build.resources import resources_of, write_for_engine
     from common.virtual_gpu.engine import DEFAULT_PROFILE
     from common.virtual_gpu.session import run_program
     from grader.cli.run import compute_capability, selected_checks

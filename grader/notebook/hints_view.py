@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.notebook.display import Display
 from grader.render.markup import tag
 from grader.spec import Exercise

@@ -20,7 +20,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader import registry
 from grader.notebook.display import Display, Earning, sentence
 from grader.notebook.errand import run_errand

@@ -6,7 +6,7 @@ import base64
 import io
 from typing import TYPE_CHECKING, Any
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.render.markup import Markup, tag
 
 if TYPE_CHECKING:

@@ -13,7 +13,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader import lab_sheet, registry
 from grader.lab import find_lab
 from grader.notebook.display import Display

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.notebook.display import Display
 from grader.notebook.errand import run_errand
 from grader.notebook.lab import shown_or_told

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any, Protocol
 
-from common.progress import Progress
+from common.core.progress import Progress
 from grader.render.text import one_line
 
 _WIDTH = 120

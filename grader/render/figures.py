@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from common.virtual_gpu.report import Report
 from grader.render import numbers, traffic
 from grader.render.findings import counters_by_line

@@ -8,14 +8,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.build import BuildError, KernelResources, Target, build_program, resources
-from common.cache import REPOSITORY
-from common.diagnostics import Diagnostic
-from common.engine_build import EngineError
-from common.errors import CourseError
-from common.resources import resources_of
+from common.build.diagnostics import Diagnostic
+from common.build.engine.build import EngineError
+from common.build.errors import BuildError
+from common.build.program import Target, build_program
+from common.build.resources import KernelResources, resources, resources_of
+from common.build.toolchain import ToolchainError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from common.sandbox.compiler import CompilerWalls
-from common.toolchain import ToolchainError
 from grader.line_directives import line_directive
 
 _WALLS = CompilerWalls(memory_bytes=2 << 30)  # a kernel takes a tenth of it

@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping
 from types import TracebackType
 from typing import TypeVar
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.device.captures import CANNOT_BE_CAPTURED
 from grader.device.failures import CallFailed
 from grader.device.gpu import GpuSession

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from common.errors import CourseError
-from common.virtual_gpu.worker_process import Order
+from common.core.errors import CourseError
+from common.worker.process import Order
 from grader import seeds
 from grader.compare import answer, difference
 from grader.device.arena import Arena, random_inputs

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from common.build import KernelResources
+from common.build.resources import KernelResources
 from grader.device import Outcome
 from grader.evidence import Evidence
 from grader.record import MechanismResult

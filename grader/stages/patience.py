@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from dataclasses import dataclass
 
-from common.cpu_time import COUNTED
+from common.core.cpu_time import COUNTED
 from grader.device import Outcome
 
 CALL_SECONDS = 20.0

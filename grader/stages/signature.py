@@ -9,7 +9,7 @@ import re
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.diagnostics import Diagnostic
+from common.build.diagnostics import Diagnostic
 from grader.spec import Argument, Scalar
 
 _NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)

@@ -7,9 +7,9 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import NamedTuple
 
-from common.build import KernelResources
-from common.cpu_time import COUNTED
-from common.errors import MachineOverloaded
+from common.build.resources import KernelResources
+from common.core.cpu_time import COUNTED
+from common.core.errors import MachineOverloaded
 from common.virtual_gpu.report import Launch
 from grader import seeds
 from grader.compare import answer, difference

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from common.errors import CourseError
-from common.virtual_gpu.worker_process import Order
+from common.core.errors import CourseError
+from common.worker.process import Order
 from grader.device.arena import Arena, random_inputs
 from grader.device.gpu import GpuSession
 from grader.spec import Case, Task

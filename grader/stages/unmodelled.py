@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator
 from pathlib import Path
 
-from common.toolchain import find_nvcc
+from common.build.toolchain import find_nvcc
 
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]+)"', re.MULTILINE)
 _LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\b(?:.*\binlined_at\s+(\d+)\s+(\d+))?")

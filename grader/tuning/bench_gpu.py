@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader import seeds
 from grader.device.failures import CallFailed
 from grader.device.gpu import GpuSession

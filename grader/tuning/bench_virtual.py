@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass
 
-from common.resources import write_for_engine
+from common.build.resources import write_for_engine
 from grader import seeds
 from grader.compare import Answer, answer, difference
 from grader.device.virtual import MEASURING, VirtualSession

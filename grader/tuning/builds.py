@@ -14,10 +14,11 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
-from common.build import BuildError, KernelResources, Target, build_program, resources
-from common.compile import parallel_jobs
-from common.errors import CourseError
-from common.resources import resources_of
+from common.build.compile import parallel_jobs
+from common.build.errors import BuildError
+from common.build.program import Target, build_program
+from common.build.resources import KernelResources, resources, resources_of
+from common.core.errors import CourseError
 from grader.stages.build import HEADERS
 from grader.tuning import gates
 from grader.tuning.gates import Footprint, Multiprocessor, Refusal

@@ -8,7 +8,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader import registry
 from grader.names import is_named
 from grader.spec import Case

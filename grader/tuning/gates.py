@@ -11,7 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
-from common.devices import first_gpu
+from common.gpu.devices import first_gpu
 from common.virtual_gpu.engine import DEFAULT_PROFILE, PROFILES
 from grader.spec import Size
 from grader.tuning.spec import Config, Limits, Tuning

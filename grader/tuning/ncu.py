@@ -8,7 +8,7 @@ import subprocess
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from grader import one_call
 from grader.spec import Case
 from grader.tuning.counters import DRAM_THROUGHPUT, DRAM_TRAFFIC, L2_HITS, TENSOR

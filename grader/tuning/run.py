@@ -9,8 +9,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from common.build import Target, build_engine
-from common.devices import first_gpu
+from common.build.engine.build import build_engine
+from common.build.program import Target
+from common.gpu.devices import first_gpu
 from grader.spec import Case
 from grader.stages.build import ARCHITECTURE
 from grader.tuning import gates, ncu

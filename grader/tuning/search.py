@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
-from common.build import Target
-from common.errors import CourseError
+from common.build.program import Target
+from common.core.errors import CourseError
 from grader.render import numbers
 from grader.spec import Case
 from grader.tuning import gates

@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, field, fields
 from pathlib import Path
 from typing import Any, Literal
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.tuning.space import key
 from grader.tuning.spec import Config
 

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Protocol
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.statistics import Interval, median_interval, ratio_interval
 from grader.tuning.builds import Built
 from grader.tuning.counters import better

@@ -19,7 +19,7 @@ import time
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.cache import default_cache
+from common.build.cache import default_cache
 
 PACKAGES = ("g++", "python3", "python3-venv", "ca-certificates")  # what README.md asks for
 _PASSED_ON = re.compile(r"PIP_\w+|\w+_proxy|\w+_PROXY|SSL_CERT_FILE|SSL_CERT_DIR|REQUESTS_CA_BUNDLE")

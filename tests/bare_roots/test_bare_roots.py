@@ -12,7 +12,7 @@ import subprocess
 
 import pytest
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from grader import jupyter_kernel
 from grader.bundle import write_bundle
 from tests.bare_roots.debian import Root, Spent

@@ -14,8 +14,8 @@ from benchmarks.flash import decode
 from benchmarks.flash.kernels import inputs_of, kernel_sides
 from benchmarks.flash.shapes import Shape
 from benchmarks.flash.ways import kernel_ways
-from common.errors import CourseError
-from common.toolchain import find_host_compiler
+from common.build.toolchain import find_host_compiler
+from common.core.errors import CourseError
 
 # Every entry leaves numbers in its output: a stride of the keys, and a sum of what it was given.
 ECHO = """

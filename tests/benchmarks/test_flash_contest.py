@@ -15,7 +15,7 @@ from benchmarks.flash.exact import exact_attention, largest_error
 from benchmarks.flash.kernels import inputs_of
 from benchmarks.flash.shapes import Shape
 from benchmarks.flash.ways import V2
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.spec import Call
 from tests.benchmarks import planted_flash
 

@@ -12,8 +12,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.cache import REPOSITORY
-from common.process import kill_session
+from common.core.paths import REPOSITORY
+from common.core.process import kill_session
 from grader.jupyter_kernel import jupyter_path
 
 _START_SECONDS = 120  # a busy machine takes its time to import everything

@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
-import common.build
-from common.build import BuildError, EnginePaths, Target, build_program
-from common.errors import CourseError
-from common.toolchain import find_host_compiler
+import common.build.program
+from common.build.engine.build import EnginePaths
+from common.build.errors import BuildError
+from common.build.program import Target, build_program
+from common.build.toolchain import find_host_compiler
+from common.core.errors import CourseError
 
 SOURCE = """
 #include "twice.cuh"
@@ -56,7 +58,7 @@ def stand_in_runtime(tmp_path, monkeypatch):
     ]
     subprocess.run([*command, "-o", str(library)], input=text, text=True, check=True)
     paths = EnginePaths(engine=tmp_path / "none", runtime=library, cached=True)
-    monkeypatch.setattr(common.build, "build_engine", lambda cache: paths)
+    monkeypatch.setattr(common.build.program, "build_engine", lambda cache: paths)
 
 
 def test_for_the_gpu_a_program_carries_machine_code_and_nvidias_runtime(sources, cache):

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from common import cache as cache_module
-from common.cache import REPOSITORY, Cache, CacheError, default_cache, translated_errors
+from common.build import cache as cache_module
+from common.build.cache import Cache, CacheError, default_cache, translated_errors
+from common.core.paths import REPOSITORY
 
 KEY = "ab" + "0" * 38
 _Usage = namedtuple("_Usage", "total used free")
@@ -92,7 +93,7 @@ def test_a_killed_process_leaves_neither_lock_nor_folder(cache):
     script = """
 import sys, time
 from pathlib import Path
-from common.cache import Cache
+from common.build.cache import Cache
 cache = Cache([Path(sys.argv[1])])
 with cache.lock("key"), cache.workspace() as workspace:
     (workspace / "half").write_text("built")

@@ -12,14 +12,15 @@ from types import SimpleNamespace
 
 import pytest
 
-import common.build_errors
-from common.build_errors import BuildError
-from common.cache import REPOSITORY, Cache, CacheError
-from common.compile import compile_units
-from common.errors import CourseError
-from common.link import link
-from common.toolchain import find_host_compiler
-from common.unit import Compiled, Unit
+import common.build.errors
+from common.build.cache import Cache, CacheError
+from common.build.compile import compile_units
+from common.build.errors import BuildError
+from common.build.link import link
+from common.build.toolchain import find_host_compiler
+from common.build.unit import Compiled, Unit
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 
 # A compiler that can be slow or broken on request, and that leaves a mark each time it runs. Its arguments
 # are those every unit gets: -MD -MF deps -o output source.
@@ -115,9 +116,9 @@ BUILD_SCRIPT = """
 import sys
 from pathlib import Path
 from types import SimpleNamespace
-from common.cache import Cache
-from common.compile import compile_units
-from common.unit import Unit
+from common.build.cache import Cache
+from common.build.compile import compile_units
+from common.build.unit import Unit
 root, script, source = sys.argv[1:]
 unit = Unit(Path(source), ("sh", script), "fake", spelled="source.txt")
 print(compile_units([unit], cache=Cache([Path(root)]), label="building")[0].path)
@@ -192,7 +193,7 @@ def test_a_compiler_without_space_is_a_sentence_about_the_disk(cache, fake, monk
 def test_a_disk_too_full_for_the_compilers_message_is_recognised(cache, fake, monkeypatch):
     unit, _ = fake
     assert cache.root.is_dir()
-    monkeypatch.setattr(common.build_errors.shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
+    monkeypatch.setattr(common.build.errors.shutil, "disk_usage", lambda path: SimpleNamespace(free=0))
     Path(unit.command[1]).write_text("exit 1")
     with pytest.raises(CacheError, match="no space left on device while building in"):
         build(cache, unit)

@@ -14,10 +14,10 @@ from pathlib import Path
 
 import pytest
 
-from common import cpu_time
-from common.cpu_time import OutOfTime, ProcessClock, ThreadTimes, TimeLimit, threads_of, wait_ready
-from common.errors import MachineOverloaded
-from common.process import run_contained
+from common.core import cpu_time
+from common.core.cpu_time import OutOfTime, ProcessClock, ThreadTimes, TimeLimit, threads_of, wait_ready
+from common.core.errors import MachineOverloaded
+from common.core.process import run_contained
 
 LOOP = [sys.executable, "-I", "-S", "-c", "while True: pass"]
 SLEEP = [sys.executable, "-I", "-S", "-c", "import time; time.sleep(100)"]

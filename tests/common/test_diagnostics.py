@@ -6,8 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from common.build import BuildError, Target, build_program
-from common.diagnostics import Diagnostic, parse_diagnostics, place_ptx_diagnostics
+from common.build.diagnostics import Diagnostic, parse_diagnostics, place_ptx_diagnostics
+from common.build.errors import BuildError
+from common.build.program import Target, build_program
 
 NAMES = {Path("/tmp/x/kernel.cu"): "kernel.cu"}
 

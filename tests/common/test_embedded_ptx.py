@@ -6,9 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from common.build import Target, build_program, resources
+from common.build.program import Target, build_program
+from common.build.resources import resources, resources_in
 from common.machine_code.embedded_ptx import embedded_ptx
-from common.resources import resources_in
 
 SOURCE = """
 template <int N>

@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from common.engine_build import EngineError, build_engine, isa_flags
-from common.errors import CourseError
+from common.build.engine.build import EngineError, build_engine, isa_flags
+from common.core.errors import CourseError
 from tests.common.engine_tree import write_engine_tree
 
 

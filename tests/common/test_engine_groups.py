@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from pathlib import Path
 
-from common.engine_build import SOURCE_DIR
-from common.engine_groups import GROUPS, Source, grouped
+from common.build.engine.build import SOURCE_DIR
+from common.build.engine.groups import GROUPS, Source, grouped
 
 ENGINE = SOURCE_DIR / "engine"
 

@@ -9,11 +9,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from common.build.resources import resources, write_for_engine
+from common.build.toolchain import find_nvcc
 from common.machine_code.cubin import NotACubin, read
 from common.machine_code.instructions import decode
 from common.machine_code.listing import listing
-from common.resources import resources, write_for_engine
-from common.toolchain import find_nvcc
 
 SOURCE = """
 extern "C" __global__ void one_load_a_round(const float* from, float* to, int count) {

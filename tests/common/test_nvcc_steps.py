@@ -9,15 +9,15 @@ from pathlib import Path
 
 import pytest
 
-import common.compile
-from common.build import Target
-from common.build_errors import BuildError
-from common.compile import compile_units
-from common.language import LAMBDA_FLAG, compile_cuda
+import common.build.compile
+from common.build.compile import compile_units
+from common.build.errors import BuildError
+from common.build.language import LAMBDA_FLAG, compile_cuda
+from common.build.nvcc_steps import steps_of
+from common.build.program import Target
+from common.build.toolchain import find_host_compiler, find_nvcc
+from common.build.unit import Compiled, Unit
 from common.machine_code.embedded_ptx import embedded_ptx
-from common.nvcc_steps import steps_of
-from common.toolchain import find_host_compiler, find_nvcc
-from common.unit import Compiled, Unit
 
 KERNEL = """
 namespace { __device__ int calls; __global__ void scaled(float* to) { to[threadIdx.x] *= 2; ++calls; } }
@@ -67,7 +67,7 @@ def symbols(path: Path) -> set[str]:
 @pytest.mark.parametrize("target", [Target.virtual(), Target.gpu("90")], ids=["virtual", "gpu"])
 def test_they_make_what_nvcc_makes(cache, kernel, monkeypatch, target):
     beside = compiled(cache, unit_of(kernel, target=target))
-    monkeypatch.setattr(common.compile, "steps_of", lambda *arguments: None)
+    monkeypatch.setattr(common.build.compile, "steps_of", lambda *arguments: None)
     alone = compiled(cache, unit_of(kernel, "-DOTHER_KEY", target=target))
     assert symbols(beside.path) == symbols(alone.path)
     assert 'variable "unused" was declared' in beside.log

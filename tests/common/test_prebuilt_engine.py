@@ -10,10 +10,17 @@ from typing import Any
 
 import pytest
 
-from common.cache import Cache
-from common.engine_build import ENGINE_NAME, RUNTIME_NAME, _identity, build_engine, find_engine, isa_name
-from common.prebuilt_engine import MANIFEST, copy_others, store_prebuilt
-from common.toolchain import find_nvcc
+from common.build.cache import Cache
+from common.build.engine.build import (
+    ENGINE_NAME,
+    RUNTIME_NAME,
+    _identity,
+    build_engine,
+    find_engine,
+    isa_name,
+)
+from common.build.engine.prebuilt import MANIFEST, copy_others, store_prebuilt
+from common.build.toolchain import find_nvcc
 from tests.common.engine_tree import write_engine_tree
 
 
@@ -116,7 +123,7 @@ def test_an_engine_that_does_not_start_is_refused(tree, cache, tmp_path, capfd, 
     runtime.write_bytes(b"")
     identity = _identity(tree, find_nvcc(), isa_name())
     folder = tmp_path / "prebuilt"
-    monkeypatch.setattr("common.prebuilt_engine._needed_versions", lambda binary: [])
+    monkeypatch.setattr("common.build.engine.prebuilt._needed_versions", lambda binary: [])
     store_prebuilt(folder, identity, [engine, runtime])
     assert not build_engine(tree, cache=cache, prebuilt=folder).prebuilt
     assert f"because {ENGINE_NAME} does not start here" in capfd.readouterr().err

@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import Cache
-from common.compile import compile_units
-from common.precompiled import Precompiled
-from common.toolchain import find_host_compiler
-from common.unit import Unit
+from common.build.cache import Cache
+from common.build.compile import compile_units
+from common.build.precompiled import Precompiled
+from common.build.toolchain import find_host_compiler
+from common.build.unit import Unit
 
 
 def gxx_units(folder: Path, count: int, header: Path, *flags: str) -> list[Unit]:

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from common.build import resources
-from common.resources import ARCHES, demangle, parse_ptxas
+from common.build.resources import ARCHES, demangle, parse_ptxas, resources
 
 SOURCE = """
 template <int kSize>

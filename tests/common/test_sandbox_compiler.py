@@ -9,8 +9,12 @@ from typing import Any
 
 import pytest
 
-from common.build import BuildError, Target, build_engine, build_program, resources
-from common.cache import REPOSITORY, Cache, default_cache
+from common.build.cache import Cache, default_cache
+from common.build.engine.build import build_engine
+from common.build.errors import BuildError
+from common.build.program import Target, build_program
+from common.build.resources import resources
+from common.core.paths import REPOSITORY
 from common.sandbox.compiler import CompilerWalls, run_compiler
 from common.sandbox.walls import landlock_abi, seccomp_problem
 

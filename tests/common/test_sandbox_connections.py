@@ -14,13 +14,13 @@ from typing import Any
 
 import pytest
 
-from common.cache import default_cache
-from common.compile import compile_units
-from common.link import link
+from common.build.cache import default_cache
+from common.build.compile import compile_units
+from common.build.link import link
+from common.build.toolchain import find_host_compiler
+from common.build.unit import Unit
 from common.sandbox import walls
 from common.sandbox.policy import Walls
-from common.toolchain import find_host_compiler
-from common.unit import Unit
 
 FOLDER = Path(__file__).resolve().parent / "sandbox_attacks"
 NOBODY = 65534

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from common import kernel_facilities
-from common.process import session_members
-from common.sandbox import policy, walls
+from common.core.process import session_members
+from common.sandbox import kernel_facilities, policy, walls
 from common.sandbox.folder import PrivateFolder, remove_tree
 from common.sandbox.policy import Walls
 from common.sandbox.watchdog import Limits, Watchdog

@@ -17,16 +17,16 @@ from typing import Any
 
 import pytest
 
-from common.cache import default_cache
-from common.compile import compile_units
-from common.errors import CourseError
-from common.link import link
+from common.build.cache import default_cache
+from common.build.compile import compile_units
+from common.build.link import link
+from common.build.toolchain import find_host_compiler
+from common.build.unit import Unit
+from common.core.errors import CourseError
 from common.sandbox.folder import sweep
 from common.sandbox.policy import Walls
-from common.toolchain import find_host_compiler
-from common.unit import Unit
 from common.virtual_gpu.device import VirtualGpu
-from common.virtual_gpu.worker_process import Order, Worker, WorkerMisbehaved
+from common.worker.process import Order, Worker, WorkerMisbehaved
 
 FOLDER = Path(__file__).resolve().parent / "sandbox_attacks"
 NOBODY = 65534
@@ -217,7 +217,7 @@ def test_a_later_library_must_have_been_named(attacks, tmp_path):
 def test_a_worker_dies_with_its_parent_and_the_next_one_sweeps_its_folder(attacks):
     script = (
         "import sys, threading\nfrom pathlib import Path\n"
-        "from common.virtual_gpu.worker_process import Worker\n"
+        "from common.worker.process import Worker\n"
         "path = Path(sys.argv[1])\n"
         "worker = Worker(None, None, [path])\n"
         "number = worker.load(path)\n"

@@ -7,8 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from common import source_tree
-from common.source_tree import hashed_sources
+from common.build.engine import source_tree
+from common.build.engine.source_tree import hashed_sources
 
 ENDINGS = (".cpp", ".h")
 LONG_AGO = 1_600_000_000

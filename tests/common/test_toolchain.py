@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from common import toolchain
-from common.toolchain import ToolchainError, find_host_compiler, find_ninja, find_nvcc
+from common.build import toolchain
+from common.build.toolchain import ToolchainError, find_host_compiler, find_ninja, find_nvcc
 
 FAKE_NVCC = """#!/bin/sh
 echo "nvcc: NVIDIA (R) Cuda compiler driver"

@@ -14,12 +14,14 @@ from pathlib import Path
 
 import pytest
 
-from common import toolchain
-from common.build import Target, build_program, resources
-from common.cache import REPOSITORY, default_cache
-from common.compile import make_entry
-from common.toolchain import find_nvcc
-from common.unit import digest, hash_file
+from common.build import toolchain
+from common.build.cache import default_cache
+from common.build.compile import make_entry
+from common.build.program import Target, build_program
+from common.build.resources import resources
+from common.build.toolchain import find_nvcc
+from common.build.unit import digest, hash_file
+from common.core.paths import REPOSITORY
 
 REQUIREMENTS = REPOSITORY / "requirements/wheels.txt"
 SOURCE = """

@@ -10,7 +10,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from common.build import Target
+from common.build.program import Target
 from grader.device.virtual import VirtualSession
 from grader.spec import Exercise, Step
 from grader.stages.build import ARCHITECTURE, build

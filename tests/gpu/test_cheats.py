@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from grader import registry
 from grader.pipeline import grade
 from grader.spec import CopyBandwidth

@@ -7,9 +7,9 @@ import shutil
 
 import pytest
 
-from common.build import Target, build_program
-from common.cache import REPOSITORY
-from common.devices import find_gpus, first_gpu
+from common.build.program import Target, build_program
+from common.core.paths import REPOSITORY
+from common.gpu.devices import find_gpus, first_gpu
 from tests.gpu.record_counters import launches_of
 from tests.virtual_gpu.counters.comparison import (
     AGGREGATED,

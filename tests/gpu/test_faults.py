@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from common.build import Target, build_program
-from common.devices import first_gpu
+from common.build.program import Target, build_program
+from common.gpu.devices import first_gpu
 from tests.gpu.record_faults import TOOLS
 from tests.virtual_gpu.faults.corpus import Fault, all_faults
 

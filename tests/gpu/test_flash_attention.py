@@ -6,7 +6,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from common.devices import first_gpu
+from common.gpu.devices import first_gpu
 from common.serving import tuned
 from common.serving.flash_attention import EXERCISE, _defines, flash_attention
 

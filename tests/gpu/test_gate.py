@@ -7,9 +7,9 @@ import subprocess
 
 import pytest
 
-from common.build import Target
-from common.cache import REPOSITORY
-from common.devices import first_gpu
+from common.build.program import Target
+from common.core.paths import REPOSITORY
+from common.gpu.devices import first_gpu
 from grader import one_call
 from grader.gate import sanitizer
 from grader.gate.find import find

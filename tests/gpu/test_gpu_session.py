@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from common.build import Target
-from common.devices import first_gpu
+from common.build.program import Target
+from common.gpu.devices import first_gpu
 from grader.compare import answer, difference
 from grader.device.gpu import GpuSession
 from grader.device.gpu_memory import Copied, Shared

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from common.build import Target
-from common.devices import first_gpu
+from common.build.program import Target
+from common.gpu.devices import first_gpu
 from grader.device.gpu import GpuSession
 from grader.pipeline import grade
 from grader.record import Record, Speed

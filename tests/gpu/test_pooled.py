@@ -8,8 +8,8 @@ from pathlib import Path
 import pytest
 import torch
 
-from common.build import Target
-from common.devices import first_gpu
+from common.build.program import Target
+from common.gpu.devices import first_gpu
 from grader.bench_gpu import bench_gpu
 from grader.compare import answer, difference
 from grader.device.gpu import GpuSession

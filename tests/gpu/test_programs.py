@@ -6,8 +6,8 @@ import subprocess
 
 import pytest
 
-from common.build import Target, build_program
-from common.devices import first_gpu
+from common.build.program import Target, build_program
+from common.gpu.devices import first_gpu
 from tests.virtual_gpu.programs.corpus import Program, all_programs, compared_lines, recorded_lines
 
 LIMIT_SECONDS = 60.0

@@ -15,13 +15,13 @@ from pathlib import Path
 import pytest
 import torch
 
-from common.build import Target, build_program
+from common.build.program import Target, build_program
 from common.gpu import support
 from common.gpu.clocks import Clocks
 from common.sandbox.policy import Walls
 from common.virtual_gpu import engine
 from common.virtual_gpu.engine import Engine
-from common.virtual_gpu.worker_process import Worker
+from common.worker.process import Worker
 from grader.device import arena, gpu, timed
 from grader.device.gpu import GpuSession
 from grader.device.gpu_memory import Copied

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 import torch
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.device import arena
 from grader.spec import STREAM, At, Call, i32
 from tests.grader.gpu_on_virtual import HostBuffer

@@ -7,8 +7,8 @@ from contextlib import nullcontext
 
 import pytest
 
-from common.build import Target
-from common.errors import CourseError
+from common.build.program import Target
+from common.core.errors import CourseError
 from common.gpu.clocks import Clocks
 from grader import bench_gpu, bench_virtual
 from grader.compare import Answer

@@ -6,7 +6,7 @@ import dataclasses
 
 import pytest
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader import bench_virtual, registry
 
 SMALL, LARGE = "16 tokens, 8 × 128", "64 tokens, 8 × 128"

@@ -7,8 +7,7 @@ import sys
 
 import pytest
 
-from common import chromium
-from grader.cli import browser_tools
+from grader.cli import browser_tools, chromium
 from grader.environment import InstallError
 
 

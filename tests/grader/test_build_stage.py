@@ -6,10 +6,10 @@ from pathlib import Path
 
 import pytest
 
-from common.build import Target
-from common.engine_build import EngineError
-from common.errors import CourseError
-from common.toolchain import ToolchainError
+from common.build.engine.build import EngineError
+from common.build.program import Target
+from common.build.toolchain import ToolchainError
+from common.core.errors import CourseError
 from grader.stages import build as stage
 
 

@@ -11,9 +11,10 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY, default_cache
-from common.engine_build import build_engine
-from common.errors import CourseError
+from common.build.cache import default_cache
+from common.build.engine.build import build_engine
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from grader.bundle import write_bundle
 from grader.starters import _BEGIN, _END
 

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import torch
 
-from common.cpu_time import ProcessClock, threads_of
-from common.errors import MachineOverloaded
-from common.virtual_gpu.worker_process import Worker, WorkerTimeout
+from common.core.cpu_time import ProcessClock, threads_of
+from common.core.errors import MachineOverloaded
+from common.worker.process import Worker, WorkerTimeout
 from grader import class_run, registry
 from grader.class_run import UNGRADED
 from grader.device import Outcome

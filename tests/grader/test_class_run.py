@@ -13,8 +13,8 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from grader import grading_process, registry
 from grader.class_run import UNGRADED, ClassRun, grade_all
 from grader.record import DeviceInfo, Record

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY
-from common.devices import Gpu, find_gpus, parse_gpus
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
+from common.gpu.devices import Gpu, find_gpus, parse_gpus
 from grader import cli, environment, registry
 from grader.cli import doctor, run
 from grader.cli import test as suite

@@ -15,8 +15,8 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY
-from common.process import session_members
+from common.core.paths import REPOSITORY
+from common.core.process import session_members
 from grader.record import Record
 
 EXERCISE = "01_kv_store"

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.class_run import ClassRun, grade_all
 from grader.cli import grade
 from grader.record import Record

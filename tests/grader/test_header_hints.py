@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from common.hints import hint_for
+from common.build.hints import hint_for
 
 
 @pytest.mark.parametrize(

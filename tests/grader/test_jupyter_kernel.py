@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from grader import jupyter_kernel
 
 RUN = """

@@ -7,7 +7,7 @@ import sys
 
 import pytest
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 
 HEAVY = {"torch", "numpy", "rich", "matplotlib", "triton", "hypothesis"}
 QUICK = (

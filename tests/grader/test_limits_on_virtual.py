@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from common.build import Target, build_program
+from common.build.program import Target, build_program
 from common.sandbox.policy import Walls
-from common.virtual_gpu.worker_process import Worker
+from common.worker.process import Worker
 from grader.device import given_stream
 from grader.pipeline import grade
 from grader.record import Record

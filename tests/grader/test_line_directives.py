@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from common.build import Target
+from common.build.program import Target
 from grader import registry
 from grader.line_directives import line_directive
 from grader.stages.build import build

@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import grader.libraries
-from common.background import begin
-from common.progress import Progress
+from common.core.background import begin
+from common.core.progress import Progress
 from grader.cli.check import report
 from grader.cli.live import LiveResults
 from grader.libraries import Libraries

@@ -6,7 +6,7 @@ import json
 
 import pytest
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.cli import bench, report
 from tests.grader.course_fixtures import FIRST, SECOND, course
 from tests.grader.fake_pipeline import SEED, make_record

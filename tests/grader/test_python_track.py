@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from grader.pipeline import grade
 from grader.record import Record
 from grader.submissions import find_submissions

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 
 SOURCE = """\
 #include <cstdio>

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from common.build import Target
+from common.build.program import Target
 from grader.compare import answer, difference, expected
 from grader.device import Session, arena
 from grader.device.scratch import POISON

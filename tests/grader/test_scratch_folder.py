@@ -7,7 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from common.sandbox import folder
 from grader.scratch_folder import scratch_folder
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 import pytest
 
-from common.devices import Gpu
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.gpu.devices import Gpu
 from grader import settings
 from grader.settings import Settings, choose_device, read_settings
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader import registry, starters
 from grader.cli import starters as verb
 from grader.starters import Todo, starter_text

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from common.background import begin
+from common.core.background import begin
 from grader.libraries import Libraries
 from grader.spec import Step
 from grader.stages import speed_gpu, steps

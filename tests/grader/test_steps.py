@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader import registry, student
 from grader.cli import check
 from grader.pipeline import grade

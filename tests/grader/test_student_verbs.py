@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from common.virtual_gpu.report import Counters, LineCounters, Report
 from grader import profile_run, registry, student
 from grader.cli import check, hint, main, profile, start

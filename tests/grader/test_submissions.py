@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader import archives
 from grader.names import file_name
 from grader.submissions import MOST_SOURCE_BYTES, Found, Submission, find_submissions, read_source

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.build import BuildError, resources
+from common.build.errors import BuildError
+from common.build.resources import resources
 from grader import registry
 from grader.stages.build import HEADERS
 from grader.tuning import gates

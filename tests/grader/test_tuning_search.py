@@ -11,8 +11,8 @@ import time
 
 import pytest
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from grader.tuning import gates
 from grader.tuning.search import Search
 from grader.tuning.space import Space, key

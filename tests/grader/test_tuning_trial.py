@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.tuning.counters import CONFLICTS, L2_HITS, L2_SECTORS, TENSOR, better
 from grader.tuning.trial import CONFIRM, QUICK, TrialFailed, judge
 from tests.grader.tuned_course import FakeContender

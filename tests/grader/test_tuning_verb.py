@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.cli import tune
 from grader.tuning import bench_gpu, ncu, run
 from grader.tuning.builds import Builder, build

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from common.build import Target
+from common.build.program import Target
 from grader import registry, student
 from grader.spec import case
 from grader.tuning import gates

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from grader.nbgrader.apps import nbgrader_functions
 from tests.nbgrader.small_course import FIRST
 from tests.nbgrader.tiny_notebook import QUESTION, cell_of

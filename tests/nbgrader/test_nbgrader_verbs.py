@@ -9,7 +9,7 @@ import sys
 import nbformat
 import pytest
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from grader import cli, student
 from grader.nbgrader import class_folder
 from grader.nbgrader.class_folder import put_working_copy

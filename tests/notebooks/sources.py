@@ -7,7 +7,7 @@ import os
 from pathlib import Path
 from typing import Any
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from grader import registry
 from grader.spec import Exercise
 

@@ -10,8 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY
-from common.engine_build import build_engine
+from common.build.engine.build import build_engine
+from common.core.paths import REPOSITORY
 from grader import registry
 from grader.lab import find_lab
 from grader.measured import measure

@@ -8,7 +8,7 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from common.serving.arguments import (
     ArgumentError,
     Region,

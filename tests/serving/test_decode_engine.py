@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 import torch
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from common.serving import decode_engine
 from common.serving.arguments import ArgumentError
 from common.serving.batch import make_batch

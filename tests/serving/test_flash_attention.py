@@ -8,7 +8,7 @@ import pytest
 import torch
 import torch.nn.functional as F
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from common.serving.arguments import ArgumentError
 from common.serving.device import VirtualDevice
 from common.serving.flash_attention import flash_attention

@@ -10,8 +10,8 @@ import numpy as np
 import pytest
 import torch
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from common.serving import kernels
 from common.serving.arguments import ArgumentError
 from common.serving.device import KernelFailed, VirtualDevice

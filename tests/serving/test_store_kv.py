@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from common.serving.arguments import ArgumentError
 from common.serving.device import VirtualDevice
 from common.serving.store_kv import store_kv

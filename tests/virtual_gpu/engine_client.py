@@ -16,7 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from common.build import build_engine
+from common.build.engine.build import build_engine
 
 FOLDER = Path(__file__).resolve().parents[2] / "common" / "virtual_gpu"
 PROFILES = FOLDER / "profiles.json"

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.cache import default_cache
-from common.engine_build import _ENGINE_FLAGS, SOURCE_DIR, _units, build_engine, isa_flags
-from common.toolchain import find_host_compiler
-from common.unit import Unit
+from common.build.cache import default_cache
+from common.build.engine.build import _ENGINE_FLAGS, SOURCE_DIR, _units, build_engine, isa_flags
+from common.build.toolchain import find_host_compiler
+from common.build.unit import Unit
 
 ENGINE = SOURCE_DIR / "engine"
 

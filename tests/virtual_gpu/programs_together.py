@@ -13,8 +13,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.build import Target, build_program
-from common.diagnostics import Diagnostic
+from common.build.diagnostics import Diagnostic
+from common.build.program import Target, build_program
 from common.virtual_gpu.engine import Options
 from common.virtual_gpu.session import RunReport, run_program
 from tests.made_source import made_source

@@ -8,7 +8,7 @@ import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from common.build import Target, build_program
+from common.build.program import Target, build_program
 from common.virtual_gpu.session import RunReport, run_program
 from tests.made_source import made_source
 from tests.virtual_gpu.programs_together import ProgramsTogether, build_together

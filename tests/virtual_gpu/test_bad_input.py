@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from common.toolchain import find_ninja
+from common.build.toolchain import find_ninja
 from tests.virtual_gpu.engine_client import PTX, EngineProcess
 from tests.virtual_gpu.hostile.runner import answers, line_of, nothing_left_behind, run
 

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from common.build import Target, build_program
+from common.build.program import Target, build_program
 from common.virtual_gpu.report import Launch
 from common.virtual_gpu.session import run_program
 from grader.stages.build import HEADERS

@@ -15,9 +15,9 @@ from benchmarks.model.compare import BOTH, UNSEEN_PART, Summary, pairs, parts, s
 from benchmarks.model.document import read
 from benchmarks.model.predict import build_for_the_model, predict
 from benchmarks.model.programs import PROGRAMS
-from common.build import Target, build_program
-from common.errors import CourseError
-from common.resources import resources_in, write_for_engine
+from common.build.program import Target, build_program
+from common.build.resources import resources_in, write_for_engine
+from common.core.errors import CourseError
 from common.virtual_gpu.cost import ModelledTime, modelled
 from common.virtual_gpu.engine import PROFILES
 from common.virtual_gpu.report import Launch

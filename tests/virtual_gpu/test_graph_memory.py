@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from common.build import Target, build_program
+from common.build.program import Target, build_program
 from common.virtual_gpu.session import RunReport, run_program
 
 SOURCE = Path(__file__).parent / "graph_memory" / "graph_memory.cu"

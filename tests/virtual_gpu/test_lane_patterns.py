@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
-from common.cache import REPOSITORY, default_cache
-from common.compile import compile_units
-from common.link import link
-from common.toolchain import find_host_compiler
+from common.build.cache import default_cache
+from common.build.compile import compile_units
+from common.build.link import link
+from common.build.toolchain import find_host_compiler
+from common.core.paths import REPOSITORY
 from tests.virtual_gpu.engine_units import engine_units
 
 Pattern = dict[str, Any]

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.toolchain import find_nvcc
+from common.build.toolchain import find_nvcc
 from tests.virtual_gpu.ops.assembler import refused
 from tests.virtual_gpu.ops.driver import ALL_LANES, LANES, OpDriver, Slot, build, slots_of
 from tests.virtual_gpu.ops.grammar import Form, all_forms

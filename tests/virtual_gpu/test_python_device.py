@@ -16,15 +16,15 @@ import numpy as np
 import pytest
 import torch
 
-from common.build import Target, build_program
-from common.errors import CourseError
-from common.virtual_gpu.calls import Number, f32, f64, i32, i64, stream, u32, u64
+from common.build.program import Target, build_program
+from common.core.errors import CourseError
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.places import shown_path
 from common.virtual_gpu.render import render_finding, render_report
 from common.virtual_gpu.report import Finding, Leak, Place, Report
 from common.virtual_gpu.wire import EngineDied, EngineRefused
-from common.virtual_gpu.worker_process import WorkerDied, WorkerTimeout
+from common.worker.calls import Number, f32, f64, i32, i64, stream, u32, u64
+from common.worker.process import WorkerDied, WorkerTimeout
 
 ROOT = Path(__file__).resolve().parents[2]
 SOURCE = Path(__file__).parent / "api" / "library" / "entries.cu"

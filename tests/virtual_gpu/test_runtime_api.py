@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from common.build import build_engine
-from common.toolchain import find_nvcc
+from common.build.engine.build import build_engine
+from common.build.toolchain import find_nvcc
 from common.virtual_gpu import wire
 from common.virtual_gpu.report import Counters
 from common.virtual_gpu.runtime import gen_stubs

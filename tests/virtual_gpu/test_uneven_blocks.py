@@ -9,8 +9,8 @@ from pathlib import Path
 
 import pytest
 
-from common.build import Target, build_program
-from common.resources import KernelResources, resources_of, write_for_engine
+from common.build.program import Target, build_program
+from common.build.resources import KernelResources, resources_of, write_for_engine
 from common.virtual_gpu.report import Cost
 from common.virtual_gpu.session import run_program
 

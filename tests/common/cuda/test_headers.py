@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from common.build import BuildError, Target, build_program
+from common.build.errors import BuildError
+from common.build.program import Target, build_program
 from common.virtual_gpu.report import Counters
 from common.virtual_gpu.session import RunReport, run_program
 from grader.stages.build import HEADERS

@@ -20,11 +20,11 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from common.errors import CourseError
-from common.process import session_members
+from common.core.errors import CourseError
+from common.core.process import session_members
 from common.sandbox import walls
 from common.sandbox.policy import Walls
-from common.virtual_gpu.worker_process import Worker
+from common.worker.process import Worker
 
 HERE = -100  # AT_FDCWD
 SMALL = Walls(
@@ -191,6 +191,17 @@ def ending(library: Path, around: Walls, attack: Callable[[Attacker], int]) -> d
     }
 
 
+def open_descriptors() -> int:
+    """Of this process. The neighbour's watchdog opens a file for a moment now and then: the fewest of many
+    looks."""
+
+    def look() -> int:
+        time.sleep(0.005)
+        return len(os.listdir("/proc/self/fd"))
+
+    return min(look() for _ in range(20))
+
+
 def main() -> None:
     library = Path(sys.argv[1])
     shared_memory = set(os.listdir("/dev/shm"))
@@ -199,7 +210,7 @@ def main() -> None:
         secret.write_text("{}")
         neighbours_own = Path(os.readlink(f"/proc/{neighbour.worker._process.pid}/cwd")) / "answers"
         neighbours_own.write_text("42")
-        before = len(os.listdir("/proc/self/fd"))
+        before = open_descriptors()
         results = {
             "user": os.geteuid(),
             "missing": neighbour.worker.missing_walls,
@@ -208,7 +219,7 @@ def main() -> None:
             "endings": endings(library),
             "secret_kept": secret.read_text() == "{}",
         }
-        results["descriptors_left"] = len(os.listdir("/proc/self/fd")) - before
+        results["descriptors_left"] = open_descriptors() - before
         results["watchdogs_left"] = sum(t.name.startswith("watchdog") for t in threading.enumerate()) - 1
     results["shared_memory_left"] = sorted(set(os.listdir("/dev/shm")) - shared_memory)
     print(json.dumps(results, indent=1))

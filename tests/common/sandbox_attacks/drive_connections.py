@@ -25,10 +25,10 @@ from unittest import mock
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[3]))
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from common.sandbox import connections
 from common.sandbox.policy import Walls
-from common.virtual_gpu.worker_process import Worker
+from common.worker.process import Worker
 from tests.common.sandbox_attacks.drive import name_of
 
 PACKETS, STREAM = socket.SOCK_SEQPACKET, socket.SOCK_STREAM

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from common.build import Target
-from common.virtual_gpu.calls import CallResult, Number
+from common.build.program import Target
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
+from common.worker.calls import CallResult, Number
 from grader import registry, starters
 from grader.device.arguments import arguments
 from grader.evidence import Evidence

@@ -9,10 +9,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from common.build import Target
-from common.virtual_gpu.calls import Argument, CallResult, Number
+from common.build.program import Target
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
+from common.worker.calls import Argument, CallResult, Number
 from grader import registry, starters
 from grader.evidence import Evidence
 from grader.random_inputs import Random

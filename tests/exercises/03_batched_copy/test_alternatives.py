@@ -10,7 +10,7 @@ from types import ModuleType
 
 import pytest
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader import registry
 from grader.compare import expected, same_buffers
 from grader.pipeline import grade

@@ -154,7 +154,7 @@ def test_a_place_that_cannot_be_written_is_said_before_anything_is_measured(
 def test_a_gpu_that_is_not_there_is_said_in_a_sentence(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    devices = importlib.import_module("common.devices")
+    devices = importlib.import_module("common.gpu.devices")
     monkeypatch.setattr(devices, "find_gpus", lambda: ())
     assert "no CUDA GPU was found" in told(capsys, "--device", "gpu")
 

@@ -7,7 +7,7 @@ import math
 
 import pytest
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from grader import registry
 
 EXERCISE = registry.find("03")

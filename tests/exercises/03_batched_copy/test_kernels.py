@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 import torch
 
-from common.build import Target, build_program
-from common.virtual_gpu.calls import Argument, CallResult, Number, Table, i32, i64
+from common.build.program import Target, build_program
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
+from common.worker.calls import Argument, CallResult, Number, Table, i32, i64
 from grader import registry, starters
 from grader.compare import expected, same_buffers
 from grader.device.arguments import arguments

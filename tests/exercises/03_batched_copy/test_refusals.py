@@ -10,10 +10,10 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from common.build import Target
-from common.virtual_gpu.calls import DevicePointer, Number, Table, i32, i64
+from common.build.program import Target
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.tensor import DeviceTensor
+from common.worker.calls import DevicePointer, Number, Table, i32, i64
 from grader import registry
 from grader.stages.build import ARCHITECTURE, build
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 import torch
 
-from common.build import Target
+from common.build.program import Target
 from grader import registry
 from grader.compare import same_buffers
 from grader.device import Outcome

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 import pytest
 import torch
 
-from common.build import Target
+from common.build.program import Target
 from grader import registry
 from grader.compare import answer, difference
 from grader.device.virtual import VirtualSession

@@ -11,7 +11,7 @@ from types import SimpleNamespace
 
 import pytest
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.cli import gate as verb
 from grader.device import gpu
 from grader.gate import find, run, sanitizer

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from common.build import Target
+from common.build.program import Target
 from common.virtual_gpu.report import Counters
 from grader import registry
 from grader.device.virtual import VirtualSession

@@ -11,8 +11,8 @@ from pathlib import Path
 
 import pytest
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from grader.notebook import errand
 from tests.virtual_gpu.small_programs import children_of, is_running
 
@@ -79,7 +79,7 @@ def test_the_real_one_does_many_and_ends_with_the_notebook(tmp_path: Path):
     script = """
 import os
 from pathlib import Path
-from common.errors import CourseError
+from common.core.errors import CourseError
 from grader.notebook.errand import run_errand, _waiting
 for _ in range(2):
     try:

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from grader import registry
 from grader.notebook import Lab, errand
 from grader.notebook.check_view import Check, Untouched

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 from common.virtual_gpu.report import Report
 from grader import registry
 from grader.cli import check as check_verb

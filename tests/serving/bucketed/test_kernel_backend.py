@@ -7,8 +7,8 @@ from collections.abc import Iterator
 import pytest
 import torch
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from common.serving.arguments import ArgumentError
 from common.serving.bucketed import kernel_backend
 from common.serving.bucketed.kernel_backend import EXERCISE

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 import torch
 
-from common.cache import REPOSITORY
-from common.devices import find_gpus
+from common.core.paths import REPOSITORY
+from common.gpu.devices import find_gpus
 from common.serving.bucketed.kernel_backend import EXERCISE
 from common.serving.bucketed.layer import BucketedCacheLayer
 from common.serving.bucketed.quantizing import quantize_and_pack, requantize, split_query

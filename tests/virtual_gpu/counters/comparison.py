@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.cache import REPOSITORY
+from common.core.paths import REPOSITORY
 from common.virtual_gpu.report import Counters
 
 FOLDER = Path(__file__).resolve().parent

@@ -11,7 +11,7 @@ from contextlib import contextmanager
 from functools import cache
 from pathlib import Path
 
-from common.build import Target, build_program
+from common.build.program import Target, build_program
 from common.virtual_gpu.session import RunReport, run_program
 
 FOLDER = Path(__file__).resolve().parent

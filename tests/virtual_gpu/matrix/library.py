@@ -10,13 +10,13 @@ from typing import Any
 
 import numpy as np
 
-from common.cache import default_cache
-from common.compile import compile_units
-from common.engine_build import SOURCE_DIR, isa_flags, standard_headers
-from common.engine_groups import grouped
-from common.link import link
-from common.toolchain import find_host_compiler
-from common.unit import Unit
+from common.build.cache import default_cache
+from common.build.compile import compile_units
+from common.build.engine.build import SOURCE_DIR, isa_flags, standard_headers
+from common.build.engine.groups import grouped
+from common.build.link import link
+from common.build.toolchain import find_host_compiler
+from common.build.unit import Unit
 
 ENGINE = SOURCE_DIR / "engine"
 LANES = 32

@@ -11,11 +11,11 @@ from pathlib import Path
 
 import numpy as np
 
-from common.cache import default_cache
-from common.compile import compile_units
-from common.engine_build import _ENGINE_FLAGS, _units
-from common.link import link
-from common.toolchain import find_host_compiler
+from common.build.cache import default_cache
+from common.build.compile import compile_units
+from common.build.engine.build import _ENGINE_FLAGS, _units
+from common.build.link import link
+from common.build.toolchain import find_host_compiler
 from tests.virtual_gpu.engine_units import ENGINE, engine_units
 
 LANES = 32

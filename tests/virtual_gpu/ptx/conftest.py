@@ -10,13 +10,13 @@ from typing import Any
 
 import pytest
 
-from common.cache import default_cache
-from common.compile import compile_units
-from common.engine_build import standard_headers
-from common.engine_groups import grouped
-from common.link import link
-from common.toolchain import ToolchainError, find_host_compiler, find_nvcc
-from common.unit import Unit
+from common.build.cache import default_cache
+from common.build.compile import compile_units
+from common.build.engine.build import standard_headers
+from common.build.engine.groups import grouped
+from common.build.link import link
+from common.build.toolchain import ToolchainError, find_host_compiler, find_nvcc
+from common.build.unit import Unit
 from tests.virtual_gpu.engine_units import ENGINE, engine_units
 
 HERE = Path(__file__).resolve().parent

@@ -16,7 +16,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 
 CUDA_MAJOR = 13
 _USUAL_CUDA = "/usr/local/cuda"

@@ -15,9 +15,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from common.cpu_time import COUNTED, OutOfTime, TimeLimit, wait_ready
-from common.errors import CourseError, MachineOverloaded
-from common.process import kill_session, session_members
+from common.core.cpu_time import COUNTED, OutOfTime, TimeLimit, wait_ready
+from common.core.errors import CourseError, MachineOverloaded
+from common.core.process import kill_session, session_members
 from common.sandbox import walls as walls_module
 from common.sandbox.connections import Connections, serve_worker
 from common.sandbox.folder import PrivateFolder
@@ -96,7 +96,7 @@ class Script:
     arguments: tuple[str, ...] = ()
 
 
-NATIVE_SCRIPT = Path(__file__).with_name("worker.py")
+NATIVE_SCRIPT = Path(__file__).with_name("native_script.py")
 NATIVE = Script(NATIVE_SCRIPT, ("-P", "-I", "-S"))
 
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import shutil
 
-from common.cache import Cache, full_error
-from common.diagnostics import Diagnostic, errors_of
-from common.errors import CourseError
+from common.build.cache import Cache, full_error
+from common.build.diagnostics import Diagnostic, errors_of
+from common.core.errors import CourseError
 
 _SHOWN_ERRORS = 20
 _OUT_OF_SPACE = "No space left on device"

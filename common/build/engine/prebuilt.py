@@ -21,10 +21,10 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
-from common.cache import REPOSITORY
-from common.errors import CourseError
-from common.toolchain import HostCompiler
-from common.unit import hash_file
+from common.build.toolchain import HostCompiler
+from common.build.unit import hash_file
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 
 PREBUILT = REPOSITORY / "prebuilt"
 MANIFEST = "manifest.json"

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.unit import Unit
+from common.build.unit import Unit
 
 _WORTH_IT = 6  # units: reading the headers once more costs about as much as four of them save
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from common.hints import hint_for
+from common.build.hints import hint_for
 
 
 @dataclass(frozen=True)

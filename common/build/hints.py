@@ -6,9 +6,10 @@ import difflib
 import functools
 import re
 from collections.abc import Callable
-from pathlib import Path
 
-_HEADERS = Path(__file__).with_name("cuda")
+from common.core.paths import REPOSITORY
+
+_HEADERS = REPOSITORY / "common" / "cuda"
 # What a header defines at the start of a line: types and macros, functions and constants.
 _DEFINED = (
     re.compile(r"^(?:struct|class|enum class|using|#define) (\w+)", re.MULTILINE),

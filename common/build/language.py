@@ -10,11 +10,11 @@ import dataclasses
 import re
 from collections.abc import Sequence
 
-from common.build_errors import BuildError
-from common.cache import Cache
-from common.compile import compile_units
+from common.build.cache import Cache
+from common.build.compile import compile_units
+from common.build.errors import BuildError
+from common.build.unit import Compiled, Unit
 from common.sandbox.compiler import CompilerWalls
-from common.unit import Compiled, Unit
 
 LANGUAGE_FLAGS = ("-std=c++17",)
 LAMBDA_FLAG = "--extended-lambda"

@@ -12,8 +12,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.cpu_time import TimeLimit
-from common.errors import MachineOverloaded
+from common.core.cpu_time import TimeLimit
+from common.core.errors import MachineOverloaded
 
 _PR_SET_PDEATHSIG = 1
 _libc = ctypes.CDLL(None, use_errno=True)

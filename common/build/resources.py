@@ -12,15 +12,15 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
-from common.cache import Cache, default_cache
-from common.compile import TIMEOUT_SECONDS, compile_units, make_entry
-from common.language import LANGUAGE_FLAGS, compile_cuda
+from common.build.cache import Cache, default_cache
+from common.build.compile import TIMEOUT_SECONDS, compile_units, make_entry
+from common.build.language import LANGUAGE_FLAGS, compile_cuda
+from common.build.toolchain import find_host_compiler, find_nvcc
+from common.build.unit import Unit, digest
 from common.machine_code.cubin import NotACubin, read
 from common.machine_code.embedded_ptx import embedded_ptx
 from common.machine_code.listing import Listing, listing
 from common.sandbox.compiler import CompilerWalls
-from common.toolchain import find_host_compiler, find_nvcc
-from common.unit import Unit, digest
 
 ARCHES = ("sm_80", "sm_89", "sm_90")
 

@@ -12,13 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from common.build_errors import BuildError
-from common.cache import REPOSITORY, Cache, default_cache
-from common.compile import compile_units, make_entry
-from common.engine_groups import GROUPS, grouped
-from common.errors import CourseError
-from common.link import link
-from common.prebuilt_engine import (
+from common.build.cache import Cache, default_cache
+from common.build.compile import compile_units, make_entry
+from common.build.engine.groups import GROUPS, grouped
+from common.build.engine.prebuilt import (
     MANIFEST,
     PREBUILT,
     Identity,
@@ -27,9 +24,13 @@ from common.prebuilt_engine import (
     copy_others,
     store_prebuilt,
 )
-from common.source_tree import hashed_sources
-from common.toolchain import HostCompiler, Nvcc, compiler_variables, find_host_compiler, find_nvcc
-from common.unit import Unit, digest, hash_file
+from common.build.engine.source_tree import hashed_sources
+from common.build.errors import BuildError
+from common.build.link import link
+from common.build.toolchain import HostCompiler, Nvcc, compiler_variables, find_host_compiler, find_nvcc
+from common.build.unit import Unit, digest, hash_file
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 
 SOURCE_DIR = REPOSITORY / "common" / "virtual_gpu"
 ENGINE_NAME = "vgpu-engine"

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from common.virtual_gpu.error_names import error_name
 from common.virtual_gpu.tensor import DevicePointer, DeviceTensor
-from common.virtual_gpu.worker import C_TYPES
-from common.virtual_gpu.worker_process import Value
+from common.worker.error_names import error_name
+from common.worker.native_script import C_TYPES
+from common.worker.process import Value
 
 
 @dataclass(frozen=True)

@@ -8,7 +8,7 @@ import shutil
 import subprocess
 from dataclasses import dataclass
 
-from common.errors import CourseError
+from common.core.errors import CourseError
 
 _FIELDS = "name,compute_cap,driver_version,memory.total"
 _PLACES = ("/usr/lib/wsl/lib", "/usr/local/nvidia/bin")  # where nvidia-smi hides when it is not on PATH

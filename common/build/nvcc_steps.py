@@ -17,7 +17,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.unit import Unit
+from common.build.unit import Unit
 
 STEPS_FOLDER = "steps"
 SILENT = ("stubs",)  # steps that say what another says as well

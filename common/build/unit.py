@@ -8,9 +8,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.cache import Entry
-from common.errors import CourseError
-from common.toolchain import compiler_variables
+from common.build.cache import Entry
+from common.build.toolchain import compiler_variables
+from common.core.errors import CourseError
 
 _SCHEMA = "1"  # part of every key: change it when the meaning of a cached folder changes
 

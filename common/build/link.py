@@ -6,13 +6,13 @@ import os
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.build_errors import BuildError, raise_if_full
-from common.cache import Cache, Entry, translated_errors
-from common.compile import TIMEOUT_SECONDS
-from common.diagnostics import parse_diagnostics
+from common.build.cache import Cache, Entry, translated_errors
+from common.build.compile import TIMEOUT_SECONDS
+from common.build.diagnostics import parse_diagnostics
+from common.build.errors import BuildError, raise_if_full
+from common.build.toolchain import compiler_variables
+from common.build.unit import Compiled, digest, listed, spelled_names
 from common.sandbox.compiler import CompilerWalls, run_compiler, with_reasons
-from common.toolchain import compiler_variables
-from common.unit import Compiled, digest, listed, spelled_names
 
 
 def link(

@@ -19,18 +19,18 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.build_errors import BuildError, raise_if_full
-from common.cache import Cache, Entry, translated_errors
-from common.cpu_time import COUNTED
-from common.diagnostics import Diagnostic, parse_diagnostics, place_ptx_diagnostics
-from common.errors import CourseError
-from common.nvcc_steps import SILENT, STEPS_FOLDER, Step, dependency_files, steps_of
-from common.precompiled import Precompiled, made_from, ninja_path
-from common.process import Finished
-from common.progress import Progress
+from common.build.cache import Cache, Entry, translated_errors
+from common.build.diagnostics import Diagnostic, parse_diagnostics, place_ptx_diagnostics
+from common.build.errors import BuildError, raise_if_full
+from common.build.nvcc_steps import SILENT, STEPS_FOLDER, Step, dependency_files, steps_of
+from common.build.precompiled import Precompiled, made_from, ninja_path
+from common.build.toolchain import find_ninja
+from common.build.unit import Compiled, Unit, digest, hash_file, listed, spelled_names
+from common.core.cpu_time import COUNTED
+from common.core.errors import CourseError
+from common.core.process import Finished
+from common.core.progress import Progress
 from common.sandbox.compiler import CompilerWalls, run_compiler, with_reasons
-from common.toolchain import find_ninja
-from common.unit import Compiled, Unit, digest, hash_file, listed, spelled_names
 
 _REMEMBERED_HEADER_LISTS = 8
 _ATTEMPTS = 3

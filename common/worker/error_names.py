@@ -5,7 +5,7 @@ from __future__ import annotations
 import ctypes
 import functools
 
-from common.build import build_engine
+from common.build.engine.build import build_engine
 
 
 @functools.cache

@@ -11,9 +11,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.cache import Cache
-from common.compile import make_entry
-from common.unit import digest
+from common.build.cache import Cache
+from common.build.compile import make_entry
+from common.build.unit import digest
 
 
 @dataclass(frozen=True)

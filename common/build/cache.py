@@ -25,9 +25,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.errors import CourseError
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 
-REPOSITORY = Path(__file__).resolve().parent.parent
 # A first build of the engine leaves some tens of MB and needs as much again while it works.
 NEEDED_BYTES = 256 << 20
 _UNUSED_SECONDS = 30 * 86400

@@ -8,29 +8,16 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from common.build_errors import BuildError
-from common.cache import Cache, default_cache
-from common.compile import TIMEOUT_SECONDS
-from common.diagnostics import Diagnostic, parse_diagnostics
-from common.engine_build import EnginePaths, build_engine
-from common.errors import CourseError
-from common.language import LANGUAGE_FLAGS, compile_cuda
-from common.link import link
-from common.resources import KernelResources, resources
+from common.build.cache import Cache, default_cache
+from common.build.compile import TIMEOUT_SECONDS
+from common.build.diagnostics import Diagnostic, parse_diagnostics
+from common.build.engine.build import build_engine
+from common.build.language import LANGUAGE_FLAGS, compile_cuda
+from common.build.link import link
+from common.build.toolchain import HostCompiler, Nvcc, find_host_compiler, find_nvcc
+from common.build.unit import Compiled, Unit, digest, spelled_names
+from common.core.errors import CourseError
 from common.sandbox.compiler import CompilerWalls
-from common.toolchain import HostCompiler, Nvcc, find_host_compiler, find_nvcc
-from common.unit import Compiled, Unit, digest, spelled_names
-
-__all__ = [
-    "BuildError",
-    "BuildResult",
-    "EnginePaths",
-    "KernelResources",
-    "Target",
-    "build_engine",
-    "build_program",
-    "resources",
-]
 
 Kind = Literal["exe", "shared"]
 _OUTPUT: dict[Kind, str] = {"exe": "program", "shared": "library.so"}

@@ -7,7 +7,7 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
-from common.unit import hash_file
+from common.build.unit import hash_file
 
 _File = tuple[str, int, int, int]  # where it lies, its number, its size, and when it was changed
 _SETTLED_NS = 1_000_000_000  # a later change has another time, however coarse the clock of the files is
