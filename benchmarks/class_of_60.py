@@ -25,10 +25,9 @@ from typing import Any
 
 from common.build.engine.build import build_engine
 from common.core.paths import REPOSITORY
-from grader import registry
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.class_grading import make_assignments
-from grader.spec import Exercise
+from grader.spec import Exercise, registry
 
 STUDENTS = 60
 KILLED_AFTER = 25  # kernels

@@ -25,10 +25,9 @@ from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from common.gpu.clocks import exclusive, read_clocks
 from common.gpu.devices import first_gpu
-from grader import registry
-from grader.random_inputs import Random
 from grader.spec import Call as Inputs
-from grader.spec import Case, Step, Task
+from grader.spec import Case, Step, Task, registry
+from grader.spec.random_inputs import Random
 
 HEADERS = REPOSITORY / "common" / "cuda"
 SETS = 16

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.markdown import table
-from grader import registry
+from grader.spec import registry
 
 FOLDER = Path(__file__).parent
 FUSED, BATCHED = "02_fused_copy", "03_batched_copy"

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.gpu.devices import first_gpu
-from grader.statistics import median_interval, ratio_interval
+from grader.timing.statistics import median_interval, ratio_interval
 
 if TYPE_CHECKING:
     import torch

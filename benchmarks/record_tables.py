@@ -8,7 +8,7 @@ from typing import Any
 
 from benchmarks.markdown import table
 from common.core.paths import REPOSITORY
-from grader import registry
+from grader.spec import registry
 
 RECORDS = REPOSITORY / "benchmarks" / "records"
 _OVER_BASELINE = "speedup over the baseline"

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import json
 import platform
 from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+from common.core.files import write_json
 from common.gpu.devices import first_gpu
 
 
@@ -29,9 +29,7 @@ def device_stem(on_gpu: bool) -> str:
 
 def save(path: Path, result: Mapping[str, Any]) -> None:
     """All of it or nothing: a run that is cut leaves the file of its last save."""
-    partial = path.with_suffix(".partial")
-    partial.write_text(json.dumps(result, indent=1) + "\n")
-    partial.replace(path)
+    write_json(path, result)
 
 
 def write(path: Path, result: Mapping[str, Any]) -> None:

@@ -19,9 +19,9 @@ from typing import TYPE_CHECKING
 
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
-from grader import registry
-from grader.cli.chromium import missing_for_a_browser
+from grader.cli.machine.chromium import missing_for_a_browser
 from grader.nbgrader.class_folder import ClassFolder, put_working_copy
+from grader.spec import registry
 from tests.browser.jupyter import JupyterServer, running_jupyter
 from tests.browser.pages import new_page, open_notebook, run_all_cells, running_chromium
 

@@ -28,7 +28,7 @@ case "$*" in
         [ "${FAIL:-}" != venv ] || exit 1
         mkdir -p "$4/bin" && cp "$0" "$4/bin/python"
         exit ;;
-    *"-m grader.environment"*)
+    *"-m grader.course.environment"*)
         [ "${FAIL:-}" != pip ] || exit 2
         shift 3
         mkdir -p "${0%/bin/python}/installed"
@@ -89,7 +89,7 @@ class Machine:
 
     def installs(self) -> list[str]:
         """The groups that the last run had installed, one line each time."""
-        marker = "-m grader.environment "
+        marker = "-m grader.course.environment "
         return [line.partition(marker)[2] for line in self.log.read_text().splitlines() if marker in line]
 
 

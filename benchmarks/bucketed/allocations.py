@@ -10,7 +10,7 @@ import numpy as np
 from common.serving.bucketed.allocator import allocate
 from common.serving.bucketed.placement import Integers
 from common.serving.bucketed.widths import WIDTHS
-from grader import registry
+from grader.spec import registry
 
 BUDGETS = (0.20, 0.25, 0.35, 0.50)
 Reals = np.ndarray[Any, np.dtype[np.float64]]

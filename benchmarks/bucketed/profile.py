@@ -23,7 +23,7 @@ from common.core.errors import CourseError
 from common.gpu.devices import find_gpus
 from common.serving.bucketed.kernel_backend import VARIABLE
 from common.virtual_gpu.report import Launch
-from grader import registry
+from grader.spec import registry
 
 BUDGET, BATCH, TOKENS, HEADS, HEAD_DIM = 0.25, 8, 16_384, 32, 128
 _SECTOR = 32
@@ -128,8 +128,8 @@ def call_once() -> None:
 
 
 def on_virtual(kernel: Path | None) -> dict[str, Figures]:
-    from grader.cli.profile import chosen_case
-    from grader.profile_run import profile
+    from grader.cli.student.profile import chosen_case
+    from grader.pipeline.profile_run import profile
 
     exercise = registry.find("04")
     fitting = [case for case in exercise.bench if not case.gpu_only]

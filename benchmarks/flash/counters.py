@@ -14,10 +14,10 @@ from benchmarks.flash.ways import KernelWay, kernel_ways
 from benchmarks.markdown import table
 from common.core.errors import CourseError
 from common.virtual_gpu.report import Counters, Launch
-from grader.device.virtual import MEASURING, VirtualSession
-from grader.libraries import Libraries, compile_submission
-from grader.random_inputs import Random
-from grader.scratch_folder import scratch_folder
+from grader.devices.virtual import MEASURING, VirtualSession
+from grader.pipeline.libraries import Libraries, compile_submission
+from grader.pipeline.scratch_folder import scratch_folder
+from grader.spec.random_inputs import Random
 
 COUNTED = Shape(1, 1, MAIN_LENGTH)
 _SECONDS = 120.0

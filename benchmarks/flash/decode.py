@@ -20,9 +20,8 @@ from benchmarks.flash.kernels import libraries
 from benchmarks.flash.torch_ways import torch_sides
 from benchmarks.flash.ways import EXERCISE
 from common.gpu.clocks import read_clocks
-from grader import registry
-from grader.random_inputs import Random
-from grader.spec import STREAM, At, Call, HostTable, f32, i32, i64
+from grader.spec import STREAM, At, Call, HostTable, f32, i32, i64, registry
+from grader.spec.random_inputs import Random
 
 if TYPE_CHECKING:
     import torch
@@ -96,7 +95,7 @@ def on_this_gpu(quick: bool, keep: Keep) -> None:
     """The whole measurement; `keep` gets all there is, after every shape."""
     import torch
 
-    from grader.stages.speed_gpu import copy_bandwidth
+    from grader.pipeline.stages.speed_gpu import copy_bandwidth
 
     started = time.monotonic()
     sides, bandwidth = gpu_sides(), copy_bandwidth()

@@ -16,9 +16,8 @@ from benchmarks.flash.ways import EXERCISE, KernelWay
 from common.build.program import Target, build_program
 from common.core.paths import REPOSITORY
 from common.gpu.devices import first_gpu
-from grader import registry
-from grader.random_inputs import Random
-from grader.spec import Call, Case
+from grader.spec import Call, Case, registry
+from grader.spec.random_inputs import Random
 
 if TYPE_CHECKING:
     import torch

@@ -26,6 +26,7 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
+from common.core.files import write_whole
 from common.core.paths import REPOSITORY
 
 # A first build of the engine leaves some tens of MB and needs as much again while it works.
@@ -104,12 +105,7 @@ class Cache:
         return found
 
     def write_manifest(self, key: str, listed: list[Any]) -> None:
-        path = _place(self.root, "manifests", key)
-        path.parent.mkdir(parents=True, exist_ok=True)
-        handle, temporary = tempfile.mkstemp(dir=path.parent, prefix=".new-")
-        with os.fdopen(handle, "w") as file:
-            json.dump(listed, file)
-        os.replace(temporary, path)
+        write_whole(_place(self.root, "manifests", key), json.dumps(listed), private=True)
 
     @contextmanager
     def lock(self, key: str, on_wait: Callable[[float], None] = lambda seconds: None) -> Iterator[None]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import selectors
 import signal
@@ -13,10 +12,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.core.cpu_time import TimeLimit
+from common.core.death import end_with_parent
 from common.core.errors import MachineOverloaded
-
-_PR_SET_PDEATHSIG = 1
-_libc = ctypes.CDLL(None, use_errno=True)
+from common.core.proc import all_pids, stat_of
 
 
 @dataclass(frozen=True)
@@ -58,7 +56,8 @@ def run_contained(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-        preexec_fn=lambda: _stop_with_parent(parent),
+        # SIGTERM: ninja passes it on to its compilers.
+        preexec_fn=lambda: end_with_parent(parent, signal.SIGTERM),
     )
     output = bytearray()
     try:
@@ -74,13 +73,6 @@ def run_contained(
         if process.stdout is not None:
             process.stdout.close()
     return Finished(status, output.decode(errors="replace"), time.monotonic() - started)
-
-
-def _stop_with_parent(parent: int) -> None:
-    """In the new process: ask for SIGTERM when the parent dies, which ninja passes on to its compilers."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGTERM)
-    if os.getppid() != parent:  # it died before the request was made
-        os._exit(1)
 
 
 def _collect(
@@ -130,15 +122,14 @@ def kill_session(session: int) -> None:
 def session_members(session: int) -> list[int]:
     """The living processes of a session. A watchdog asks many times a second, so only members are looked at
     closely: one call tells a process's session, its state takes opening a file."""
-    return [pid for name in os.listdir("/proc") if name.isdigit() and _lives_in(pid := int(name), session)]
+    return [pid for pid in all_pids() if _lives_in(pid, session)]
 
 
 def _lives_in(pid: int, session: int) -> bool:
     try:
         if os.getsid(pid) != session:
             return False
-        with open(f"/proc/{pid}/stat", "rb") as stat:
-            # The command name is in parentheses and may itself hold spaces and parentheses.
-            return stat.read().rsplit(b")", 1)[1].split()[0] != b"Z"
-    except (OSError, IndexError):
+    except OSError:
         return False
+    stat = stat_of(pid)
+    return stat is not None and stat.lives

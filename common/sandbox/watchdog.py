@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.core.cpu_time import COUNTED, TimeLimit
+from common.core.proc import resident_bytes, stat_of
 from common.core.process import kill_session, session_members
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
@@ -111,31 +112,19 @@ def _size(size: int) -> str:
 
 
 def _start_time(pid: int) -> bytes | None:
-    """When a process began: with its number, a name that is never given twice. None when it is over."""
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            fields = file.read().rsplit(b")", 1)[1].split()
-    except OSError:
-        return None
-    return None if fields[0] == b"Z" else fields[19]
+    """When a process began. None when it is over."""
+    stat = stat_of(pid)
+    return stat.born if stat is not None and stat.lives else None
 
 
 def count_threads(pid: int) -> int:
-    try:
-        with open(f"/proc/{pid}/stat", "rb") as file:
-            return int(file.read().rsplit(b")", 1)[1].split()[17])
-    except OSError:
-        return 0
+    stat = stat_of(pid)
+    return stat.threads if stat is not None else 0
 
 
 def _memory(pid: int) -> int:
     """Resident memory, and that of files without a name (memfd, deleted) which it only holds open."""
-    try:
-        with open(f"/proc/{pid}/statm", "rb") as file:
-            resident = int(file.read().split()[1]) * _PAGE
-    except OSError:
-        return 0
-    return resident + sum(_nameless_files(pid).values())
+    return resident_bytes(pid) + sum(_nameless_files(pid).values())
 
 
 def _nameless_files(pid: int) -> dict[tuple[int, int], int]:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ctypes
 import os
 import selectors
 import signal
@@ -15,17 +14,16 @@ from pathlib import Path
 from typing import IO
 
 from common.core.cpu_time import TimeLimit
+from common.core.death import end_with_parent
 from common.core.errors import CourseError, MachineOverloaded
 from common.core.process import session_members
 from common.virtual_gpu.engine import DEFAULT_PROFILE, Engine, Options, status_text
 from common.virtual_gpu.places import shorten_places
 from common.virtual_gpu.report import Report
 
-_PR_SET_PDEATHSIG = 1
 _TICK_SECONDS = 0.5
 _BLIND_TICK_SECONDS = 0.01  # where the end of a process can only be polled for
 _MOST_OUTPUT = 16 << 20
-_libc = ctypes.CDLL(None, use_errno=True)
 
 Output = int | IO[bytes] | None
 
@@ -84,7 +82,7 @@ def run_program(
                 stdout=stdout,
                 stderr=stderr,
                 start_new_session=True,
-                preexec_fn=lambda: _die_with_parent(parent),
+                preexec_fn=lambda: end_with_parent(parent),
             )
         except OSError as problem:
             raise CourseError(f"{executable} cannot be run: {problem.strerror}") from problem
@@ -116,13 +114,6 @@ def run_program(
         report=shorten_places(report, Path.cwd()),
         **{name: bytes(data).decode(errors="replace") for name, data in collected.items()},
     )
-
-
-def _die_with_parent(parent: int) -> None:
-    """In the new process, before it becomes the program."""
-    _libc.prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
-    if os.getppid() != parent:  # it died before the request was made
-        os._exit(1)
 
 
 def _wait(

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.mechanisms import AsyncCopies, Launches, NoSpills, RoundTripsAtMost, SectorsAtMost
-from grader.random_inputs import Random
 from grader.spec import Case, CopyBandwidth, Exact, Exercise, Points, Size, Speedup
+from grader.spec.mechanisms import AsyncCopies, Launches, NoSpills, RoundTripsAtMost, SectorsAtMost
+from grader.spec.random_inputs import Random
 
 from .alternatives import ALTERNATIVES
 from .layout import inputs, reference, row, store

@@ -14,8 +14,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.random_inputs import Random
 from grader.spec import STREAM, At, Call, Case, Size, case, i32, i64
+from grader.spec.random_inputs import Random
 
 if TYPE_CHECKING:
     import torch

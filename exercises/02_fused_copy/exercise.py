@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.mechanisms import Launches, NoSpills, RoundTripsAtMost, SectorsAtMost
-from grader.random_inputs import Random
 from grader.spec import Case, Exact, Exercise, HostTime, Points, Size, Speedup
+from grader.spec.mechanisms import Launches, NoSpills, RoundTripsAtMost, SectorsAtMost
+from grader.spec.random_inputs import Random
 
 from .alternatives import ALTERNATIVES, CONTIGUOUS, FOREACH, SIX_COPIES, YARDSTICKS
 from .layout import FIELDS, VECTORS, inputs, length, reference, replay

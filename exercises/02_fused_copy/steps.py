@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from grader.mechanisms import Launches
-from grader.random_inputs import Random
 from grader.spec import Call, Case, Exact, Mechanism, Size, Step
+from grader.spec.mechanisms import Launches
+from grader.spec.random_inputs import Random
 
 from .layout import VECTORS, call, reference, replay
 from .mechanisms import WideUnits

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
-from grader.answer_files import parse_toml, read_text
+from grader.questions.answer_files import parse_toml, read_text
 
 from .answers import fits_a_float, problem_of
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from common.serving.nsa_metadata import Mode
-from grader.mechanisms import Launches, NoSpills, RoundTripsAtMost
-from grader.random_inputs import Random
 from grader.spec import Call, Case, Exact, Exercise, Points, PythonTrack, Size, Speedup
+from grader.spec.mechanisms import Launches, NoSpills, RoundTripsAtMost
+from grader.spec.random_inputs import Random
 
 from .alternatives import ALTERNATIVES, COPIES, MEMCPY, TRITON_ONE_LAUNCH, YARDSTICKS
 from .batches import LISTED, MODES, batch_of, dense, drawn, listed, metadata, wide

@@ -11,8 +11,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.random_inputs import Random
 from grader.spec import STREAM, At, Call, HostTable, i32, i64
+from grader.spec.random_inputs import Random
 
 if TYPE_CHECKING:
     import torch

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from common.virtual_gpu.report import Launch
-from grader.evidence import Evidence
 from grader.spec import Size
+from grader.spec.evidence import Evidence
 
 from .batches import batch_of
 

@@ -24,10 +24,9 @@ sys.path.insert(0, str(HERE.parents[1]))  # the course, for whoever starts this 
 
 from common.core.errors import CourseError  # noqa: E402
 from common.gpu.devices import find_gpus, first_gpu  # noqa: E402
-from grader import registry  # noqa: E402
 from grader.cli.parser import Parser, above_zero  # noqa: E402
-from grader.random_inputs import Random  # noqa: E402
-from grader.spec import Case  # noqa: E402
+from grader.spec import Case, registry  # noqa: E402
+from grader.spec.random_inputs import Random  # noqa: E402
 
 if TYPE_CHECKING:
     import torch

@@ -16,8 +16,8 @@ from common.serving.bucketed import reference_attention
 from common.serving.bucketed.kernel_backend import MOST_PARTS
 from common.serving.bucketed.quantizing import row_bytes
 from common.serving.bucketed.views import BucketView
-from grader.random_inputs import Random
 from grader.spec import STREAM, Argument, At, Call, HostTable, Size, f32, i32, i64
+from grader.spec.random_inputs import Random
 
 from .shapes import capacity, keys_of, lengths, widths
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from grader.evidence import Evidence
-from grader.render import numbers
 from grader.spec import Size
+from grader.spec.evidence import Evidence
+from grader.words import numbers
 
 from .shapes import lengths
 

@@ -12,8 +12,8 @@ from collections.abc import Sequence
 
 from common.serving.bucketed import reference_attention
 from common.serving.bucketed.reference_attention import Part
-from grader.random_inputs import Random
 from grader.spec import STREAM, At, Call, Case, Size, case, i32
+from grader.spec.random_inputs import Random
 
 from .layout import (
     Buffers,

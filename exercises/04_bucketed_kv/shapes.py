@@ -18,8 +18,8 @@ import functools
 
 from common.serving.bucketed.memory import half_token_bytes, token_bytes
 from common.serving.bucketed.widths import WIDTHS
-from grader.random_inputs import Random
 from grader.spec import Case, Size, case
+from grader.spec.random_inputs import Random
 
 Tokens = tuple[int, ...]  # of 2, 3, 4 and 8 bits
 

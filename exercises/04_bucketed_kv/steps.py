@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.mechanisms import Launches
-from grader.random_inputs import Random
 from grader.spec import Case, Exact, Normwise, Step
+from grader.spec.mechanisms import Launches
+from grader.spec.random_inputs import Random
 
 from .mechanisms import LaunchesAtMost
 from .merge_mistakes import MERGING

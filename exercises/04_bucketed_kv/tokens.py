@@ -15,8 +15,8 @@ from typing import TYPE_CHECKING
 
 from common.serving.bucketed.memory import token_bytes
 from common.serving.bucketed.quantizing import quantize_and_pack, requantize
-from grader.random_inputs import Random
 from grader.spec import STREAM, At, Call, Case, Size, case, i32, i64
+from grader.spec.random_inputs import Random
 
 from .layout import Buffers, bucket_names, bucket_table, filled_bucket, name_of, scale_type
 from .shapes import ALL_BUCKETS, Tokens, keys_of, mixed, named, tokens_of, widths

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.mechanisms import NoSpills, SharedAtMost
-from grader.random_inputs import Random
 from grader.spec import Case, Exercise, Points, Speedup
+from grader.spec.mechanisms import NoSpills, SharedAtMost
+from grader.spec.random_inputs import Random
 
 from .alternatives import YARDSTICKS
 from .layout import inputs, reference

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.random_inputs import Random
 from grader.spec import STREAM, Argument, At, Call, HostTable, Size, f32, i32, i64
+from grader.spec.random_inputs import Random
 
 from .shapes import softmax_scale, strides
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from grader.evidence import Evidence
 from grader.spec import Size
+from grader.spec.evidence import Evidence
 
 from .shapes import elements, products
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from grader.mechanisms import AsyncCopies, CopiesAhead, Launches
-from grader.random_inputs import Random
 from grader.spec import Case, Mechanism, Normwise, Size, Step
+from grader.spec.mechanisms import AsyncCopies, CopiesAhead, Launches
+from grader.spec.random_inputs import Random
 
 from .layout import reference, step_inputs
 from .mechanisms import NoBankConflicts, ScoresInRegisters, TensorCores

@@ -18,8 +18,8 @@ _BROKEN_PIPE = 141
 
 @dataclass(frozen=True)
 class Verb:
-    """A command: the module whose `main(arguments)` runs it, the sentence that describes it, and the groups
-    of grader/environment.py that it needs beyond the base, installed when it is first used."""
+    """A command: the module here whose `main(arguments)` runs it, the sentence that describes it, and the
+    groups of grader/course/environment.py that it needs beyond the base, installed when it is first used."""
 
     module: str
     summary: str
@@ -27,33 +27,35 @@ class Verb:
 
 
 VERBS = {
-    "list": Verb("grader.cli.list", "list the exercises and how far you have come"),
-    "start": Verb("grader.cli.start", "put an exercise's starter into work/, to edit"),
-    "check": Verb("grader.cli.check", "say how your own kernel stands, the first useful answer first"),
-    "profile": Verb("grader.cli.profile", "show where your kernel's time goes, line by line"),
-    "lab": Verb("grader.cli.lab", "run an exercise's faulty kernels, or grade what you say of them"),
-    "hint": Verb("grader.cli.hint", "open an exercise's next hint"),
-    "grade": Verb("grader.cli.grade", "grade submissions; with no path, every reference solution"),
-    "notebook": Verb("grader.cli.notebook", "open an exercise's notebook in JupyterLab, on your own copy"),
+    "list": Verb("student.list", "list the exercises and how far you have come"),
+    "start": Verb("student.start", "put an exercise's starter into work/, to edit"),
+    "check": Verb("student.check", "say how your own kernel stands, the first useful answer first"),
+    "profile": Verb("student.profile", "show where your kernel's time goes, line by line"),
+    "lab": Verb("student.lab", "run an exercise's faulty kernels, or grade what you say of them"),
+    "hint": Verb("student.hint", "open an exercise's next hint"),
+    "grade": Verb("instructor.grade", "grade submissions; with no path, every reference solution"),
+    "notebook": Verb("student.notebook", "open an exercise's notebook in JupyterLab, on your own copy"),
     "nbgrader": Verb(
-        "grader.cli.nbgrader",
+        "instructor.nbgrader",
         "run a class with nbgrader: release, collect, autograde, feedback",
         ("nbgrader",),
     ),
     "demo-class": Verb(
-        "grader.cli.demo_class", "make a small pretend class, from release to feedback", ("nbgrader",)
+        "instructor.demo_class",
+        "make a small pretend class, from release to feedback",
+        ("nbgrader",),
     ),
-    "release": Verb("grader.cli.release", "write the bundle that students get into a folder"),
-    "bench": Verb("grader.cli.bench", "time baselines, solutions and alternatives over all bench shapes"),
-    "tune": Verb("grader.cli.tune", "search the best values of a kernel's tunables", ("tune",)),
-    "gate": Verb("grader.cli.gate", "say whether a kernel may take the place of an exercise's baseline"),
-    "report": Verb("grader.cli.report", "make one HTML page from records and benchmarks"),
-    "run": Verb("grader.cli.run", "build a CUDA program and run it on a GPU or the virtual GPU"),
-    "starters": Verb("grader.cli.starters", "write every exercise's starter from its solution"),
-    "calibrate": Verb("grader.cli.calibrate", "measure this machine's GPU and write a profile of it"),
-    "doctor": Verb("grader.cli.doctor", "say what this machine has for the course, and what each lack costs"),
+    "release": Verb("instructor.release", "write the bundle that students get into a folder"),
+    "bench": Verb("instructor.bench", "time baselines, solutions and alternatives over all bench shapes"),
+    "tune": Verb("instructor.tune", "search the best values of a kernel's tunables", ("tune",)),
+    "gate": Verb("instructor.gate", "say whether a kernel may take the place of an exercise's baseline"),
+    "report": Verb("student.report", "make one HTML page from records and benchmarks"),
+    "run": Verb("student.run", "build a CUDA program and run it on a GPU or the virtual GPU"),
+    "starters": Verb("instructor.starters", "write every exercise's starter from its solution"),
+    "calibrate": Verb("machine.calibrate", "measure this machine's GPU and write a profile of it"),
+    "doctor": Verb("machine.doctor", "say what this machine has for the course, and what each lack costs"),
     "test": Verb(
-        "grader.cli.test",
+        "machine.test",
         "run the linters, the type checker and the test suite",
         ("test", "tune", "nbgrader"),
     ),
@@ -72,7 +74,7 @@ def main(arguments: list[str]) -> int:
     try:
         if not _HELP & set(rest):
             _install(VERBS[name].needs)
-        status: int = importlib.import_module(VERBS[name].module).main(rest)
+        status: int = importlib.import_module(f"{__name__}.{VERBS[name].module}").main(rest)
         sys.stdout.flush()
         return status
     except CourseError as error:
@@ -88,7 +90,7 @@ def main(arguments: list[str]) -> int:
 
 def _install(needs: tuple[str, ...]) -> None:
     if needs:
-        from grader.environment import ensure
+        from grader.course.environment import ensure
 
         ensure(needs)
 

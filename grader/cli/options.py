@@ -6,8 +6,8 @@ import argparse
 import sys
 from pathlib import Path
 
-from grader.record import DeviceInfo
-from grader.settings import DEVICES, Settings, choose_device, device_words, read_settings
+from grader.course.settings import DEVICES, Settings, choose_device, device_words, read_settings
+from grader.pipeline.record import DeviceInfo
 
 DEFAULT_GRADES = Path("grades")
 

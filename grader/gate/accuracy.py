@@ -6,16 +6,15 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from common.virtual_gpu.report import Finding, Report
-from grader import seeds
-from grader.compare import answer, difference
-from grader.device import Outcome, Session
+from grader.answers.compare import answer, difference
+from grader.answers.tolerance import largest_row_error
+from grader.devices.session import Outcome, Session
 from grader.gate.measured import VIRTUAL_GPU, CaseError, Look
-from grader.random_inputs import Random
-from grader.spec import Call, Case, Exercise
-from grader.stages import checks
-from grader.stages.correctness import explain
-from grader.stages.patience import CALL_SECONDS
-from grader.tolerance import largest_row_error
+from grader.pipeline.stages import checks
+from grader.pipeline.stages.correctness import explain
+from grader.pipeline.stages.patience import CALL_SECONDS
+from grader.spec import Call, Case, Exercise, seeds
+from grader.spec.random_inputs import Random
 
 Draw = Callable[[str], Random]
 

@@ -6,8 +6,8 @@ from dataclasses import dataclass
 
 from grader.gate.measured import Look, Measured, Times
 from grader.gate.spec import MET, MISSED, NOT_ATTAINABLE, NOT_MEASURED, Finding
-from grader.render import numbers
-from grader.statistics import Interval, hedges_g, mann_whitney_p, median_interval
+from grader.timing.statistics import Interval, hedges_g, mann_whitney_p, median_interval
+from grader.words import numbers
 
 _NO_SPREAD = "modelled times do not vary, so there is nothing to take this of"
 

@@ -5,9 +5,8 @@ from __future__ import annotations
 import importlib
 
 from common.core.errors import CourseError
-from grader import registry
 from grader.gate.spec import Gate
-from grader.spec import Exercise
+from grader.spec import Exercise, registry
 
 
 def find(text: str) -> tuple[Exercise, Gate]:

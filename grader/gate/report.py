@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import datetime
 import hashlib
-import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -13,15 +12,16 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
+from common.core.files import write_json, write_whole
+from grader.course.settings import device_words
 from grader.gate.measured import Free, Measured, Taken, Times
 from grader.gate.spec import Gate
 from grader.gate.verdict import Verdict
-from grader.record import DeviceInfo
-from grader.render import numbers
+from grader.pipeline.record import DeviceInfo
 from grader.render.markdown import markdown_table
-from grader.render.text import table, wrapped
-from grader.settings import device_words
 from grader.spec import Exercise
+from grader.words import numbers
+from grader.words.text import table, wrapped
 
 VERSION = 1
 _COLUMNS = ("criterion", "wanted", "seen", "verdict")
@@ -152,13 +152,9 @@ def _finite(value: Any) -> Any:
 
 def write(report: Report, data: Mapping[str, Any], folder: Path, stem: str) -> Path:
     """Both files, each whole or not at all; the path of the Markdown."""
-    texts = {".json": json.dumps(data, indent=1) + "\n", ".md": markdown(report)}
     try:
-        folder.mkdir(parents=True, exist_ok=True)
-        for suffix, text in texts.items():
-            partial = folder / f".{stem}{suffix}.partial"
-            partial.write_text(text)
-            partial.replace(folder / f"{stem}{suffix}")
+        write_json(folder / f"{stem}.json", data)
+        write_whole(folder / f"{stem}.md", markdown(report))
     except OSError as problem:
         raise CourseError(
             f"the report cannot be written: {problem}. Name another folder with --output"

@@ -10,18 +10,17 @@ from common.build.resources import KernelResources
 from common.core.errors import CourseError
 from common.gpu.devices import first_gpu
 from common.virtual_gpu.report import Launch
-from grader import seeds
-from grader.device.arena import random_inputs
-from grader.device.virtual import MEASURING, VirtualSession
+from grader.devices.arena import random_inputs
+from grader.devices.virtual import MEASURING, VirtualSession
 from grader.gate import accuracy, sanitizer
 from grader.gate.measured import CaseError, Counters, Free, Look, Measured, Taken, Times
 from grader.gate.spec import Gate
 from grader.gate.timing import timed
-from grader.libraries import Libraries, compile_submission
-from grader.random_inputs import Random
-from grader.spec import Exercise
-from grader.stages.build import kernel_resources
-from grader.stages.patience import CALL_SECONDS
+from grader.pipeline.libraries import Libraries, compile_submission
+from grader.pipeline.stages.build import kernel_resources
+from grader.pipeline.stages.patience import CALL_SECONDS
+from grader.spec import Exercise, seeds
+from grader.spec.random_inputs import Random
 from grader.tuning import ncu
 from grader.tuning.counters import of_launches
 

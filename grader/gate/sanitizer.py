@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 
 from common.core.paths import REPOSITORY
-from grader import one_call
+from grader.bench import one_call
 from grader.gate.measured import MEMCHECK, RACECHECK, Look
 from grader.spec import Case, Exercise
 

@@ -6,8 +6,8 @@ import dataclasses
 from collections.abc import Callable
 
 from grader.gate.measured import Times
-from grader.libraries import Libraries
-from grader.record import Speed
+from grader.pipeline.libraries import Libraries
+from grader.pipeline.record import Speed
 from grader.spec import Case, Exercise, Speedup
 
 
@@ -36,7 +36,7 @@ def timed(
 def _measured(
     exercise: Exercise, theirs: Libraries, mine: Libraries, seed: str, tell: Callable[[str], None]
 ) -> Speed:
-    from grader.stages import speed_gpu
+    from grader.pipeline.stages import speed_gpu
 
     ours = speed_gpu.GpuSession(mine.path("gpu"))
     speed = speed_gpu.measure(exercise, theirs.path("gpu"), ours, seed, tell)
@@ -48,7 +48,7 @@ def _measured(
 def _modelled(
     exercise: Exercise, theirs: Libraries, mine: Libraries, seed: str, tell: Callable[[str], None]
 ) -> Speed:
-    from grader.stages.speed_virtual import model
+    from grader.pipeline.stages.speed_virtual import model
 
     return model(
         exercise,

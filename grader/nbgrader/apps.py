@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
-from grader.jupyter_kernel import jupyter_path
+from grader.course.jupyter_kernel import jupyter_path
 from grader.nbgrader.class_folder import ClassFolder
 
 _LAST_LINES = 6

@@ -18,9 +18,10 @@ from pathlib import Path
 
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
-from grader import registry, student
-from grader.names import is_named
-from grader.submissions import KERNEL
+from grader.classes.submissions import KERNEL
+from grader.course import student
+from grader.spec import registry
+from grader.spec.names import is_named
 
 NOTEBOOKS = REPOSITORY / "notebooks"
 _CONFIG = '''"""Settings of this class for `./course nbgrader` and plain `nbgrader` alike. Yours to extend."""

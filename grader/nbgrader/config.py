@@ -9,17 +9,17 @@ from typing import Any
 
 from nbgrader import preprocessors as nbgrader
 
+from grader.classes.submissions import KERNEL, PYTHON_KERNEL
 from grader.nbgrader.class_folder import ClassFolder, assignments
-from grader.nbgrader.collect import CollectPlainFiles
 from grader.nbgrader.feedback import ReleaseToEverybody
-from grader.nbgrader.handed_in import look_over_all
-from grader.nbgrader.late import LatePerDay
+from grader.nbgrader.handing_in.collect import CollectPlainFiles
+from grader.nbgrader.handing_in.handed_in import look_over_all
+from grader.nbgrader.handing_in.restore import RestoreCells
+from grader.nbgrader.handing_in.submitted import SubmittedNotebookExporter
+from grader.nbgrader.marks.late import LatePerDay
+from grader.nbgrader.marks.trusted_grade import TrustedGrade
 from grader.nbgrader.pages import markdown2html
-from grader.nbgrader.restore import RestoreCells
-from grader.nbgrader.submitted import SubmittedNotebookExporter
-from grader.nbgrader.trusted_grade import TrustedGrade
 from grader.nbgrader.validating import patient
-from grader.submissions import KERNEL, PYTHON_KERNEL
 
 COURSE_ID = "serving_kernels"
 

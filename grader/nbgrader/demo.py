@@ -12,13 +12,13 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
-from grader.measured import Measured, measure, timed
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.class_grading import Graded, autograde, handed_in, make_assignments
 from grader.nbgrader.exchange import fetch, submit
 from grader.nbgrader.kernels import class_run
-from grader.pipeline import grade
+from grader.pipeline.grading import grade
+from grader.questions.measured import Measured, measure, timed
 from grader.spec import Exercise
 
 _MARKER = ".demo-class"

@@ -11,21 +11,20 @@ from typing import Any
 from common.build.engine.build import build_engine
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
-from grader import registry
-from grader.class_run import ClassRun, grade_all, kept_record
+from grader.classes.class_run import ClassRun, grade_all, kept_record
+from grader.classes.submissions import KERNEL, PYTHON_KERNEL, Submission
+from grader.course.settings import choose_device, read_settings
 from grader.nbgrader.class_folder import ClassFolder
-from grader.record import Record
-from grader.settings import choose_device, read_settings
-from grader.spec import Exercise
-from grader.submissions import KERNEL, PYTHON_KERNEL, Submission
+from grader.pipeline.record import Record
+from grader.spec import Exercise, registry
 
 GRADER = "grader.nbgrader.kernels:grade"
 
 
 def grade(exercise: Exercise, source: Path, **how: Any) -> Record:
     """One kernel in its own process: the pipeline's record, and the values that its predictions ask for."""
-    from grader.measured import measure, timed
-    from grader.pipeline import grade as graded
+    from grader.pipeline.grading import grade as graded
+    from grader.questions.measured import measure, timed
 
     record = graded(exercise, source, **how)
     if exercise.predictions:
@@ -75,7 +74,7 @@ def grade_kernels(run: ClassRun, submissions: Iterable[Submission]) -> list[Reco
 
 def _count_what_needs_no_kernel(run: ClassRun, graded: Iterable[tuple[Submission, Record]]) -> None:
     """Predictions about the baseline stand where a kernel is missing, or was never counted."""
-    from grader.measured import measure
+    from grader.questions.measured import measure
 
     counted: dict[str, dict[str, float]] = {}
     for submission, record in graded:

@@ -10,7 +10,7 @@ from urllib.parse import unquote
 from jinja2 import pass_context
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-from grader.render.markup import tag
+from grader.render.pages.markup import tag
 
 _ELSEWHERE = re.compile(r"https?://|mailto:|#", re.IGNORECASE)
 _NOWHERE = "#harmful-link"

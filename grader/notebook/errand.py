@@ -20,7 +20,7 @@ from typing import Any
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from common.core.process import kill_session
-from grader.render.text import one_line
+from grader.words.text import one_line
 
 _MODULE = "grader.notebook.errand_process"
 _MOST_ANSWER = 64 << 20

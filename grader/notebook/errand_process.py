@@ -14,13 +14,12 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
-from grader import registry
-from grader.cli import check as check_verb
-from grader.cli.profile import chosen_case
+from grader.cli.student import check as check_verb
+from grader.cli.student.profile import chosen_case
+from grader.course.settings import choose_device, read_settings
 from grader.notebook.errand import TIRED_OF_WAITING
 from grader.render.public import for_student
-from grader.settings import choose_device, read_settings
-from grader.spec import BASELINE, Exercise
+from grader.spec import BASELINE, Exercise, registry
 
 Tell = Callable[[str], None]
 _MOST_SOURCE = 1 << 20
@@ -42,7 +41,7 @@ def check(exercise: Exercise, file: Path, tell: Tell, *, device: str | None, ste
 def profile(
     exercise: Exercise, file: Path, tell: Tell, *, of: str, case: str | None, timeline: int
 ) -> dict[str, Any]:
-    from grader.profile_run import profile as profiled
+    from grader.pipeline.profile_run import profile as profiled
 
     chosen = chosen_case(exercise, case)
     source = file
@@ -64,8 +63,8 @@ def profile(
 
 
 def measure(exercise: Exercise, file: Path, tell: Tell, *, names: list[str]) -> dict[str, Any]:
-    from grader.measured import Measured, timed
-    from grader.measured import measure as measured
+    from grader.questions.measured import Measured, timed
+    from grader.questions.measured import measure as measured
 
     found = measured(exercise, file, names=names, tell=tell)
     if on_gpu := [one.name for one in exercise.predictions if one.needs_gpu and one.name in names]:
@@ -84,8 +83,8 @@ def run(exercise: None, file: Path, tell: Tell, *, seconds: float) -> dict[str, 
     from common.build.resources import resources_of, write_for_engine
     from common.virtual_gpu.engine import DEFAULT_PROFILE
     from common.virtual_gpu.session import run_program
-    from grader.cli.run import compute_capability, selected_checks
-    from grader.scratch_folder import scratch_folder
+    from grader.cli.student.run import compute_capability, selected_checks
+    from grader.pipeline.scratch_folder import scratch_folder
 
     cc = compute_capability(DEFAULT_PROFILE)
     tell("building")
@@ -114,8 +113,8 @@ def run(exercise: None, file: Path, tell: Tell, *, seconds: float) -> dict[str, 
 
 def post_mortem(exercise: Exercise, file: Path, tell: Tell) -> dict[str, Any]:
     """What runs of an exercise's faulty kernels showed; of a file, where one is named."""
-    from grader.cli.lab import kinds_of_findings
-    from grader.lab import find_lab, run_kernel
+    from grader.cli.student.lab import kinds_of_findings
+    from grader.lab.lab import find_lab, run_kernel
 
     lab = find_lab(exercise.id)
     seen = []

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
-from grader.notebook.display import Display
-from grader.notebook.pictures import new_figure, picture, styled
 from grader.notebook.seen import Seen
+from grader.notebook.views.display import Display
+from grader.notebook.views.pictures import new_figure, picture, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
-from grader.notebook.display import Display
-from grader.notebook.pictures import new_figure, picture, styled
+from grader.notebook.views.display import Display
+from grader.notebook.views.pictures import new_figure, picture, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -21,13 +21,12 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
-from grader import registry
-from grader.notebook.display import Display, Earning, sentence
+from grader.classes.submissions import KERNEL
+from grader.course.settings import DEVICES
 from grader.notebook.errand import run_errand
 from grader.notebook.progress import line
-from grader.settings import DEVICES
-from grader.spec import BASELINE
-from grader.submissions import KERNEL
+from grader.notebook.views.display import Display, Earning, sentence
+from grader.spec import BASELINE, registry
 
 _MINE = "mine"
 _FOLLOWED_WARPS = 4  # in a profile, for the share of stalls, as in a timeline: both are made of one run
@@ -74,7 +73,7 @@ class Lab:
         """Where one part of the points stands: its row of the newest check of kernel.cu as it is now."""
 
         def show() -> Display:
-            from grader.notebook.part_view import PartView
+            from grader.notebook.views.part_view import PartView
 
             _one_of("a part", name, tuple(self._exercise.rubric))
             if self._checked is None or self._checked[0] != self._digest():
@@ -88,7 +87,7 @@ class Lab:
         """The exercise's hints, each to be opened by a click; with `number`, that one alone."""
 
         def show() -> Display:
-            from grader.notebook.hints_view import Hints
+            from grader.notebook.views.hints_view import Hints
 
             return Hints(self._exercise, number)
 
@@ -101,8 +100,8 @@ class Lab:
         """
 
         def profiled() -> Display:
-            from grader.notebook.line_costs import MEASURES
-            from grader.notebook.profile_view import ProfileView
+            from grader.notebook.views.line_costs import MEASURES
+            from grader.notebook.views.profile_view import ProfileView
 
             _one_of("show", show, tuple(MEASURES))
             return ProfileView(self._seen(case, of, _FOLLOWED_WARPS), show)
@@ -113,7 +112,7 @@ class Lab:
         """Follow a few warps of one block through the model: what travels, what they do, where they wait."""
 
         def followed() -> Display:
-            from grader.notebook.timeline_view import TimelineView
+            from grader.notebook.views.timeline_view import TimelineView
 
             if type(warps) is not int or not 1 <= warps <= _MOST_WARPS:
                 raise CourseError(f"warps is a number from 1 to {_MOST_WARPS}, not {warps!r}")
@@ -125,7 +124,7 @@ class Lab:
         """What to predict, and an answer cell to start from."""
 
         def asked() -> Display:
-            from grader.notebook.compare_view import Questions
+            from grader.notebook.views.compare_view import Questions
 
             self._must_ask()
             return Questions(self._exercise.predictions)
@@ -136,9 +135,9 @@ class Lab:
         """Your numbers beside what is counted, and measured where there is a GPU, with what each earns."""
 
         def compared() -> Display:
-            from grader.notebook.compare_view import Comparison
-            from grader.predictions import asked_on, mark, unknown_names
-            from grader.settings import choose_device, read_settings
+            from grader.course.settings import choose_device, read_settings
+            from grader.notebook.views.compare_view import Comparison
+            from grader.questions.predictions import asked_on, mark, unknown_names
 
             self._must_ask()
             device = choose_device(None, read_settings())
@@ -156,9 +155,9 @@ class Lab:
         return shown_or_told(compared, Earning)
 
     def _check(self, step: int | None, device: str | None) -> Display:
-        from grader.notebook.check_view import Check, Untouched
-        from grader.record import Record
-        from grader.starters import Todo
+        from grader.course.starters import Todo
+        from grader.notebook.views.check_view import Check, Untouched
+        from grader.pipeline.record import Record
 
         self._must_exist()
         digest = self._digest()

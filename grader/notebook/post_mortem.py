@@ -14,13 +14,14 @@ from __future__ import annotations
 from pathlib import Path
 
 from common.core.errors import CourseError
-from grader import lab_sheet, registry
-from grader.lab import find_lab
-from grader.notebook.display import Display
+from grader.lab import sheet as lab_sheet
+from grader.lab.lab import find_lab
 from grader.notebook.errand import run_errand
 from grader.notebook.lab import LabError, shown_or_told
-from grader.notebook.post_mortem_view import Runs, Sheet, Words
 from grader.notebook.progress import line
+from grader.notebook.views.display import Display
+from grader.notebook.views.post_mortem_view import Runs, Sheet, Words
+from grader.spec import registry
 
 SHEET = "answers.toml"
 

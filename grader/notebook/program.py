@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from common.core.errors import CourseError
-from grader.notebook.display import Display
 from grader.notebook.errand import run_errand
 from grader.notebook.lab import shown_or_told
 from grader.notebook.progress import line
+from grader.notebook.views.display import Display
 
 _MOST_SECONDS = 60.0
 
@@ -17,8 +17,8 @@ def run_file(file: str, show: str = "sectors") -> Display:
     """Build and run a program; `show` is the measure that colours its source, as in Lab.profile."""
 
     def ran() -> Display:
-        from grader.notebook.line_costs import MEASURES
-        from grader.notebook.program_view import ProgramView
+        from grader.notebook.views.line_costs import MEASURES
+        from grader.notebook.views.program_view import ProgramView
 
         if show not in MEASURES:
             raise CourseError(f"show is one of {', '.join(map(repr, MEASURES))}, not {show!r}")

@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from typing import Any, Protocol
 
 from common.core.progress import Progress
-from grader.render.text import one_line
+from grader.words.text import one_line
 
 _WIDTH = 120
 

@@ -8,9 +8,10 @@ from pathlib import Path
 from typing import Any
 
 from common.virtual_gpu.report import Launch, Report, Timeline
-from grader.render import numbers, traffic
+from grader.render import traffic
 from grader.render.findings import counters_by_line
 from grader.spec import Protocol_
+from grader.words import numbers
 
 
 @dataclass(frozen=True)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from grader.render import numbers
+from grader.words import numbers
 
 
 def bench_rows(entry: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:

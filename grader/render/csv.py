@@ -6,9 +6,9 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.record import Record
+from grader.pipeline.record import Record
 from grader.render.public import for_student
-from grader.render.text import one_line
+from grader.words.text import one_line
 
 _HEAD = ("submission", "exercise", "device", "device name", "official", "points", "max points", "verdict")
 _TAIL = ("speedup", "modelled", "flags", "seconds")

@@ -8,8 +8,9 @@ from typing import Any
 
 from common.core.errors import CourseError
 from common.virtual_gpu.report import Report
-from grader.render import numbers, traffic
+from grader.render import traffic
 from grader.render.findings import counters_by_line
+from grader.words import numbers
 
 _SHOWN_LINES = 25
 

@@ -10,8 +10,8 @@ from typing import Any
 
 from common.virtual_gpu.render import render_findings
 from common.virtual_gpu.report import Finding, LineCounters, Place, Report
-from grader.record import Record
-from grader.render.text import harmless
+from grader.pipeline.record import Record
+from grader.words.text import harmless
 
 
 def findings_of(record: Record) -> tuple[Finding, ...]:

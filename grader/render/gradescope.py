@@ -6,13 +6,13 @@ import json
 from pathlib import Path
 from typing import Any
 
-from grader.record import CaseResult, PartResult, Record
-from grader.render import numbers
+from grader.course.settings import device_words
+from grader.pipeline.record import CaseResult, PartResult, Record
 from grader.render.findings import diagnostic_text, findings_text
 from grader.render.public import for_student
 from grader.render.terminal import speed_table
-from grader.render.text import harmless
-from grader.settings import device_words
+from grader.words import numbers
+from grader.words.text import harmless
 
 
 def write_results(record: Record, path: Path, remark: str = "") -> None:

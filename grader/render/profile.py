@@ -6,9 +6,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from common.virtual_gpu.report import Launch, Report
-from grader.render import numbers, traffic
+from grader.render import traffic
 from grader.render.findings import counters_by_line
-from grader.render.text import harmless, table, wrapped
+from grader.words import numbers
+from grader.words.text import harmless, table, wrapped
 
 _NARROW = 72
 _CONTEXT = 1  # lines shown around one that costs something

@@ -8,8 +8,8 @@ import time
 from types import TracebackType
 from typing import Any, Protocol
 
-from grader.render import numbers
-from grader.render.text import one_line
+from grader.words import numbers
+from grader.words.text import one_line
 
 
 class RunProgress(Protocol):

@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from grader.record import CaseResult, Record, Speed
-from grader.render import numbers
+from grader.course.settings import device_words
+from grader.pipeline.record import CaseResult, Record, Speed
 from grader.render.findings import diagnostic_text, findings_text
-from grader.render.text import harmless, one_line, table, wrapped
-from grader.settings import device_words
+from grader.words import numbers
+from grader.words.text import harmless, one_line, table, wrapped
 
 _MOST_OUTPUT_LINES = 20
 _MOST_DIAGNOSTICS = 8

@@ -6,13 +6,12 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from common.core.errors import CourseError
-from grader import seeds
-from grader.device.failures import CallFailed
-from grader.device.gpu import GpuSession
-from grader.device.graphs import WorkerGraph
-from grader.spec import Case
-from grader.stages.contest import ALIGNMENT, calls_together
-from grader.stages.ground import Ground
+from grader.devices.failures import CallFailed
+from grader.devices.gpu import GpuSession
+from grader.devices.graphs import WorkerGraph
+from grader.spec import Case, seeds
+from grader.timing.contest import ALIGNMENT, calls_together
+from grader.timing.ground import Ground
 from grader.tuning.builds import Built
 from grader.tuning.spec import Tuning
 from grader.tuning.trial import TrialFailed

@@ -6,13 +6,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from common.build.resources import write_for_engine
-from grader import seeds
-from grader.compare import Answer, answer, difference
-from grader.device.virtual import MEASURING, VirtualSession
-from grader.modelled import modelled_call
-from grader.random_inputs import Random
-from grader.scratch_folder import scratch_folder
-from grader.spec import Case
+from grader.answers.compare import Answer, answer, difference
+from grader.devices.virtual import MEASURING, VirtualSession
+from grader.pipeline.scratch_folder import scratch_folder
+from grader.spec import Case, seeds
+from grader.spec.random_inputs import Random
+from grader.timing.modelled import modelled_call
 from grader.tuning.builds import Built
 from grader.tuning.counters import of_launches
 from grader.tuning.spec import Tuning

@@ -19,7 +19,7 @@ from common.build.errors import BuildError
 from common.build.program import Target, build_program
 from common.build.resources import KernelResources, resources, resources_of
 from common.core.errors import CourseError
-from grader.stages.build import HEADERS
+from grader.pipeline.stages.build import HEADERS
 from grader.tuning import gates
 from grader.tuning.gates import Footprint, Multiprocessor, Refusal
 from grader.tuning.spec import Config, Limits

@@ -9,11 +9,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.core.errors import CourseError
-from grader import registry
-from grader.names import is_named
-from grader.spec import Case
-from grader.stages.build import HEADERS
-from grader.submissions import Submission, read_source
+from grader.classes.submissions import Submission, read_source
+from grader.pipeline.stages.build import HEADERS
+from grader.spec import Case, registry
+from grader.spec.names import is_named
 from grader.tuning.spec import Tuning
 
 _INCLUDE = re.compile(r'^\s*#\s*include\s+"([^"]+)"', re.MULTILINE)

@@ -9,7 +9,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from common.core.paths import REPOSITORY
-from grader import one_call
+from grader.bench import one_call
 from grader.spec import Case
 from grader.tuning.counters import DRAM_THROUGHPUT, DRAM_TRAFFIC, L2_HITS, TENSOR
 

@@ -8,9 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
-from grader.render import numbers
+from common.core.files import write_json, write_whole
 from grader.render.markdown import markdown_table
-from grader.render.text import table
 from grader.spec import Case
 from grader.tuning import gates
 from grader.tuning.find import Tunable
@@ -18,6 +17,8 @@ from grader.tuning.search import PREBUILT
 from grader.tuning.space import key
 from grader.tuning.spec import Config
 from grader.tuning.store import Store, Trial
+from grader.words import numbers
+from grader.words.text import table
 
 CONFIGURATIONS, SUMMARY = "configurations.json", "profile_summary.md"
 _GATES = (*gates.BEFORE, *gates.AFTER)
@@ -123,20 +124,13 @@ def write(
         for case, searches in results.items():
             cases[case] = {**cases.get(case, {}), **searches}
         merged = {**about, "cases": cases}
-        folder.mkdir(parents=True, exist_ok=True)
-        _replace(path, json.dumps(merged, indent=1) + "\n")
-        _replace(folder / SUMMARY, profile_summary(merged))
+        write_json(path, merged)
+        write_whole(folder / SUMMARY, profile_summary(merged))
     except (OSError, ValueError, AttributeError, TypeError, KeyError) as problem:
         raise CourseError(
             f"the results {path} cannot be written: {problem}. Name another folder with --output"
         ) from problem
     return path
-
-
-def _replace(path: Path, content: str) -> None:
-    partial = path.with_suffix(".partial")
-    partial.write_text(content)
-    partial.replace(path)
 
 
 def profile_summary(merged: Mapping[str, Any]) -> str:

@@ -12,8 +12,8 @@ from typing import Any
 from common.build.engine.build import build_engine
 from common.build.program import Target
 from common.gpu.devices import first_gpu
+from grader.pipeline.stages.build import ARCHITECTURE
 from grader.spec import Case
-from grader.stages.build import ARCHITECTURE
 from grader.tuning import gates, ncu
 from grader.tuning.builds import Builder
 from grader.tuning.find import Tunable

@@ -10,7 +10,6 @@ from dataclasses import dataclass, replace
 
 from common.build.program import Target
 from common.core.errors import CourseError
-from grader.render import numbers
 from grader.spec import Case
 from grader.tuning import gates
 from grader.tuning.builds import Builder, Built, Order
@@ -21,6 +20,7 @@ from grader.tuning.spec import Config, Limits
 from grader.tuning.store import State, Store, Trial
 from grader.tuning.study import Adviser
 from grader.tuning.trial import Bench, Contender, TrialFailed, Verdict, judge
+from grader.words import numbers
 
 PREBUILT = 5
 

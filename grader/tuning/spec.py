@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 from grader.spec import Call, Case, Comparison, OnBuffers, Size
 
 if TYPE_CHECKING:
-    from grader.random_inputs import Random
+    from grader.spec.random_inputs import Random
 
 Config = Mapping[str, int]  # the value of each tunable, by the macro's name
 

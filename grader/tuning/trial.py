@@ -14,7 +14,7 @@ from dataclasses import dataclass, field
 from typing import Protocol
 
 from common.core.errors import CourseError
-from grader.statistics import Interval, median_interval, ratio_interval
+from grader.timing.statistics import Interval, median_interval, ratio_interval
 from grader.tuning.builds import Built
 from grader.tuning.counters import better
 from grader.tuning.store import State

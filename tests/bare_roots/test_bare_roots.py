@@ -13,8 +13,8 @@ import subprocess
 import pytest
 
 from common.core.paths import REPOSITORY
-from grader import jupyter_kernel
-from grader.bundle import write_bundle
+from grader.course import jupyter_kernel
+from grader.course.bundle import write_bundle
 from tests.bare_roots.debian import Root, Spent
 
 LOGS = REPOSITORY / "work" / "bare_roots"

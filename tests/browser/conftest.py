@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
-from grader.cli.chromium import missing_for_a_browser
+from grader.cli.machine.chromium import missing_for_a_browser
 from tests.browser.pages import new_page, running_chromium
 
 if TYPE_CHECKING:

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from common.core.paths import REPOSITORY
 from common.core.process import kill_session
-from grader.jupyter_kernel import jupyter_path
+from grader.course.jupyter_kernel import jupyter_path
 
 _START_SECONDS = 120  # a busy machine takes its time to import everything
 _TOKEN = "of-this-test-alone"

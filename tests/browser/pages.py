@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
-from grader.cli.chromium import find_chromium
+from grader.cli.machine.chromium import find_chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page

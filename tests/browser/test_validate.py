@@ -6,8 +6,8 @@ import re
 
 import pytest
 
-from grader import registry
 from grader.nbgrader.validating import SETTINGS
+from grader.spec import registry
 from tests.browser.jupyter import running_jupyter
 from tests.browser.pages import RUN_PATIENCE, open_notebook
 from tests.nbgrader.tiny_notebook import QUESTION, cell_of, tiny_notebook

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.build.program import Target
-from grader.device.virtual import VirtualSession
+from grader.devices.virtual import VirtualSession
+from grader.pipeline.stages.build import ARCHITECTURE, build
+from grader.pipeline.stages.correctness import CaseRun, run_cases
 from grader.spec import Exercise, Step
-from grader.stages.build import ARCHITECTURE, build
-from grader.stages.correctness import CaseRun, run_cases
 
 _AHEAD = 2  # as many as a small machine has processors
 

@@ -8,11 +8,10 @@ from pathlib import Path
 import pytest
 
 from common.core.paths import REPOSITORY
-from grader import registry
-from grader.pipeline import grade
-from grader.record import Record
-from grader.spec import Exercise
-from grader.starters import starter_text
+from grader.course.starters import starter_text
+from grader.pipeline.grading import grade
+from grader.pipeline.record import Record
+from grader.spec import Exercise, registry
 
 PAGE = REPOSITORY / "docs" / "adding-an-exercise.md"
 NAME = "06_row_sums"

@@ -9,10 +9,9 @@ import torch
 
 from common.serving.batched_copy import Copy, batched_copy
 from common.serving.nsa_metadata import Mode, NsaMetadata, Step, copy_metadata, step_fields
-from grader import registry
-from grader.compare import expected, same_buffers
-from grader.random_inputs import Random
-from grader.spec import Case
+from grader.answers.compare import expected, same_buffers
+from grader.spec import Case, registry
+from grader.spec.random_inputs import Random
 
 EXERCISE = registry.find("03")
 batches = importlib.import_module("exercise_03_batched_copy.batches")

@@ -10,9 +10,8 @@ from pathlib import Path
 import pytest
 
 from common.core.paths import REPOSITORY
-from grader import registry
-from grader.pipeline import grade
-from grader.spec import CopyBandwidth
+from grader.pipeline.grading import grade
+from grader.spec import CopyBandwidth, registry
 
 EXERCISE = registry.find("01")
 FOLDER = REPOSITORY / "tests" / "exercises" / EXERCISE.id / "cheats"

@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
-from grader import registry
-from grader.pipeline import grade
-from grader.record import Record
+from grader.pipeline.grading import grade
+from grader.pipeline.record import Record
+from grader.spec import registry
 
 EXERCISE = registry.find("02")
 SOLUTION = EXERCISE.solution.read_text()

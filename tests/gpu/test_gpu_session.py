@@ -6,12 +6,12 @@ import pytest
 
 from common.build.program import Target
 from common.gpu.devices import first_gpu
-from grader.compare import answer, difference
-from grader.device.gpu import GpuSession
-from grader.device.gpu_memory import Copied, Shared
-from grader.random_inputs import Random
-from grader.registry import find
-from grader.stages.build import build
+from grader.answers.compare import answer, difference
+from grader.devices.gpu import GpuSession
+from grader.devices.gpu_memory import Copied, Shared
+from grader.pipeline.stages.build import build
+from grader.spec.random_inputs import Random
+from grader.spec.registry import find
 
 EXERCISE = find("01")
 

@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import pytest
 
-from grader.pipeline import grade
-from grader.record import Record
-from grader.registry import all_exercises
+from grader.pipeline.grading import grade
+from grader.pipeline.record import Record
 from grader.spec import BASELINE, Exercise, Speedup, Target
+from grader.spec.registry import all_exercises
 
 
 @pytest.fixture(scope="module", params=all_exercises(), ids=lambda exercise: exercise.id)

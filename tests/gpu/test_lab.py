@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from grader import registry
 from grader.notebook import Lab
-from grader.notebook.check_view import Check
-from grader.notebook.compare_view import Comparison
-from grader.predictions import MEASURED_SPEEDUP
+from grader.notebook.views.check_view import Check
+from grader.notebook.views.compare_view import Comparison
+from grader.questions.predictions import MEASURED_SPEEDUP
+from grader.spec import registry
 
 EXERCISE = registry.find("01")
 

@@ -10,17 +10,17 @@ import torch
 
 from common.build.program import Target
 from common.gpu.devices import first_gpu
-from grader.bench_gpu import bench_gpu
-from grader.compare import answer, difference
-from grader.device.gpu import GpuSession
-from grader.device.gpu_memory import Copied, Shared
-from grader.pipeline import grade
-from grader.random_inputs import Random
-from grader.record import Record, Speed
+from grader.answers.compare import answer, difference
+from grader.bench.on_gpu import bench_gpu
+from grader.devices.gpu import GpuSession
+from grader.devices.gpu_memory import Copied, Shared
+from grader.pipeline.grading import grade
+from grader.pipeline.record import Record, Speed
+from grader.pipeline.stages import speed_gpu
+from grader.pipeline.stages.build import build
 from grader.spec import CopyBandwidth, Exercise, Protocol_, Speedup
-from grader.stages import speed_gpu
-from grader.stages.build import build
-from grader.stages.speed_cases import COPY
+from grader.spec.random_inputs import Random
+from grader.timing.speed_cases import COPY
 from tests.grader.pooled_exercise import (
     COUNTERS_LEFT,
     EXERCISE,

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from grader import registry, student
+from grader.course import student
+from grader.spec import registry
 
 FIRST, SECOND = "01_first", "02_second"
 GRADER = "tests.grader.fake_pipeline:grade"
@@ -49,7 +50,7 @@ _SOLUTION = textwrap.dedent(
 @pytest.fixture
 def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """The course's folder, which is also the current one."""
-    from grader.starters import starter_text
+    from grader.course.starters import starter_text
 
     root = tmp_path / "course"
     for name in (FIRST, SECOND):

@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from grader.record import (
+from grader.pipeline.record import (
     CaseResult,
     DeviceInfo,
     MechanismResult,

@@ -22,14 +22,15 @@ from common.sandbox.policy import Walls
 from common.virtual_gpu import engine
 from common.virtual_gpu.engine import Engine
 from common.worker.process import Worker
-from grader.device import arena, gpu, timed
-from grader.device.gpu import GpuSession
-from grader.device.gpu_memory import Copied
-from grader.device.timed import Timing, TorchCall
-from grader.record import Speed
+from grader.devices import arena, gpu, timed
+from grader.devices.gpu import GpuSession
+from grader.devices.gpu_memory import Copied
+from grader.devices.timed import Timing, TorchCall
+from grader.pipeline.record import Speed
+from grader.pipeline.stages import speed_gpu
+from grader.pipeline.stages.build import build
 from grader.spec import Exercise, Size
-from grader.stages import contest, speed_gpu, turns
-from grader.stages.build import build
+from grader.timing import contest, turns
 
 _addresses = itertools.count(1 << 32, 1 << 32)
 _CHECKS = {"init": False, "race": False}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from grader import registry
+from grader.spec import registry
 from tests.made_source import made_source
 
 FOLDER = Path(__file__).with_name("pooled")

@@ -10,13 +10,14 @@ import pytest
 from common.build.program import Target
 from common.core.errors import CourseError
 from common.gpu.clocks import Clocks
-from grader import bench_gpu, bench_virtual
-from grader.compare import Answer
-from grader.device import arena
-from grader.pipeline import grade
+from grader.answers.compare import Answer
+from grader.bench import on_gpu as bench_gpu
+from grader.bench import on_virtual as bench_virtual
+from grader.devices import arena
+from grader.pipeline.grading import grade
+from grader.pipeline.stages.build import build
 from grader.spec import BASELINE, Exercise, Size, Speedup
-from grader.stages.build import build
-from grader.stages.contest import Contest, Contestant
+from grader.timing.contest import Contest, Contestant
 from tests.grader.gpu_on_virtual import EngineSession, few_samples, gpu_on_virtual, library, measured
 from tests.grader.pooled_exercise import EXERCISE, SOLUTION
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from grader.stages.belief import Device, Samples, fits_clock, fits_clock_alone, fits_device, works_on
+from grader.timing.belief import Device, Samples, fits_clock, fits_clock_alone, fits_device, works_on
 
 DEVICE = Device(copy_bandwidth=4e12, empty_seconds=2.8e-6)
 

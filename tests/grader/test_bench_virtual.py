@@ -7,7 +7,8 @@ import dataclasses
 import pytest
 
 from common.core.errors import CourseError
-from grader import bench_virtual, registry
+from grader.bench import on_virtual as bench_virtual
+from grader.spec import registry
 
 SMALL, LARGE = "16 tokens, 8 × 128", "64 tokens, 8 × 128"
 

@@ -7,8 +7,8 @@ import sys
 
 import pytest
 
-from grader.cli import browser_tools, chromium
-from grader.environment import InstallError
+from grader.cli.machine import browser_tools, chromium
+from grader.course.environment import InstallError
 
 
 class Machine:

@@ -14,17 +14,17 @@ import torch
 from common.core.cpu_time import ProcessClock, threads_of
 from common.core.errors import MachineOverloaded
 from common.worker.process import Worker, WorkerTimeout
-from grader import class_run, registry
-from grader.class_run import UNGRADED
-from grader.device import Outcome
-from grader.device.virtual import VirtualSession
-from grader.libraries import Libraries, compile_submission
-from grader.random_inputs import Random
-from grader.record import DeviceInfo, Record
-from grader.spec import Exercise
-from grader.stages import patience, speed_virtual
-from grader.stages.correctness import CaseRun
-from grader.stages.task import run_on
+from grader.classes import class_run
+from grader.classes.class_run import UNGRADED
+from grader.devices.session import Outcome
+from grader.devices.virtual import VirtualSession
+from grader.pipeline.libraries import Libraries, compile_submission
+from grader.pipeline.record import DeviceInfo, Record
+from grader.pipeline.stages import patience, speed_virtual
+from grader.pipeline.stages.correctness import CaseRun
+from grader.pipeline.stages.task import run_on
+from grader.spec import Exercise, registry
+from grader.spec.random_inputs import Random
 from tests.common.test_cpu_time import crowd
 
 CASE = "4,096 tokens, 8 × 128"  # about 0.15 s of the engine's own time

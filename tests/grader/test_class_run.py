@@ -14,11 +14,13 @@ from pathlib import Path
 import pytest
 
 from common.core.errors import CourseError
+from common.core.files import PARTIAL
 from common.core.paths import REPOSITORY
-from grader import grading_process, registry
-from grader.class_run import UNGRADED, ClassRun, grade_all
-from grader.record import DeviceInfo, Record
-from grader.submissions import Submission
+from grader.classes import grading_process
+from grader.classes.class_run import UNGRADED, ClassRun, grade_all
+from grader.classes.submissions import Submission
+from grader.pipeline.record import DeviceInfo, Record
+from grader.spec import registry
 from tests.grader.course_fixtures import FIRST, GRADER, course
 
 __all__ = ["course"]
@@ -178,10 +180,11 @@ SCRIPT = textwrap.dedent(
     """
     import sys
     from pathlib import Path
-    from grader import grading_process, registry
-    from grader.class_run import ClassRun, grade_all
-    from grader.record import DeviceInfo
-    from grader.submissions import Submission
+    from grader.classes import grading_process
+    from grader.spec import registry
+    from grader.classes.class_run import ClassRun, grade_all
+    from grader.pipeline.record import DeviceInfo
+    from grader.classes.submissions import Submission
 
     if __name__ == "__main__":
         course = Path(sys.argv[1])
@@ -226,7 +229,7 @@ def test_a_run_that_is_stopped_half_way_is_resumed(course, tmp_path, number):
     )
     assert second.stdout.splitlines() == [f"s{index} full marks" for index in range(8)]
     assert len(mark.read_text()) - graded == 8 - done, "only what was missing is graded"
-    assert not list((course / "grades").rglob(".record-*"))
+    assert not list((course / "grades").rglob(f"{PARTIAL}*"))
 
 
 def _wait_until_nothing_runs(course: Path) -> None:

@@ -12,9 +12,12 @@ import pytest
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from common.gpu.devices import Gpu, find_gpus, parse_gpus
-from grader import cli, environment, registry
-from grader.cli import doctor, run
-from grader.cli import test as suite
+from grader import cli
+from grader.cli.machine import doctor
+from grader.cli.machine import test as suite
+from grader.cli.student import run
+from grader.course import environment
+from grader.spec import registry
 from tests import needs
 
 

@@ -9,9 +9,9 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.compare import answer, difference, expected
-from grader.random_inputs import Random
+from grader.answers.compare import answer, difference, expected
 from grader.spec import At, Call, Case, Exact, Exercise, Points, Relative, Size
+from grader.spec.random_inputs import Random
 
 
 def double(size: Size, buffers) -> None:

@@ -8,7 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from grader import cli, environment
+from grader import cli
+from grader.course import environment
 
 NO_CPU_BUILD = "ERROR: No matching distribution found for torch==2.13.0+cpu"
 

@@ -9,7 +9,6 @@ from typing import Any
 
 import pytest
 
-from grader import registry
 from grader.gate import report, sanitizer
 from grader.gate.criteria import CounterGained
 from grader.gate.find import find
@@ -26,7 +25,8 @@ from grader.gate.measured import (
     Times,
 )
 from grader.gate.verdict import Verdict, decide
-from grader.record import DeviceInfo
+from grader.pipeline.record import DeviceInfo
+from grader.spec import registry
 from grader.tuning.counters import DRAM_THROUGHPUT, L2_HITS
 
 EXERCISE, GATE = find("05")

@@ -10,10 +10,10 @@ from pathlib import Path
 import pytest
 
 from common.core.errors import CourseError
-from grader.class_run import ClassRun, grade_all
-from grader.cli import grade
-from grader.record import Record
-from grader.replay import differences
+from grader.classes.class_run import ClassRun, grade_all
+from grader.cli.instructor import grade
+from grader.pipeline.record import Record
+from grader.pipeline.replay import differences
 from tests.grader.course_fixtures import FIRST, GRADER, SECOND, course
 from tests.grader.fake_pipeline import make_record
 

@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from common.core.paths import REPOSITORY
-from grader import jupyter_kernel
+from grader.course import jupyter_kernel
 
 RUN = """
 import nbclient, nbformat

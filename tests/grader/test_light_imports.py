@@ -13,10 +13,10 @@ HEAVY = {"torch", "numpy", "rich", "matplotlib", "triton", "hypothesis"}
 QUICK = (
     "grader",
     "grader.cli",
-    "grader.cli.list",
-    "grader.cli.start",
-    "grader.cli.check",
-    "grader.cli.grade",
+    "grader.cli.student.list",
+    "grader.cli.student.start",
+    "grader.cli.student.check",
+    "grader.cli.instructor.grade",
 )
 
 

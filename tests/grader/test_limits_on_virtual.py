@@ -10,13 +10,13 @@ import pytest
 from common.build.program import Target, build_program
 from common.sandbox.policy import Walls
 from common.worker.process import Worker
-from grader.device import given_stream
-from grader.pipeline import grade
-from grader.record import Record
+from grader.devices import given_stream
+from grader.pipeline.grading import grade
+from grader.pipeline.record import Record
+from grader.pipeline.stages import patience
 from grader.render import terminal
 from grader.spec import case
-from grader.stages import patience
-from grader.stages.unmodelled import unmodelled
+from grader.timing.unmodelled import unmodelled
 from tests.grader.stepped_exercise import EXERCISE, SOLUTION
 
 WHOLE = dataclasses.replace(EXERCISE, steps=())

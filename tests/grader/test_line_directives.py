@@ -7,9 +7,9 @@ import time
 import pytest
 
 from common.build.program import Target
-from grader import registry
-from grader.line_directives import line_directive
-from grader.stages.build import build
+from grader.pipeline.line_directives import line_directive
+from grader.pipeline.stages.build import build
+from grader.spec import registry
 
 
 @pytest.mark.parametrize(

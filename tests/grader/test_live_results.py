@@ -8,16 +8,16 @@ from pathlib import Path
 
 import pytest
 
-import grader.libraries
+import grader.pipeline.libraries
 from common.core.background import begin
 from common.core.progress import Progress
-from grader.cli.check import report
-from grader.cli.live import LiveResults
-from grader.libraries import Libraries
-from grader.record import CaseResult, DeviceInfo, Record
+from grader.cli.student.check import report
+from grader.cli.student.live import LiveResults
+from grader.pipeline.libraries import Libraries
+from grader.pipeline.record import CaseResult, DeviceInfo, Record
+from grader.pipeline.stages.build import Built
+from grader.pipeline.stages.events import BuildDone, CaseDone, Event, InOrder, TaskDone
 from grader.spec import Exercise
-from grader.stages.build import Built
-from grader.stages.events import BuildDone, CaseDone, Event, InOrder, TaskDone
 
 RIGHT = CaseResult("one token", True, {"tokens": 1}, True, seconds=0.5)
 WRONG = CaseResult("two tokens", True, {"tokens": 2}, False, "mismatch", "out[0] is 1, expected 2")
@@ -67,7 +67,7 @@ def test_what_was_shown_is_not_said_again_and_what_was_not_is(course_exercise):
 
 @pytest.fixture
 def course_exercise() -> Exercise:
-    from grader import registry
+    from grader.spec import registry
 
     return registry.find("01")
 
@@ -75,7 +75,7 @@ def course_exercise() -> Exercise:
 @pytest.mark.parametrize("asks", [True, False])
 def test_cases_wait_for_ptxas_only_where_host_code_asks_for_registers(monkeypatch, tmp_path, asks):
     wanted = {"cudaLaunchKernel", *(["cudaOccupancyMaxActiveBlocksPerMultiprocessor"] if asks else [])}
-    monkeypatch.setattr(grader.libraries, "wanted_symbols", lambda library: wanted)
+    monkeypatch.setattr(grader.pipeline.libraries, "wanted_symbols", lambda library: wanted)
     figures: Future[tuple] = Future()
     libraries = Libraries({"virtual": Built(tmp_path / "library.so")}, figures, tmp_path)
     session = begin(libraries.session, "virtual")

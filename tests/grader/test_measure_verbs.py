@@ -7,7 +7,8 @@ import json
 import pytest
 
 from common.core.errors import CourseError
-from grader.cli import bench, report
+from grader.cli.instructor import bench
+from grader.cli.student import report
 from tests.grader.course_fixtures import FIRST, SECOND, course
 from tests.grader.fake_pipeline import SEED, make_record
 

@@ -9,10 +9,10 @@ import torch
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.compare import Difference, answer, difference
-from grader.random_inputs import Random
+from grader.answers.compare import Difference, answer, difference
+from grader.answers.tolerance import largest_row_error
 from grader.spec import Call, Comparison, Normwise, Size
-from grader.tolerance import largest_row_error
+from grader.spec.random_inputs import Random
 from tests.grader.pooled_exercise import EXERCISE
 
 SIZE = Size(rows=4, groups=6)

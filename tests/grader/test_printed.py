@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from grader import registry
-from grader.pipeline import grade
-from grader.printed import told_once
+from grader.pipeline.grading import grade
+from grader.pipeline.printed import told_once
+from grader.spec import registry
 
 
 def test_lines_are_told_in_their_order_with_how_often_they_came():

@@ -9,9 +9,9 @@ from pathlib import Path
 import pytest
 
 from common.core.paths import REPOSITORY
-from grader.pipeline import grade
-from grader.record import Record
-from grader.submissions import find_submissions
+from grader.classes.submissions import find_submissions
+from grader.pipeline.grading import grade
+from grader.pipeline.record import Record
 from tests.grader.stepped_exercise import EXERCISE, FOLDER
 
 FILES = FOLDER / "python"
@@ -39,7 +39,7 @@ def test_a_right_file_without_a_triton_kernel_earns_its_answers_alone():
 
 
 def test_a_right_file_with_one_earns_all_but_the_speed_and_says_why(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("grader.python_track.launches_a_kernel", lambda source: True)
+    monkeypatch.setattr("grader.python_track.grading.launches_a_kernel", lambda source: True)
     record = graded(FILES / "torch_copies.py")
     assert {part.name: part.points for part in record.parts} == {"correct": 60, "speed": 0}
     assert record.verdict == "correct, speed not measured"

@@ -9,9 +9,9 @@ import pytest
 
 from common.virtual_gpu.places import shorten_places, shown_path
 from common.virtual_gpu.report import Counters, KernelTotals, LineCounters, Report
-from grader.compare import Answer, answer
-from grader.pipeline import grade
-from grader.stages import speed_virtual
+from grader.answers.compare import Answer, answer
+from grader.pipeline.grading import grade
+from grader.pipeline.stages import speed_virtual
 from tests.grader.stepped_exercise import EXERCISE, SOLUTION
 
 

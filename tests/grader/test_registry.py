@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader import registry
+from grader.spec import registry
 
 SPEC = """
 from grader.spec import Exact, Exercise, Points

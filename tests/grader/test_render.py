@@ -12,15 +12,17 @@ from xml.etree import ElementTree
 
 import pytest
 
-from grader.record import CaseResult, Record, Speed, SpeedCase
-from grader.render import numbers, plots, progress, terminal, text, traffic
-from grader.render.class_page import write_pages
+from grader.pipeline.record import CaseResult, Record, Speed, SpeedCase
+from grader.render import progress, terminal, traffic
 from grader.render.csv import write_csv
 from grader.render.gradescope import results
-from grader.render.html import cases_table, submission_page
-from grader.render.markup import tag
+from grader.render.pages import plots
+from grader.render.pages.class_page import write_pages
+from grader.render.pages.html import cases_table, submission_page
+from grader.render.pages.markup import tag
 from grader.render.profile import source_table
 from grader.render.public import for_student
+from grader.words import numbers, text
 from tests.grader.fake_pipeline import SEED, make_record
 
 EVIL = "</script><script>alert(1)</script><img src=x onerror=alert(2)>\x1b[2J\u202e\"' & =cmd|'/c calc'!A1"

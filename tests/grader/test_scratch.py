@@ -9,16 +9,18 @@ import pytest
 import torch
 
 from common.build.program import Target
-from grader.compare import answer, difference, expected
-from grader.device import Session, arena
-from grader.device.scratch import POISON
-from grader.device.virtual import VirtualSession
-from grader.pipeline import grade
-from grader.random_inputs import Random
-from grader.record import Record, Speed
+from grader.answers.compare import answer, difference, expected
+from grader.devices import arena
+from grader.devices.scratch import POISON
+from grader.devices.session import Session
+from grader.devices.virtual import VirtualSession
+from grader.pipeline.grading import grade
+from grader.pipeline.record import Record, Speed
+from grader.pipeline.stages import speed_gpu
+from grader.pipeline.stages.build import build
 from grader.spec import At, Call, Protocol_, Speedup
-from grader.stages import speed_gpu, turns
-from grader.stages.build import build
+from grader.spec.random_inputs import Random
+from grader.timing import turns
 from tests.grader.gpu_on_virtual import EngineSession, HostBuffer, gpu_on_virtual
 from tests.grader.pooled_exercise import (
     COUNTERS_LEFT,

@@ -6,8 +6,8 @@ import pytest
 
 from common.core.errors import CourseError
 from common.gpu.devices import Gpu
-from grader import settings
-from grader.settings import Settings, choose_device, read_settings
+from grader.course import settings
+from grader.course.settings import Settings, choose_device, read_settings
 
 
 def test_without_a_file_marks_count_wherever_they_are_made(monkeypatch, tmp_path):

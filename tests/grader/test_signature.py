@@ -6,10 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from grader import registry
-from grader.random_inputs import Random
-from grader.spec import STREAM, At, i32, i64
-from grader.stages.signature import mismatch
+from grader.pipeline.stages.signature import mismatch
+from grader.spec import STREAM, At, i32, i64, registry
+from grader.spec.random_inputs import Random
 
 ARGUMENTS = (At("source"), At("target"), i64(3), i32(4), STREAM)
 

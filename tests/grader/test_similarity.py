@@ -7,7 +7,7 @@ import random
 import re
 import time
 
-from grader.similarity import similar_pairs, write_csv
+from grader.classes.similarity import similar_pairs, write_csv
 
 KERNEL = """\
 #include <cuda_runtime.h>

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from common.core.errors import CourseError
-from grader import registry, starters
-from grader.cli import starters as verb
-from grader.starters import Todo, starter_text
+from grader.cli.instructor import starters as verb
+from grader.course import starters
+from grader.course.starters import Todo, starter_text
+from grader.spec import registry
 from tests.grader.course_fixtures import FIRST, course
 
 __all__ = ["course"]

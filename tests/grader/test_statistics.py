@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.statistics import (
+from grader.timing.statistics import (
     geometric_mean_interval,
     hedges_g,
     mann_whitney_p,

@@ -8,10 +8,11 @@ from pathlib import Path
 import pytest
 
 from common.core.errors import CourseError
-from grader import registry, student
-from grader.cli import check
-from grader.pipeline import grade
-from grader.record import Record
+from grader.cli.student import check
+from grader.course import student
+from grader.pipeline.grading import grade
+from grader.pipeline.record import Record
+from grader.spec import registry
 from tests.grader.stepped_exercise import EXERCISE, FOLDER, SOLUTION
 from tests.made_source import made_source
 

@@ -11,11 +11,14 @@ import pytest
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from common.virtual_gpu.report import Counters, LineCounters, Report
-from grader import profile_run, registry, student
-from grader.cli import check, hint, main, profile, start
-from grader.cli import list as listing
-from grader.record import Record
+from grader.cli import main
+from grader.cli.student import check, hint, profile, start
+from grader.cli.student import list as listing
+from grader.course import student
+from grader.pipeline import profile_run
+from grader.pipeline.record import Record
 from grader.render.profile import profile_text
+from grader.spec import registry
 from tests.grader.course_fixtures import FIRST, course
 from tests.grader.fake_pipeline import make_record
 

@@ -10,9 +10,9 @@ from pathlib import Path
 import pytest
 
 from common.core.errors import CourseError
-from grader import archives
-from grader.names import file_name
-from grader.submissions import MOST_SOURCE_BYTES, Found, Submission, find_submissions, read_source
+from grader.classes import archives
+from grader.classes.submissions import MOST_SOURCE_BYTES, Found, Submission, find_submissions, read_source
+from grader.spec.names import file_name
 
 IDS = ("01_first", "02_second")
 

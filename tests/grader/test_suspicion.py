@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from common.build.toolchain import find_host_compiler
-from grader.suspicion import flags_of, wanted_symbols
+from grader.pipeline.suspicion import flags_of, wanted_symbols
 
 GUARDED = "int f(); int g() { static const int kept = f(); return kept; }\nint f() { throw 1; }\n"
 CALLS = "#include <unistd.h>\n#include <sys/syscall.h>\nlong h() { return syscall(SYS_gettid); }\n"

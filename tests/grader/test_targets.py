@@ -7,9 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.record import SpeedCase
+from grader.pipeline.record import SpeedCase
 from grader.spec import CopyBandwidth, HostTime, Speedup
-from grader.stages.targets import (
+from grader.timing.targets import (
     decide_bandwidth,
     decide_host,
     decide_measured,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.triton_source import launches_a_kernel
+from grader.python_track.triton_source import launches_a_kernel
 from tests.grader.stepped_exercise import FOLDER
 
 KERNEL = "@{}\ndef copy(a, b):\n    pass\n"

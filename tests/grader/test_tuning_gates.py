@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 
 from common.build.errors import BuildError
 from common.build.resources import resources
-from grader import registry
-from grader.stages.build import HEADERS
+from grader.pipeline.stages.build import HEADERS
+from grader.spec import registry
 from grader.tuning import gates
 from grader.tuning.find import find
 from grader.tuning.gates import Footprint

@@ -169,7 +169,7 @@ KILLED = textwrap.dedent(
     import os, sys
     from pathlib import Path
 
-    from grader import registry
+    from grader.spec import registry
     from grader.tuning.store import Store
     from tests.grader.test_tuning_search import searched
 

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from common.core.errors import CourseError
-from grader.cli import tune
+from grader.cli.instructor import tune
 from grader.tuning import bench_gpu, ncu, run
 from grader.tuning.builds import Builder, build
 from grader.tuning.find import find

@@ -9,10 +9,10 @@ from typing import Any, Self
 
 import pytest
 
-from grader.device.timed import InWorker, Timing
+from grader.devices.timed import InWorker, Timing
 from grader.spec import BASELINE, Case
-from grader.stages import turns
-from grader.stages.belief import Samples, fits_clock, works_on
+from grader.timing import turns
+from grader.timing.belief import Samples, fits_clock, works_on
 
 SIDES = (BASELINE, "submission")
 EVENT = 100e-6

@@ -5,8 +5,8 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from grader import registry
-from grader.bench import kernels_of
+from grader.bench.bench import kernels_of
+from grader.spec import registry
 
 ENTRY = 'extern "C" int\n    fused_store_kv_async(const void* k) {\n  return 0;\n}\n'
 

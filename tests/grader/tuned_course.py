@@ -12,8 +12,8 @@ from pathlib import Path
 import pytest
 
 from common.build.program import Target
-from grader import registry, student
-from grader.spec import case
+from grader.course import student
+from grader.spec import case, registry
 from grader.tuning import gates
 from grader.tuning.builds import Built, Order
 from grader.tuning.find import Tunable, find

@@ -11,9 +11,9 @@ import nbformat
 import pytest
 from nbformat import NotebookNode
 
-from grader import registry
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.class_grading import Graded, make_assignments
+from grader.spec import registry
 from tests.nbgrader.small_course import FIRST, autograde_class, make_course, use_course
 from tests.nbgrader.tiny_notebook import write_tiny_notebook
 

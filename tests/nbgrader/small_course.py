@@ -8,13 +8,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from grader import registry, student
+from grader.course import student
 from grader.nbgrader import class_folder
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.class_grading import Graded, autograde, handed_in
 from grader.nbgrader.kernels import class_run
-from grader.record import Record
-from grader.spec import Exercise
+from grader.pipeline.record import Record
+from grader.spec import Exercise, registry
 from tests.grader import fake_pipeline
 
 FIRST = "01_first"
@@ -26,7 +26,7 @@ _SPEC = textwrap.dedent(
     '''
     """An exercise for tests."""
 
-    from grader.predictions import Prediction
+    from grader.questions.predictions import Prediction
     from grader.spec import Exact, Exercise, Points, Speedup, case
 
     exercise = Exercise(

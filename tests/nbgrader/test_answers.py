@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pytest
 
-from grader.nbgrader.answers import MOST_TEXT, expression, read_answers
+from grader.nbgrader.handing_in.answers import MOST_TEXT, expression, read_answers
 
 
 def values(text: str) -> object:

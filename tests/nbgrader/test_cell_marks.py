@@ -6,11 +6,11 @@ import dataclasses
 
 import pytest
 
-from grader import registry
-from grader.nbgrader.answers import Answers, read_answers
-from grader.nbgrader.cell_marks import Marker, slug
-from grader.predictions import MEASURED_SPEEDUP, Prediction
-from grader.record import DeviceInfo, PartResult
+from grader.nbgrader.handing_in.answers import Answers, read_answers
+from grader.nbgrader.marks.cell_marks import Marker, slug
+from grader.pipeline.record import DeviceInfo, PartResult
+from grader.questions.predictions import MEASURED_SPEEDUP, Prediction
+from grader.spec import registry
 from tests.grader.fake_pipeline import SEED, make_record
 from tests.nbgrader.small_course import COUNTED, FIRST
 

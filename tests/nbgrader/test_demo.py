@@ -6,12 +6,11 @@ from types import SimpleNamespace
 
 import pytest
 
-from grader import registry
-from grader.measured import Measured
 from grader.nbgrader import demo
-from grader.predictions import asked_on
-from grader.record import Speed, SpeedCase
-from grader.spec import Exercise
+from grader.pipeline.record import Speed, SpeedCase
+from grader.questions.measured import Measured
+from grader.questions.predictions import asked_on
+from grader.spec import Exercise, registry
 
 EXERCISE = registry.find("01")
 

@@ -257,7 +257,7 @@ def test_folders_without_an_end_cost_nobody_else(small_class, graded, monkeypatc
 
 
 def test_a_folder_that_cannot_be_read_costs_nobody_else(small_class, graded, monkeypatch):
-    from grader.nbgrader import handed_in
+    from grader.nbgrader.handing_in import handed_in
 
     look_over = handed_in.look_over
 

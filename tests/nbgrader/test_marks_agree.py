@@ -11,15 +11,16 @@ import sys
 
 import pytest
 
-from grader import cli, registry
-from grader.class_run import kept_record
+from grader import cli
+from grader.classes.class_run import kept_record
 from grader.nbgrader import class_folder
-from grader.nbgrader.answers import read_answers
 from grader.nbgrader.apps import must_succeed, nbgrader_functions, run_nbgrader
-from grader.nbgrader.cell_marks import Marker
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.class_grading import autograde, make_assignments
+from grader.nbgrader.handing_in.answers import read_answers
 from grader.nbgrader.kernels import class_run, grade_kernels, submission_of
+from grader.nbgrader.marks.cell_marks import Marker
+from grader.spec import registry
 from tests.nbgrader.tiny_notebook import cell_of, tiny_notebook, write_tiny_notebook
 
 ID = "01_kv_store"

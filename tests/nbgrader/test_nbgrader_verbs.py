@@ -10,13 +10,16 @@ import nbformat
 import pytest
 
 from common.core.paths import REPOSITORY
-from grader import cli, student
+from grader import cli
+from grader.course import student
 from grader.nbgrader import class_folder
 from grader.nbgrader.class_folder import put_working_copy
 from tests.nbgrader.small_course import FIRST
 
 
-@pytest.mark.parametrize("module", ["nbgrader", "notebook", "release", "demo_class"])
+@pytest.mark.parametrize(
+    "module", ["instructor.nbgrader", "student.notebook", "instructor.release", "instructor.demo_class"]
+)
 def test_importing_a_verb_is_cheap(module):
     heavy = {"nbgrader", "nbconvert", "nbformat", "sqlalchemy", "traitlets", "torch", "jupyterlab"}
     script = f"import sys, grader.cli.{module}; print(*sorted({heavy!r} & set(sys.modules)))"

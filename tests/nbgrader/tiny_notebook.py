@@ -9,11 +9,11 @@ import nbformat
 from nbformat import NotebookNode
 from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
-from grader import jupyter_kernel
-from grader.nbgrader.cell_marks import slug
-from grader.predictions import asked_on
+from grader.course import jupyter_kernel
+from grader.nbgrader.marks.cell_marks import slug
+from grader.pipeline.stages.points import PARTS
+from grader.questions.predictions import asked_on
 from grader.spec import Exercise
-from grader.stages.points import PARTS
 
 QUESTION = "q-why"
 UNANSWERED = "*Your answer:*"

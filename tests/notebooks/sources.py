@@ -8,8 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from common.core.paths import REPOSITORY
-from grader import registry
-from grader.spec import Exercise
+from grader.spec import Exercise, registry
 
 NOTEBOOKS = REPOSITORY / "notebooks"
 

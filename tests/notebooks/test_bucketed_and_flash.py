@@ -12,10 +12,10 @@ import pytest
 
 from common.build.engine.build import build_engine
 from common.core.paths import REPOSITORY
-from grader import registry
-from grader.lab import find_lab
-from grader.measured import measure
-from grader.predictions import asked_on, mark
+from grader.lab.lab import find_lab
+from grader.questions.measured import measure
+from grader.questions.predictions import asked_on, mark
+from grader.spec import registry
 from tests.notebooks.sources import (
     NOTEBOOKS,
     Cell,

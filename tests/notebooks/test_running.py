@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from grader import registry
-from grader.measured import measure
-from grader.predictions import asked_on, mark
+from grader.questions.measured import measure
+from grader.questions.predictions import asked_on, mark
+from grader.spec import registry
 from tests.notebooks.sources import (
     NOTEBOOKS,
     Cell,

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from grader import jupyter_kernel
+from grader.course import jupyter_kernel
 from tests.notebooks.sources import all_notebooks, cells_of, exercise_of, graded, read, text_of
 
 NOTEBOOKS = all_notebooks()

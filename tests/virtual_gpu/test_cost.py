@@ -22,7 +22,7 @@ from common.virtual_gpu.cost import ModelledTime, modelled
 from common.virtual_gpu.engine import PROFILES
 from common.virtual_gpu.report import Launch
 from common.virtual_gpu.session import run_program
-from grader.cli import calibrate
+from grader.cli.machine import calibrate
 
 FLOOR = 2.66e-6 + 767 / 1.98e9  # an empty launch, and a trip for code and parameters
 QUICK = dict.fromkeys(("memory", "race", "init", "sync", "async"), "off")

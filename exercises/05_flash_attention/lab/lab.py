@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.lab import Lab
-from grader.random_inputs import Random
+from grader.lab.lab import Lab
 from grader.spec import STREAM, At, Call, Normwise, Size, case, f32, i32
+from grader.spec.random_inputs import Random
 
 if TYPE_CHECKING:
     import torch

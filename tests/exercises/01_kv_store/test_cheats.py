@@ -19,13 +19,13 @@ from pathlib import Path
 
 import pytest
 
-from grader import registry
-from grader.device import virtual
-from grader.libraries import compile_submission
-from grader.pipeline import grade
-from grader.record import Record
-from grader.stages import patience
-from grader.stages.build import kernel_resources
+from grader.devices import virtual
+from grader.pipeline.grading import grade
+from grader.pipeline.libraries import compile_submission
+from grader.pipeline.record import Record
+from grader.pipeline.stages import patience
+from grader.pipeline.stages.build import kernel_resources
+from grader.spec import registry
 from tests.exercises.sections import write_rounds
 
 EXERCISE = registry.find("01")

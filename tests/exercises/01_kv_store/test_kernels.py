@@ -14,12 +14,12 @@ from common.build.program import Target
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
 from common.worker.calls import CallResult, Number
-from grader import registry, starters
-from grader.device.arguments import arguments
-from grader.evidence import Evidence
-from grader.random_inputs import Random
-from grader.spec import Case
-from grader.stages.build import ARCHITECTURE, build, kernel_resources
+from grader.course import starters
+from grader.devices.arguments import arguments
+from grader.pipeline.stages.build import ARCHITECTURE, build, kernel_resources
+from grader.spec import Case, registry
+from grader.spec.evidence import Evidence
+from grader.spec.random_inputs import Random
 
 EXERCISE = registry.find("01")
 KERNELS = (EXERCISE.baseline, EXERCISE.solution, *EXERCISE.variants())

@@ -9,10 +9,9 @@ from pathlib import Path
 
 import pytest
 
-from grader import registry
-from grader.pipeline import grade
-from grader.record import Record
-from grader.spec import Exercise
+from grader.pipeline.grading import grade
+from grader.pipeline.record import Record
+from grader.spec import Exercise, registry
 from tests.exercises.sections import Section, write_rounds
 
 EXERCISE = registry.find("02")

@@ -6,10 +6,9 @@ import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from grader import registry
-from grader.random_inputs import Random
-from grader.spec import At, Call, Case, Scalar
+from grader.spec import At, Call, Case, Scalar, registry
 from grader.spec import case as make_case
+from grader.spec.random_inputs import Random
 
 EXERCISE = registry.find("02")
 FIELDS = ("input_ids", "out_loc", "positions", "seq_lens", "cu_seqlens_k", "page_table")

@@ -13,11 +13,11 @@ from common.build.program import Target
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
 from common.worker.calls import Argument, CallResult, Number
-from grader import registry, starters
-from grader.evidence import Evidence
-from grader.random_inputs import Random
-from grader.spec import At, Case, Scalar, Speedup, Task
-from grader.stages.build import ARCHITECTURE, build
+from grader.course import starters
+from grader.pipeline.stages.build import ARCHITECTURE, build
+from grader.spec import At, Case, Scalar, Speedup, Task, registry
+from grader.spec.evidence import Evidence
+from grader.spec.random_inputs import Random
 from tests.exercises.sections import Section, write_sections
 
 EXERCISE = registry.find("02")

@@ -11,11 +11,10 @@ from types import ModuleType
 import pytest
 
 from common.core.errors import CourseError
-from grader import registry
-from grader.compare import expected, same_buffers
-from grader.pipeline import grade
-from grader.random_inputs import Random
-from grader.spec import At, Call, Case, HostTable
+from grader.answers.compare import expected, same_buffers
+from grader.pipeline.grading import grade
+from grader.spec import At, Call, Case, HostTable, registry
+from grader.spec.random_inputs import Random
 
 EXERCISE = registry.find("03")
 alternatives = importlib.import_module("exercise_03_batched_copy.alternatives")

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from grader import registry
+from grader.spec import registry
 
 EXERCISE = registry.find("03")
 reality_check = importlib.import_module("exercise_03_batched_copy.reality_check")

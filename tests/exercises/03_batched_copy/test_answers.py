@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from grader import registry
+from grader.spec import registry
 
 EXERCISE = registry.find("03")
 answers = importlib.import_module("exercise_03_batched_copy.answers")

@@ -8,7 +8,7 @@ import math
 import pytest
 
 from common.core.paths import REPOSITORY
-from grader import registry
+from grader.spec import registry
 
 EXERCISE = registry.find("03")
 MEASURED = REPOSITORY / "benchmarks" / "nvidia-h200.json"

@@ -13,7 +13,7 @@ from types import ModuleType
 import pytest
 import torch
 
-from grader import registry
+from grader.spec import registry
 
 EXERCISE = registry.find("03")
 FAULTY = importlib.import_module("exercise_03_batched_copy.faults")

@@ -9,12 +9,11 @@ from pathlib import Path
 
 import pytest
 
-from grader import registry
-from grader.pipeline import grade
-from grader.record import Record
-from grader.spec import Exercise
-from grader.stages.targets import describe
-from grader.starters import open_todos
+from grader.course.starters import open_todos
+from grader.pipeline.grading import grade
+from grader.pipeline.record import Record
+from grader.spec import Exercise, registry
+from grader.timing.targets import describe
 from tests.exercises.sections import Section, write_rounds
 
 EXERCISE = registry.find("03")

@@ -11,10 +11,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from common.serving.nsa_metadata import Mode, step_fields
-from grader import registry
-from grader.compare import expected, same_buffers
-from grader.random_inputs import Random
-from grader.spec import Call, Case, HostTable
+from grader.answers.compare import expected, same_buffers
+from grader.spec import Call, Case, HostTable, registry
+from grader.spec.random_inputs import Random
 
 EXERCISE = registry.find("03")
 batches = importlib.import_module("exercise_03_batched_copy.batches")

@@ -14,12 +14,12 @@ from common.build.program import Target, build_program
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
 from common.worker.calls import Argument, CallResult, Number, Table, i32, i64
-from grader import registry, starters
-from grader.compare import expected, same_buffers
-from grader.device.arguments import arguments
-from grader.random_inputs import Random
-from grader.spec import Case
-from grader.stages.build import _WALLS, ARCHITECTURE, HEADERS
+from grader.answers.compare import expected, same_buffers
+from grader.course import starters
+from grader.devices.arguments import arguments
+from grader.pipeline.stages.build import _WALLS, ARCHITECTURE, HEADERS
+from grader.spec import Case, registry
+from grader.spec.random_inputs import Random
 
 EXERCISE = registry.find("03")
 HERE = Path(__file__).parent

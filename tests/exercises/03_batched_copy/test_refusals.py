@@ -14,8 +14,8 @@ from common.build.program import Target
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.tensor import DeviceTensor
 from common.worker.calls import DevicePointer, Number, Table, i32, i64
-from grader import registry
-from grader.stages.build import ARCHITECTURE, build
+from grader.pipeline.stages.build import ARCHITECTURE, build
+from grader.spec import registry
 
 EXERCISE = registry.find("03")
 ELEMENTS = 240  # of the one buffer that all copies read and write

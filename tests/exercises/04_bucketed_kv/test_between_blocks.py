@@ -5,10 +5,10 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
-from grader import registry
-from grader.libraries import compile_submission
-from grader.pipeline import grade
-from grader.stages.task import check_between_blocks
+from grader.pipeline.grading import grade
+from grader.pipeline.libraries import compile_submission
+from grader.pipeline.stages.task import check_between_blocks
+from grader.spec import registry
 
 EXERCISE = registry.find("04")
 CASE = EXERCISE.case(EXERCISE.blocks_share)

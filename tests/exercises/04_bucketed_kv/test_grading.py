@@ -6,10 +6,10 @@ import dataclasses
 import sys
 from pathlib import Path
 
-from grader import registry, starters
-from grader.pipeline import grade
-from grader.record import Record
-from grader.spec import Exercise, Speedup
+from grader.course import starters
+from grader.pipeline.grading import grade
+from grader.pipeline.record import Record
+from grader.spec import Exercise, Speedup, registry
 
 EXERCISE = registry.find("04")
 SHAPES = sys.modules["exercise_04_bucketed_kv.shapes"]

@@ -14,11 +14,10 @@ from hypothesis import strategies as st
 
 from common.serving.bucketed.quantizing import dequantize, row_bytes
 from common.virtual_gpu.report import Counters
-from grader import registry
-from grader.compare import answer, difference
-from grader.evidence import Evidence
-from grader.random_inputs import Random
-from grader.spec import At, Call, Case, HostTable, Scalar, Speedup, Task
+from grader.answers.compare import answer, difference
+from grader.spec import At, Call, Case, HostTable, Scalar, Speedup, Task, registry
+from grader.spec.evidence import Evidence
+from grader.spec.random_inputs import Random
 
 EXERCISE = registry.find("04")
 STORE, MOVE, ATTEND, MERGE = EXERCISE.steps

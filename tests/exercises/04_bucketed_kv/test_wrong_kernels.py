@@ -9,7 +9,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from grader import registry
+from grader.spec import registry
 from tests.exercises.rounds import (
     Rounds,
     compiled_ahead,

@@ -10,13 +10,12 @@ import pytest
 import torch
 
 from common.build.program import Target
-from grader import registry
-from grader.compare import same_buffers
-from grader.device import Outcome
-from grader.device.virtual import VirtualSession
-from grader.random_inputs import Random
-from grader.spec import At, Call, Case
-from grader.stages.build import ARCHITECTURE, build
+from grader.answers.compare import same_buffers
+from grader.devices.session import Outcome
+from grader.devices.virtual import VirtualSession
+from grader.pipeline.stages.build import ARCHITECTURE, build
+from grader.spec import At, Call, Case, registry
+from grader.spec.random_inputs import Random
 
 EXERCISE = registry.find("05")
 SHAPES = sys.modules["exercise_05_flash_attention.shapes"]

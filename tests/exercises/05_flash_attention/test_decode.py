@@ -9,12 +9,11 @@ import pytest
 import torch
 
 from common.build.program import Target
-from grader import registry
-from grader.compare import answer, difference
-from grader.device.virtual import VirtualSession
-from grader.random_inputs import Random
-from grader.spec import STREAM, At, Call, Case, HostTable, Normwise, Size, Step, f32, i32, i64
-from grader.stages.build import ARCHITECTURE, build
+from grader.answers.compare import answer, difference
+from grader.devices.virtual import VirtualSession
+from grader.pipeline.stages.build import ARCHITECTURE, build
+from grader.spec import STREAM, At, Call, Case, HostTable, Normwise, Size, Step, f32, i32, i64, registry
+from grader.spec.random_inputs import Random
 
 SOURCE = registry.find("05").solution.with_name("decode.cu")
 SECONDS = 60.0

@@ -12,14 +12,14 @@ from types import SimpleNamespace
 import pytest
 
 from common.core.errors import CourseError
-from grader.cli import gate as verb
-from grader.device import gpu
+from grader.cli.instructor import gate as verb
+from grader.devices import gpu
 from grader.gate import find, run, sanitizer
 from grader.gate.measured import MEMCHECK, RACECHECK, Times
 from grader.gate.run import Request, measure
 from grader.gate.spec import Gate
 from grader.gate.verdict import decide
-from grader.libraries import Libraries, compile_submission
+from grader.pipeline.libraries import Libraries, compile_submission
 from grader.spec import Exercise
 from grader.tuning import ncu
 from grader.tuning.counters import DRAM_THROUGHPUT, L2_HITS

@@ -9,10 +9,9 @@ import torch
 from hypothesis import Phase, given, settings
 from hypothesis import strategies as st
 
-from grader import registry
-from grader.compare import answer, difference
-from grader.random_inputs import Random
-from grader.spec import At, Call, Case, HostTable, Scalar, Size, Task
+from grader.answers.compare import answer, difference
+from grader.spec import At, Call, Case, HostTable, Scalar, Size, Task, registry
+from grader.spec.random_inputs import Random
 
 EXERCISE = registry.find("05")
 SHAPES = sys.modules["exercise_05_flash_attention.shapes"]

@@ -14,8 +14,8 @@ import pytest
 
 from common.virtual_gpu.report import Place
 from grader import cli
-from grader.lab import EVIDENCE, MODELLED_TIME, ROUND_TRIPS, WRONG_ANSWER, Seen, find_lab, run_kernel
-from grader.lab_sheet import FIELDS, grade_sheet, read_key, read_sheet
+from grader.lab.lab import EVIDENCE, MODELLED_TIME, ROUND_TRIPS, WRONG_ANSWER, Seen, find_lab, run_kernel
+from grader.lab.sheet import FIELDS, grade_sheet, read_key, read_sheet
 from tests.exercises.sections import write_sections
 
 LAB = find_lab("05")

@@ -16,12 +16,11 @@ from hypothesis import strategies as st
 
 from common.build.program import Target
 from common.virtual_gpu.report import Counters
-from grader import registry
-from grader.device.virtual import VirtualSession
-from grader.evidence import Evidence
-from grader.random_inputs import Random
-from grader.spec import Case, Exercise, Size, Step, Task
-from grader.stages.build import ARCHITECTURE, build
+from grader.devices.virtual import VirtualSession
+from grader.pipeline.stages.build import ARCHITECTURE, build
+from grader.spec import Case, Exercise, Size, Step, Task, registry
+from grader.spec.evidence import Evidence
+from grader.spec.random_inputs import Random
 
 EXERCISE = registry.find("05")
 STEPS = {step.entry: step for step in EXERCISE.steps}

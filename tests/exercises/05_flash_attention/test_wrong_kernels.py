@@ -12,10 +12,9 @@ from typing import Any
 import pytest
 import torch
 
-from grader import registry
-from grader.evidence import Evidence
-from grader.spec import Exercise, Step
-from grader.stages.correctness import CaseRun
+from grader.pipeline.stages.correctness import CaseRun
+from grader.spec import Exercise, Step, registry
+from grader.spec.evidence import Evidence
 from tests.exercises.rounds import (
     Rounds,
     compiled_ahead,

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from html.parser import HTMLParser
 
-from grader.notebook.display import Display
+from grader.notebook.views.display import Display
 
 _VOID = {"img", "br", "hr", "meta"}
 HARMLESS = set("div style p h3 h4 span b table thead tbody tr th td pre details summary ul li".split())

@@ -6,7 +6,6 @@ from collections.abc import Callable
 
 import pytest
 
-from grader.notebook.display import Display
 from grader.notebook.figures_buckets import (
     bytes_of_mixes,
     errors_by_width,
@@ -14,6 +13,7 @@ from grader.notebook.figures_buckets import (
     sequence_in_buckets,
 )
 from grader.notebook.figures_tiles import _schedule, piece_banks, pipelines, score_fragment, score_tiles
+from grader.notebook.views.display import Display
 
 pytest.importorskip("matplotlib")
 

@@ -13,16 +13,15 @@ import pytest
 
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
-from grader import registry
 from grader.notebook import Lab, errand
-from grader.notebook.check_view import Check, Untouched
-from grader.notebook.display import Earning
 from grader.notebook.lab import LabError, _plain_numbers
-from grader.notebook.part_view import PartView
 from grader.notebook.progress import in_notebook
-from grader.record import PartResult
-from grader.spec import Exercise
-from grader.stages.points import PARTS
+from grader.notebook.views.check_view import Check, Untouched
+from grader.notebook.views.display import Earning
+from grader.notebook.views.part_view import PartView
+from grader.pipeline.record import PartResult
+from grader.pipeline.stages.points import PARTS
+from grader.spec import Exercise, registry
 from tests.grader.fake_pipeline import make_record
 from tests.grader.notebook.html_reading import read
 from tests.grader.notebook.seen_fixtures import brought_back

@@ -7,10 +7,10 @@ from pathlib import Path
 
 import pytest
 
-from grader import registry
-from grader.lab import find_lab
-from grader.lab_sheet import read_key
+from grader.lab.lab import find_lab
+from grader.lab.sheet import read_key
 from grader.notebook.post_mortem import SHEET, PostMortem
+from grader.spec import registry
 from tests.grader.notebook.html_reading import read
 
 LAB = find_lab("05")

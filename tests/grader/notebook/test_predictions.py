@@ -12,13 +12,14 @@ from hypothesis import strategies as st
 
 from common.core.errors import CourseError
 from common.virtual_gpu.report import Report
-from grader import registry
-from grader.cli import check as check_verb
-from grader.cli.check import Checked
-from grader.measured import measure, timed
+from grader.cli.student import check as check_verb
+from grader.cli.student.check import Checked
 from grader.notebook import errand_process
-from grader.notebook.compare_view import Comparison, Questions
-from grader.predictions import (
+from grader.notebook.views.compare_view import Comparison, Questions
+from grader.pipeline.profile_run import Profile
+from grader.pipeline.record import Speed, SpeedCase
+from grader.questions.measured import measure, timed
+from grader.questions.predictions import (
     MEASURED_SPEEDUP,
     MOST_ANSWERS,
     Prediction,
@@ -27,10 +28,8 @@ from grader.predictions import (
     mark,
     unknown_names,
 )
-from grader.profile_run import Profile
-from grader.quantities import QUANTITIES
-from grader.record import Speed, SpeedCase
-from grader.spec import Case, Exercise
+from grader.questions.quantities import QUANTITIES
+from grader.spec import Case, Exercise, registry
 from tests.grader.fake_pipeline import make_record
 from tests.grader.notebook.html_reading import read
 from tests.grader.notebook.seen_fixtures import launch

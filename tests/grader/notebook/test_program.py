@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 
 from grader.notebook import figures, run_file
-from grader.notebook.display import Display
-from grader.notebook.profile_view import ProfileView
-from grader.notebook.program_view import ProgramView
+from grader.notebook.views.display import Display
+from grader.notebook.views.profile_view import ProfileView
+from grader.notebook.views.program_view import ProgramView
 from tests.grader.notebook.html_reading import read
 from tests.grader.notebook.seen_fixtures import launch, seen
 

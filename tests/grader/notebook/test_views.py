@@ -9,21 +9,21 @@ import numpy as np
 import pytest
 
 from common.virtual_gpu.report import Span, Timeline
-from grader.notebook import timeline_view
-from grader.notebook.check_view import Check, Untouched
-from grader.notebook.compare_view import Comparison, Questions
-from grader.notebook.display import MOST_HTML, MOST_TEXT, Display, excerpt, sentence
-from grader.notebook.hints_view import Hints
-from grader.notebook.line_costs import MEASURES, stalls
-from grader.notebook.part_view import PartView
-from grader.notebook.profile_view import ProfileView
-from grader.notebook.roofline import roofline
-from grader.notebook.timeline_view import TimelineView
-from grader.notebook.warp_lanes import LEVELS, Flight, common, lanes, overlap, united
-from grader.predictions import Prediction, mark
-from grader.record import CaseResult, Record
-from grader.registry import find
-from grader.starters import Todo
+from grader.course.starters import Todo
+from grader.notebook.views import timeline_view
+from grader.notebook.views.check_view import Check, Untouched
+from grader.notebook.views.compare_view import Comparison, Questions
+from grader.notebook.views.display import MOST_HTML, MOST_TEXT, Display, excerpt, sentence
+from grader.notebook.views.hints_view import Hints
+from grader.notebook.views.line_costs import MEASURES, stalls
+from grader.notebook.views.part_view import PartView
+from grader.notebook.views.profile_view import ProfileView
+from grader.notebook.views.roofline import roofline
+from grader.notebook.views.timeline_view import TimelineView
+from grader.notebook.views.warp_lanes import LEVELS, Flight, common, lanes, overlap, united
+from grader.pipeline.record import CaseResult, Record
+from grader.questions.predictions import Prediction, mark
+from grader.spec.registry import find
 from tests.grader.fake_pipeline import make_record
 from tests.grader.notebook.html_reading import read
 from tests.grader.notebook.seen_fixtures import launch, seen

@@ -9,7 +9,6 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from grader.random_inputs import Random
 from grader.spec import (
     STREAM,
     At,
@@ -28,6 +27,7 @@ from grader.spec import (
     i32,
     i64,
 )
+from grader.spec.random_inputs import Random
 
 LANES = 8
 PARTS = 2  # of a row that scratch has room for

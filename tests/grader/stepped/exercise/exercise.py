@@ -6,8 +6,6 @@ from collections.abc import Mapping, Sequence
 
 import torch
 
-from grader.mechanisms import Launches
-from grader.random_inputs import Random
 from grader.spec import (
     STREAM,
     At,
@@ -25,6 +23,8 @@ from grader.spec import (
     i32,
     i64,
 )
+from grader.spec.mechanisms import Launches
+from grader.spec.random_inputs import Random
 
 MOST = 4  # rows of a table
 INVALID_VALUE = 1

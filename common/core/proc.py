@@ -1,0 +1,51 @@
+"""What Linux tells about a process in /proc. Of one that is over there is nothing, or it is a zombie."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+_PAGE = os.sysconf("SC_PAGE_SIZE")
+
+
+@dataclass(frozen=True)
+class Stat:
+    """The fields of /proc/PID/stat that somebody here asks for."""
+
+    pid: int
+    state: bytes
+    parent: int
+    session: int
+    threads: int
+    born: bytes  # with the number, a name that is never given twice
+
+    @property
+    def lives(self) -> bool:
+        return self.state != b"Z"
+
+
+def stat_of(pid: int) -> Stat | None:
+    try:
+        with open(f"/proc/{pid}/stat", "rb") as file:
+            # The command's name is in parentheses and may itself hold spaces and parentheses.
+            fields = file.read().rsplit(b")", 1)[1].split()
+        return Stat(pid, fields[0], int(fields[1]), int(fields[3]), int(fields[17]), fields[19])
+    except (OSError, IndexError, ValueError):
+        return None
+
+
+def all_pids() -> Iterator[int]:
+    return (int(name) for name in os.listdir("/proc") if name.isdigit())
+
+
+def all_processes() -> Iterator[Stat]:
+    return (stat for pid in all_pids() if (stat := stat_of(pid)) is not None)
+
+
+def resident_bytes(pid: int) -> int:
+    try:
+        with open(f"/proc/{pid}/statm", "rb") as file:
+            return int(file.read().split()[1]) * _PAGE
+    except OSError:
+        return 0

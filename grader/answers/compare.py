@@ -1,0 +1,207 @@
+"""Is it right, and if not: where first, how much, and what does it look like?"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from grader.answers.places import indices, value_text
+from grader.answers.tolerance import Output, too_far
+from grader.spec import Call, Comparison, Exact, OnBuffers, Size, Task
+from grader.words import numbers
+
+if TYPE_CHECKING:
+    import torch
+
+_BITS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """`reason` is a word ("mismatch" or "input changed"), `message` the sentence for the student."""
+
+    reason: str
+    message: str
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What is right: the outputs as the reference leaves them in their own types; and where the comparison
+    leaves room for rounding, the floating ones as it leaves them in float64."""
+
+    outputs: Mapping[str, torch.Tensor]
+    exact: Mapping[str, torch.Tensor] = field(default_factory=dict)
+
+
+def answer(task: Task, size: Size, call: Call) -> Answer:
+    """Computed only once the submission's is back; the buffers of a call that must be refused stay as they
+    are."""
+    return _answer(task.reference if call.returns == 0 else None, task.compare, size, call)
+
+
+def expected(task: Task, size: Size, call: Call) -> dict[str, torch.Tensor]:
+    """All buffers but scratch as the reference leaves them in their own types."""
+    return _left_by(task.reference if call.returns == 0 else None, size, call)
+
+
+def _answer(deed: OnBuffers | None, rule: Comparison, size: Size, call: Call) -> Answer:
+    import torch
+
+    # Nothing but outputs is kept: a case's inputs may be gigabytes.
+    left = _left_by(deed, size, call)
+    typed = {name: left[name] for name in call.outputs}
+    del left
+    if isinstance(rule, Exact) or deed is None:
+        return Answer(typed)
+    exact = _left_by(deed, size, call, torch.float64)
+    return Answer(typed, {name: exact[name] for name in typed if typed[name].is_floating_point()})
+
+
+def _left_by(
+    deed: OnBuffers | None, size: Size, call: Call, floats: torch.dtype | None = None
+) -> dict[str, torch.Tensor]:
+    """Copies of the buffers, floating ones as `floats` if that is given, after something was done to them."""
+    buffers = {
+        name: tensor.to(floats, copy=True)
+        if floats is not None and tensor.is_floating_point()
+        else tensor.clone()
+        for name, tensor in call.kept.items()
+    }
+    if deed is not None:
+        deed(size, buffers)
+    return buffers
+
+
+def difference(
+    task: Task,
+    size: Size,
+    call: Call,
+    wanted: Answer,
+    after: Mapping[str, torch.Tensor],
+) -> Difference | None:
+    """None when every output is right and nothing else but scratch was touched."""
+    refused = call.returns != 0
+    for name in call.kept if refused else call.inputs:
+        before = call.buffers[name]
+        if not _same_bits(after[name], before):
+            where, got, want, count = _first(after[name], before)
+            rule = f"{name} must hold after the call what it held before"
+            return Difference(
+                "mismatch" if refused else "input changed",
+                f"{name}[{where}] was {want} and is {got} after the call, "
+                f"{numbers.counted(count, 'element is', 'elements are')} changed: "
+                + ("a call that is refused changes nothing" if refused else rule),
+            )
+    if refused:
+        return None
+    for name in call.outputs:
+        wrong = _wrong(name, task.compare, wanted, after[name])
+        if wrong is not None:
+            guess = _guess(task, size, call, wanted, after)
+            return Difference("mismatch", wrong + (f". {guess}" if guess else ""))
+    return None
+
+
+def same_buffers(a: Mapping[str, torch.Tensor], b: Mapping[str, torch.Tensor]) -> bool:
+    return all(_same_bits(a[name], b[name]) for name in a)
+
+
+def bits(tensor: torch.Tensor) -> torch.Tensor:
+    """Bit patterns: NaN equals NaN only if it is the same one, and -0 is not 0."""
+    import torch
+
+    return tensor.contiguous().view(getattr(torch, _BITS[tensor.element_size()]))
+
+
+def _same_bits(a: torch.Tensor, b: torch.Tensor) -> bool:
+    import torch
+
+    return a.shape == b.shape and torch.equal(bits(a), bits(b))
+
+
+def _first(got: torch.Tensor, want: torch.Tensor) -> tuple[str, str, str, int]:
+    """Indices of the first difference, both values, and how many there are."""
+    differs = (bits(got) != bits(want)).flatten()
+    at = int(differs.nonzero()[0])
+    return (
+        indices(at, got.shape),
+        value_text(got.flatten()[at]),
+        value_text(want.flatten()[at]),
+        int(differs.sum()),
+    )
+
+
+def _wrong(name: str, rule: Comparison, wanted: Answer, got: torch.Tensor) -> str | None:
+    """A sentence when an output is not what is wanted, or too far from it."""
+    typed = wanted.outputs[name]
+    if not isinstance(rule, Exact) and name in wanted.exact:
+        return too_far(rule, Output(name, got.double(), wanted.exact[name], typed.double()))
+    if _same_bits(got, typed):
+        return None
+    where, is_now, want, count = _first(got, typed)
+    return (
+        f"{name}[{where}] is {is_now}, expected {want}; "
+        f"{count:,} of {got.numel():,} elements {'is' if count == 1 else 'are'} wrong"
+    )
+
+
+def _looks_like(name: str, rule: Comparison, made: Answer, got: torch.Tensor) -> bool:
+    """Whether this is what a mistake makes. A mistake may make NaN, of any kind, where an answer never does:
+    it must be in the same places."""
+    if name in made.exact and bool((nan := made.exact[name].isnan()).any()):
+        if not bool((got.isnan() == nan).all()):
+            return False
+        exact, typed = made.exact[name].masked_fill(nan, 0), made.outputs[name].masked_fill(nan, 0)
+        made, got = Answer({name: typed}, {name: exact}), got.masked_fill(nan, 0)
+    return _wrong(name, rule, made, got) is None
+
+
+def _guess(
+    task: Task,
+    size: Size,
+    call: Call,
+    wanted: Answer,
+    after: Mapping[str, torch.Tensor],
+) -> str:
+    """The mistake this looks like, if it looks like one."""
+    must_change = _written_by_reference(task, size, call, wanted)
+    touched = [name for name in call.outputs if bool(must_change[name].any())]
+    if touched and all(_same_bits(after[name], call.buffers[name]) for name in touched):
+        return "Nothing was written: every output is as it was before the call"
+    if touched and all(bool((bits(after[name])[must_change[name]] == 0).all()) for name in touched):
+        return "Every element that had to be written is zero"
+    for name, mistake in task.suspicions.items():
+        made = _answer(mistake, task.compare, size, call)
+        if all(_looks_like(output, task.compare, made, after[output]) for output in call.outputs):
+            return f"It looks like this: {name}"
+    wrote_elsewhere = [
+        name
+        for name in call.outputs
+        if bool((~must_change[name] & (bits(after[name]) != bits(call.buffers[name]))).any())
+    ]
+    if wrote_elsewhere:
+        return f"Elements of {wrote_elsewhere[0]} were written that had to stay as they were"
+    # With what is as it was before replaced by what it should be, is everything right?
+    right = (
+        _wrong(name, task.compare, wanted, _filled_in(name, call, wanted, after)) is None for name in touched
+    )
+    return "The wrong elements were never written" if all(right) else ""
+
+
+def _filled_in(name: str, call: Call, wanted: Answer, after: Mapping[str, torch.Tensor]) -> torch.Tensor:
+    return after[name].where(bits(after[name]) != bits(call.buffers[name]), wanted.outputs[name])
+
+
+def _written_by_reference(task: Task, size: Size, call: Call, wanted: Answer) -> dict[str, torch.Tensor]:
+    """Which elements of each output the reference writes: those that do not stay, whatever was there. What is
+    made of other elements of an output comes out otherwise then, and was written all the same."""
+    other = {name: tensor.clone() for name, tensor in call.kept.items()}
+    for name in call.outputs:
+        bits(other[name]).bitwise_not_()
+    task.reference(size, other)
+    return {
+        name: (bits(other[name]) != ~bits(call.buffers[name]))
+        | (bits(wanted.outputs[name]) != bits(call.buffers[name]))
+        for name in call.outputs
+    }

@@ -1,0 +1,48 @@
+"""Every kernel of an exercise over its bench shapes: the instructor's view, and what the model is held to."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from grader.course import student
+from grader.pipeline.grading import device_info
+from grader.spec import Exercise
+
+Tell = Callable[[str], None]
+
+
+def kernels_of(exercise: Exercise) -> dict[str, Path]:
+    """The baseline, the solution and its variants, by name. Students have no solution, but their own file."""
+    if not exercise.solution.is_file():
+        return {"baseline": exercise.baseline, "yours": student.own_file(exercise, None)}
+    named = {"baseline": exercise.baseline, "solution": exercise.solution}
+    return named | {path.stem: path for path in exercise.variants()}
+
+
+def bench(
+    exercise: Exercise, device: str, tell: Tell = lambda text: None, *, large: bool = False
+) -> dict[str, Any]:
+    """Results by shape and kernel; seconds are medians with intervals, or modelled.
+
+    With `large` the virtual GPU models the shapes meant for GPUs too; a GPU measures them in any case.
+    """
+    info = device_info(device)
+    out: dict[str, Any] = {
+        "device": info.name,
+        "kind": info.kind,
+        "driver": info.driver,
+        "compiler": info.compiler,
+        "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
+    }
+    if device == "gpu":
+        from grader.bench.on_gpu import bench_gpu
+
+        found = bench_gpu(exercise, tell)
+    else:
+        from grader.bench.on_virtual import bench_virtual
+
+        found = bench_virtual(exercise, tell, large=large)
+    return {**out, "exercises": {exercise.id: found}}

@@ -1,0 +1,188 @@
+"""The bench on the virtual GPU: every kernel's modelled time over the shapes, one kernel at a time."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from common.core.errors import CourseError
+from grader.answers.compare import Answer, answer, difference
+from grader.bench.bench import kernels_of
+from grader.bench.shapes import shape_of, step_shape_of
+from grader.devices.session import Outcome
+from grader.devices.virtual import MEASURING, VirtualSession
+from grader.pipeline.libraries import Libraries, compile_submission
+from grader.pipeline.scratch_folder import scratch_folder
+from grader.spec import BASELINE, Call, Case, Exercise, Protocol_, Step, seeds
+from grader.spec.random_inputs import Random
+from grader.timing.modelled import modelled_call
+from grader.words import numbers
+
+_CALL_SECONDS = 600.0  # a large shape takes half a minute on a slow machine
+_OPTIONS = {**MEASURING, "max_seconds": int(_CALL_SECONDS)}
+# Inputs, device memory and what the device held afterwards lie side by side, caches with room to spare.
+_MEMORY_PER_BYTE_MOVED = 4
+_MEMORY = Path("/proc/meminfo")
+_NO_ENTRY = "entry"  # the reason of a call of something that a kernel's file does not have
+
+
+@dataclass
+class _Shape:
+    """A case of the exercise, or of a step, and what every kernel took there."""
+
+    task: Exercise | Step
+    case: Case
+    seed: str
+    protocol: Protocol_
+    results: dict[str, dict[str, Any]] = field(default_factory=dict)
+
+    @property
+    def name(self) -> str:
+        return self.case.name if isinstance(self.task, Exercise) else f"{self.task.name}: {self.case.name}"
+
+    def stands_on(self, kernel: str) -> Case:
+        """The baseline may stand on another case than everybody else."""
+        if isinstance(self.task, Exercise) and kernel == BASELINE:
+            return self.task.case_of_baseline(self.case)
+        return self.case
+
+    @property
+    def cases(self) -> list[Case]:
+        """All that kernels stand on."""
+        theirs = self.stands_on(BASELINE)
+        return [self.case] if theirs == self.case else [self.case, theirs]
+
+    def plain(self) -> dict[str, Any]:
+        if isinstance(self.task, Step):
+            return {**step_shape_of(self.task, self.case), "results": self.results}
+        base = self.results[BASELINE]["seconds"]
+        rated = {name: {**one, "ratio": base / one["seconds"]} for name, one in self.results.items()}
+        return {**shape_of(self.task, self.case), "results": rated}
+
+
+@dataclass
+class _Inputs:
+    """A call at a case, and the answer to it once somebody has given one."""
+
+    call: Call
+    wanted: Answer | None = None
+
+
+def bench_virtual(exercise: Exercise, tell: Callable[[str], None], *, large: bool = False) -> dict[str, Any]:
+    """Modelled seconds by shape and kernel, and the names of the shapes that were left out."""
+    every = _all_shapes(exercise)
+    shapes = [shape for shape in every if large or not shape.case.gpu_only]
+    # Shapes that fit share a session of each kernel; a large one has all the memory to itself.
+    together = [shape for shape in shapes if not shape.case.gpu_only]
+    alone = [[shape] for shape in shapes if shape.case.gpu_only]
+    with scratch_folder() as scratch:
+        kernels: dict[str, Libraries] = {}
+        for name, source in kernels_of(exercise).items():
+            tell(f"building {name}")
+            kernels[name] = compile_submission(source, "virtual", scratch / name)
+        estimate = _Estimate(sum(s.task.moved(s.stands_on(name)) for s in shapes for name in kernels))
+        for group in filter(None, (together, *alone)):
+            _bench_group(group, kernels, estimate, tell)
+    left_out = [shape.name for shape in every if shape not in shapes]
+    steps = [shape.plain() for shape in shapes if isinstance(shape.task, Step)]
+    return {
+        "shapes": [shape.plain() for shape in shapes if isinstance(shape.task, Exercise)],
+        **({"steps": steps} if steps else {}),
+        **({"left_out": left_out} if left_out else {}),
+    }
+
+
+def _all_shapes(exercise: Exercise) -> list[_Shape]:
+    own = [
+        _Shape(exercise, case, seeds.derive("bench", number), exercise.protocol)
+        for number, case in enumerate(exercise.bench)
+    ]
+    return own + [
+        _Shape(step, case, seeds.derive("bench", step.entry, number), "cold")
+        for step in exercise.steps
+        for number, case in enumerate(step.bench)
+    ]
+
+
+def _bench_group(
+    group: Sequence[_Shape], kernels: dict[str, Libraries], estimate: _Estimate, tell: Callable[[str], None]
+) -> None:
+    """All kernels over shapes whose inputs are made once. They are gone when this returns."""
+    inputs: dict[tuple[str, str], _Inputs] = {}
+    for shape in group:
+        _make_sure_it_fits(shape)
+        tell(f"{shape.name}: making inputs{estimate}")
+        for case in shape.cases:
+            made = shape.task.inputs(case.size, Random(shape.seed))
+            inputs[shape.name, case.name] = _Inputs(made)
+    for name, built in kernels.items():
+        with VirtualSession(built.path("virtual"), options=_OPTIONS, resources=built.registers) as session:
+            for shape in group:
+                tell(f"{shape.name}: modelling {name}{estimate}")
+                _model(shape, name, session, inputs[shape.name, shape.stands_on(name).name])
+                estimate.done(shape.task.moved(shape.stands_on(name)))
+
+
+def _model(shape: _Shape, kernel: str, session: VirtualSession, given: _Inputs) -> None:
+    outcome = session.run(shape.task.entry, given.call, _CALL_SECONDS)
+    if isinstance(shape.task, Step) and outcome.reason == _NO_ENTRY:
+        return
+    problem = outcome.message if not outcome.ok else _wrong(shape, kernel, outcome, given)
+    if problem:
+        raise CourseError(f"{kernel} failed at {shape.stands_on(kernel).name}: {problem}")
+    seconds, limit = modelled_call(outcome, shape.protocol)
+    shape.results[kernel] = {"seconds": seconds, "limit": limit}
+
+
+def _wrong(shape: _Shape, kernel: str, outcome: Outcome, given: _Inputs) -> str:
+    """What is wrong with an answer. Of a large shape nothing is: it would need its memory once more."""
+    if shape.case.gpu_only:
+        return ""
+    size = shape.stands_on(kernel).size
+    given.wanted = given.wanted or answer(shape.task, size, given.call)
+    found = difference(shape.task, size, given.call, given.wanted, outcome.after)
+    return found.message if found is not None else ""
+
+
+def _make_sure_it_fits(shape: _Shape) -> None:
+    """A sentence now is better than the kernel's choice of a process to kill later."""
+    needed = _MEMORY_PER_BYTE_MOVED * sum(shape.task.moved(case) for case in shape.cases)
+    free = _available_memory()
+    if shape.case.gpu_only and free is not None and free < needed:
+        raise CourseError(
+            f"{shape.name} needs about {numbers.size(needed)} of memory and {numbers.size(free)} are free: "
+            "end other programs, or leave out --large"
+        )
+
+
+def _available_memory() -> int | None:
+    """In bytes, as the kernel tells it."""
+    try:
+        lines = _MEMORY.read_text().splitlines()
+        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
+    except (OSError, ValueError, IndexError, StopIteration):
+        return None
+
+
+class _Estimate:
+    """How long the rest will take: by what this machine has done so far, or by what one usually does."""
+
+    _USUAL_RATE = 150e6  # bytes moved by kernels, a second, on two CPUs
+    _TELLING_SHARE = 0.02  # before so much is done, the rate says nothing about large shapes
+
+    def __init__(self, total: int) -> None:
+        self._total = total
+        self._done = 0
+        self._started = time.monotonic()
+
+    def done(self, amount: int) -> None:
+        self._done += amount
+
+    def __str__(self) -> str:
+        rate = self._USUAL_RATE
+        if self._done >= self._TELLING_SHARE * self._total:
+            rate = self._done / max(time.monotonic() - self._started, 1e-3)
+        return f", about {numbers.duration((self._total - self._done) / rate)} left"

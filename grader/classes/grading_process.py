@@ -1,0 +1,247 @@
+"""Grades one submission in a process of its own, so that whatever becomes of it costs one record and no run.
+
+The processes are forked from a server that has the heavy imports behind it. Each leads a session of its own
+and ends with the run that started it.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import glob
+import importlib
+import multiprocessing
+import os
+import signal
+import sys
+import time
+from collections.abc import Callable, Collection
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from multiprocessing.process import BaseProcess
+from pathlib import Path
+from types import TracebackType
+
+from common.core.cpu_time import TimeLimit
+from common.core.death import adopt_orphans, ask_for_signal
+from common.core.errors import CourseError
+from common.core.proc import Stat, all_processes
+from grader.pipeline.record import Record
+from grader.spec.registry import load
+
+DEFAULT_GRADER = "grader.pipeline.grading:grade"
+_PRELOADED = ["torch", "grader.pipeline.grading", "grader.classes.grading_process"]
+_FOLDER_VARIABLES = ("COURSE_CACHE", "XDG_CACHE_HOME", "CUDA_HOME")
+_PROGRAM_VARIABLES = ("COURSE_NVCC", "CXX")
+_TOLD_BYTES = 300
+_STOP_SECONDS = 5.0
+
+
+@dataclass(frozen=True)
+class Job:
+    """What a grading process is asked to do. `grader` names the function, as module:function."""
+
+    folder: Path  # the exercise's
+    source: Path  # in the scratch folder
+    submission: str
+    device: str
+    cpus: Collection[int]
+    scratch: Path  # absolute: the process moves there
+    seed: str | None = None
+    grader: str = DEFAULT_GRADER
+
+    @property
+    def record(self) -> Path:
+        return self.scratch / "record.json"
+
+    @property
+    def log(self) -> Path:
+        return self.scratch / "log.txt"
+
+
+class GradingProcess:
+    """A running grading, seen from outside. `limit` counts the time of all its processes."""
+
+    def __init__(self, job: Job, seconds: float) -> None:
+        self.job = job
+        self.started = time.monotonic()
+        context = multiprocessing.get_context("forkserver")
+        context.set_forkserver_preload(_PRELOADED)
+        self._told, telling = context.Pipe(duplex=False)
+        self._process: BaseProcess = context.Process(
+            target=_grade, args=(job, os.getpid(), telling), daemon=True
+        )
+        self._process.start()
+        telling.close()
+        self.limit = TimeLimit(seconds, lambda: _tree(self._process.pid))
+
+    @property
+    def sentinel(self) -> int:
+        """Becomes readable when the process has ended."""
+        return self._process.sentinel
+
+    @property
+    def ended(self) -> bool:
+        return not self._process.is_alive()
+
+    @property
+    def exitcode(self) -> int | None:
+        return self._process.exitcode
+
+    @property
+    def seconds(self) -> float:
+        return time.monotonic() - self.started
+
+    def last_words(self) -> str:
+        """The newest progress sentence, empty when there is none since the last call."""
+        text = ""
+        with contextlib.suppress(EOFError, OSError):
+            while self._told.poll():
+                text = self._told.recv_bytes(_TOLD_BYTES * 4).decode(errors="replace")
+        return text
+
+    def kill(self) -> None:
+        """End it and everything below it: compilers, engine and worker lead sessions of their own."""
+        # The number of a process that has ended may be another's by now.
+        if not self.ended and self._process.pid is not None:
+            _kill_tree(self._process.pid)
+        self._process.join(_STOP_SECONDS)
+
+    def close(self) -> None:
+        self._told.close()
+        if self.ended:
+            self._process.close()
+
+
+def _grade(job: Job, run: int, telling: Connection) -> None:
+    """The process itself. Its only answer is the record it leaves, whole, in its scratch folder."""
+    _end_with_the_run(run)
+    os.sched_setaffinity(0, job.cpus)
+    os.environ["OMP_NUM_THREADS"] = str(len(job.cpus))
+    _log_to(job.log)
+    _move_to(job.scratch)
+    module, _, function = job.grader.partition(":")
+    grade: Callable[..., Record] = getattr(importlib.import_module(module), function)
+    try:
+        record = grade(
+            load(job.folder),
+            job.source.relative_to(job.scratch),
+            submission=job.submission,
+            device=job.device,
+            seed=job.seed,
+            tell=lambda text: _tell(telling, text),
+        )
+    except CourseError as problem:
+        sys.exit(str(problem))  # the log's last line
+    record.write(job.record)
+
+
+def _move_to(folder: Path) -> None:
+    """Findings and diagnostics name files as seen from here: there the student's is kernel.cu, no more."""
+    for name in (*_FOLDER_VARIABLES, *_PROGRAM_VARIABLES):
+        value = os.environ.get(name, "")
+        # A program's name without a slash is searched for, wherever we are.
+        if value and (name in _FOLDER_VARIABLES or "/" in value):
+            os.environ[name] = os.path.abspath(value)
+    os.chdir(folder)
+
+
+def _end_with_the_run(run: int) -> None:
+    """Lead a session of its own, and go when the server that forked us goes, as it does with the run."""
+    os.setsid()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the run's to answer
+    ask_for_signal(signal.SIGKILL)
+    try:
+        os.kill(run, 0)
+    except ProcessLookupError:
+        os._exit(1)
+
+
+def _log_to(path: Path) -> None:
+    """What this process prints would tear the run's progress bar apart; after a crash it says why."""
+    log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
+    os.dup2(log, sys.stdout.fileno())
+    os.dup2(log, sys.stderr.fileno())
+
+
+def _tell(telling: Connection, text: str) -> None:
+    # A run that does not listen must not hold the grading up; what it would miss is only progress.
+    with contextlib.suppress(OSError):
+        os.set_blocking(telling.fileno(), False)
+        telling.send_bytes(text.encode(errors="replace")[:_TOLD_BYTES])
+
+
+def last_line(job: Job) -> str:
+    """The last that a grading process printed: of a traceback, the line that says what went wrong."""
+    try:
+        lines = job.log.read_bytes().decode(errors="replace").split("\n")
+    except OSError:
+        return ""
+    return next((line.strip() for line in reversed(lines) if line.strip()), "")
+
+
+def _kill_tree(root: int) -> None:
+    """SIGKILL a process and all its descendants. It is stopped first, so that it starts nothing meanwhile."""
+    for number in (signal.SIGSTOP, signal.SIGKILL):
+        for pid in [root, *_descendants(root)] if number == signal.SIGKILL else [root]:
+            with contextlib.suppress(ProcessLookupError, PermissionError):
+                os.kill(pid, number)
+
+
+def _tree(root: int | None) -> list[int]:
+    """A process and its descendants, by the kernel's lists of children; by all of /proc where it has none."""
+    found, waiting = [], [root] if root is not None else []
+    while waiting:
+        pid = waiting.pop()
+        found.append(pid)
+        for task in glob.glob(f"/proc/{pid}/task/*"):
+            try:
+                waiting += map(int, Path(task, "children").read_bytes().split())
+            except OSError:
+                if os.path.exists(task):
+                    return [found[0], *_descendants(found[0])]
+    return found
+
+
+def _descendants(root: int) -> list[int]:
+    children: dict[int, list[int]] = {}
+    for process in all_processes():
+        children.setdefault(process.parent, []).append(process.pid)
+    found: list[int] = []
+    waiting = [root]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
+
+
+class Orphans:
+    """What gradings that died left running comes to this process as its children, and is ended.
+
+    Gradings and all they start lead sessions of their own, so a child in another session, that was not there
+    before, is such an orphan.
+    """
+
+    def __enter__(self) -> Orphans:
+        adopt_orphans(True)
+        self._others = {process.pid for process in self._children()}
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.end()
+        adopt_orphans(False)
+
+    def end(self) -> None:
+        for process in self._children():
+            if process.pid not in self._others:
+                with contextlib.suppress(ProcessLookupError, ChildProcessError):
+                    os.kill(process.pid, signal.SIGKILL)
+                    os.waitpid(process.pid, 0)
+
+    def _children(self) -> list[Stat]:
+        mine, session = os.getpid(), os.getsid(0)
+        return [
+            process for process in all_processes() if process.parent == mine and process.session != session
+        ]

@@ -1,0 +1,106 @@
+"""`./course bench [NN]`: time baselines, solutions, variants and library alternatives over all bench shapes.
+
+Results go to benchmarks/<device>.json and plots to benchmarks/plots/; other exercises' entries are kept. On
+the virtual GPU the times are modelled and the file is called so; shapes meant for a GPU are left out there,
+unless --large asks for them.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import re
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from common.core.errors import CourseError
+from common.core.files import write_json
+from common.core.paths import REPOSITORY
+from common.core.progress import Progress
+from grader.cli import options as shared
+from grader.cli.parser import Parser
+from grader.course import student
+from grader.render import figures
+from grader.render.bench_rows import bench_rows
+from grader.spec import Exercise, registry
+from grader.words.text import table
+
+BENCHMARKS = REPOSITORY / "benchmarks"
+
+
+def main(arguments: list[str]) -> int:
+    parser = Parser(
+        prog="./course bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    shared.add_exercise(parser, optional=True)
+    shared.add_device(parser)
+    shared.add_json(parser)
+    parser.add_argument(
+        "--large",
+        action="store_true",
+        help="on the virtual GPU, model the shapes meant for GPUs too: takes minutes and 10 GiB of memory",
+    )
+    # What a student measures does not belong among the course's own results.
+    default = BENCHMARKS if registry.SOLUTIONS.is_dir() else student.WORK / "benchmarks"
+    shown = f"default: {student.shown(default)}/"
+    parser.add_argument("--output", metavar="DIR", type=Path, default=default, help=shown)
+    options = parser.parse_args(arguments)
+    _, device = shared.settled(options)
+    exercises = [registry.find(options.exercise)] if options.exercise else registry.all_exercises()
+    path = options.output / f"{slug(device.kind, device.name)}.json"
+    merged: dict[str, Any] = {}
+    for exercise in exercises:
+        progress = Progress(f"bench {exercise.id}")
+        result = _benched(exercise, device.kind, progress, large=options.large)
+        progress.finish("done")
+        merged = merge(path, result)
+        _draw(options.output, path.stem, exercise, merged)
+        if not options.json:
+            how = "modelled" if device.kind == "virtual" else "measured"
+            columns, rows = bench_rows(merged["exercises"][exercise.id])
+            print(table(columns, rows, f"{exercise.id}, {how}"))
+            if left_out := merged["exercises"][exercise.id].get("left_out"):
+                print(f"left out: {'; '.join(left_out)} (--large models them too, which takes minutes)\n")
+    if options.json:
+        print(json.dumps(merged, indent=1))
+    else:
+        print(f"results: {student.shown(path)}")
+    return 0
+
+
+def _benched(exercise: Exercise, device: str, progress: Progress, *, large: bool) -> dict[str, Any]:
+    from grader.bench.bench import bench
+
+    return bench(exercise, device, progress.update, large=large)
+
+
+def slug(kind: str, name: str) -> str:
+    """ "NVIDIA H200" is nvidia-h200; the virtual GPU's profile h200 is virtual-h200."""
+    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
+    return f"virtual-{plain}" if kind == "virtual" else plain or "gpu"
+
+
+def merge(path: Path, result: Mapping[str, Any]) -> dict[str, Any]:
+    """Put new results into the device's file, beside those of other exercises, and return it all."""
+    try:
+        before = json.loads(path.read_text()) if path.exists() else {}
+        kept = before.get("exercises", {})
+        # Each entry keeps when and under which driver it was made: the file's own lines are the newest run's.
+        stamp = {key: result[key] for key in ("date", "driver", "compiler") if result.get(key)}
+        new = {name: {**entry, **stamp} for name, entry in result["exercises"].items()}
+        merged = {**before, **result, "exercises": dict(sorted({**kept, **new}.items()))}
+        write_json(path, merged)
+    except (OSError, ValueError, AttributeError) as problem:
+        raise CourseError(f"the results {path} cannot be written: {problem}") from problem
+    return merged
+
+
+def _draw(folder: Path, stem: str, exercise: Exercise, merged: Mapping[str, Any]) -> None:
+    if not figures.has_matplotlib():
+        print("note: no plot was drawn, because matplotlib is not installed here", file=sys.stderr)
+        return
+    path = folder / "plots" / f"{stem}-{exercise.number}.png"
+    entry = merged["exercises"][exercise.id]
+    figures.bench_plot(exercise.id, entry, merged["device"], path, modelled=stem.startswith("virtual-"))

@@ -1,0 +1,83 @@
+"""`./course gate NN [FILE]`: may a kernel take the place of the exercise's baseline?
+
+Judges FILE, or the reference solution, by the criteria that the exercise declares, and says "keep" or "fall
+back" with reasons. What could not be measured, or cannot be reached on this device, never counts as met. The
+report goes to benchmarks/gate/, for a FILE to work/gate/. The exit status is 0 for "keep", 1 for "fall back".
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
+from common.core.progress import Progress
+from grader.cli import options as shared
+from grader.cli.instructor.bench import slug
+from grader.cli.parser import Parser
+from grader.course import student
+from grader.pipeline.record import DeviceInfo
+from grader.pipeline.scratch_folder import scratch_folder
+from grader.spec import Exercise
+
+if TYPE_CHECKING:
+    from grader.gate.report import Report
+    from grader.gate.spec import Gate
+
+REPORTS = REPOSITORY / "benchmarks" / "gate"
+
+
+def main(arguments: list[str]) -> int:
+    parser = Parser(
+        prog="./course gate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    shared.add_exercise(parser)
+    parser.add_argument("file", metavar="FILE", nargs="?", type=Path)
+    shared.add_device(parser)
+    shared.add_json(parser)
+    parser.add_argument(
+        "--trusted",
+        action="store_true",
+        help="let ncu and compute-sanitizer run FILE's host code, without the walls that it else has",
+    )
+    parser.add_argument("--output", metavar="DIR", type=Path)
+    options = parser.parse_args(arguments)
+    from grader.gate.find import find
+
+    exercise, gate = find(options.exercise)
+    own: Path | None = options.file
+    if own is not None and not own.is_file():
+        raise CourseError(f"there is no file {own}; without one the reference solution is judged")
+    source = own or exercise.solution
+    if not source.is_file():
+        raise CourseError("there are no reference solutions here: name your own file behind the exercise")
+    _, device = shared.settled(options)
+    report = _judged(exercise, gate, source, device, trusted=options.trusted or own is None)
+    from grader.gate.report import plain, terminal, write
+
+    data = plain(report, source.read_bytes())
+    folder = options.output or (REPORTS if own is None else student.WORK / "gate")
+    path = write(report, data, folder, f"{slug(device.kind, device.name)}-{exercise.number}")
+    if options.json:
+        print(json.dumps(data, indent=1))
+    else:
+        print(terminal(report))
+        print(f"report: {student.shown(path)}")
+    return 0 if report.verdict.keep else 1
+
+
+def _judged(exercise: Exercise, gate: Gate, source: Path, device: DeviceInfo, *, trusted: bool) -> Report:
+    from grader.gate.report import Report
+    from grader.gate.run import Request, measure
+    from grader.gate.verdict import decide
+    from grader.pipeline.grading import device_info
+
+    progress = Progress(f"gate {exercise.id}")
+    with scratch_folder() as scratch:
+        measured = measure(Request(exercise, gate, source, device.kind, trusted), scratch, progress.update)
+    progress.finish("done")
+    shown = student.shown(source)
+    return Report(exercise, gate, shown, device_info(device.kind), measured, decide(gate, measured))

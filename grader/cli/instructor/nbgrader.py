@@ -1,0 +1,160 @@
+"""`./course nbgrader [--class DIR] COMMAND …`: nbgrader on the class in work/class, or in DIR.
+
+Every command of nbgrader works (`./course nbgrader --help` lists them), and assignments may be named by their
+numbers: generate_assignment 01, release_assignment 01, collect 01, generate_feedback 01, export, …
+
+autograde is the course's own: all kernels first, side by side and resumable, then their points. formgrader
+opens JupyterLab on the class, at the page where results are seen and answers read.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import os
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from common.core.errors import CourseError
+from grader.cli import options as shared
+from grader.cli.parser import Parser, count
+from grader.course.settings import read_settings
+from grader.nbgrader.class_folder import ClassFolder, assignments, default_folder, find_assignment
+from grader.words import numbers
+from grader.words.text import table
+
+if TYPE_CHECKING:
+    from grader.nbgrader.class_grading import Graded
+
+_CLASS = "--class"
+
+
+def main(arguments: list[str]) -> int:
+    folder, rest = _class_folder(arguments)
+    if not rest or rest[0] in ("-h", "--help"):
+        print(__doc__)
+    elif rest[0] == "autograde":
+        return _autograde(folder, rest[1:])
+    elif rest[0] == "formgrader":
+        return _formgrader(folder, rest[1:])
+    from grader.nbgrader.apps import run_nbgrader
+
+    return run_nbgrader(folder, [*map(_named, rest)])
+
+
+def _class_folder(arguments: Sequence[str]) -> tuple[ClassFolder, list[str]]:
+    """The option stands before the command: what follows that is nbgrader's."""
+    rest = list(arguments)
+    if not rest or not rest[0].startswith(_CLASS):
+        return default_folder(), rest
+    name, _, value = rest.pop(0).partition("=")
+    if name != _CLASS or not (value or rest):
+        raise CourseError(f"{_CLASS} needs a folder: {_CLASS} DIR")
+    return ClassFolder(Path(value or rest.pop(0)).absolute()), rest
+
+
+def _named(argument: str) -> str:
+    """Numbers of notebooks as nbgrader knows them; whatever else as it stands."""
+    if not argument.isdecimal():
+        return argument
+    try:
+        return find_assignment(argument)
+    except CourseError:
+        return argument
+
+
+def _formgrader(folder: ClassFolder, for_jupyter: list[str]) -> int:
+    """Jupyter reads the class's nbgrader_config.py from the folder it is started in."""
+    from grader.cli.student.notebook import start_jupyter
+
+    folder.prepare()
+    os.chdir(folder.root)
+    return start_jupyter(["--LabApp.default_url=/formgrader", *for_jupyter])
+
+
+def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
+    from grader.nbgrader.apps import must_be_installed
+
+    options, for_nbgrader = _parser().parse_known_args(arguments)
+    must_be_installed()
+    from grader.nbgrader.class_grading import autograde, handed_in, make_assignments, not_generated
+    from grader.nbgrader.kernels import class_run
+
+    chosen = [find_assignment(text) for text in options.assignments] or assignments()
+    submissions = handed_in(folder, chosen, options.student)
+    if not submissions:
+        which = f" for {', '.join(chosen)}" if options.assignments else ""
+        raise CourseError(
+            f"nothing was handed in{which} below {folder.submitted}: `./course nbgrader collect NN` fetches "
+            f"it from the exchange, or put student/NN_name/ there"
+        )
+    run = class_run(folder, device=options.device or "", jobs=options.jobs, fresh=options.force)
+    shared.announce(run.device, read_settings(), to_stderr=options.json)
+    wanted = list(dict.fromkeys(assignment for _, assignment in submissions))
+    make_assignments(folder, not_generated(folder, wanted), for_nbgrader)
+    try:
+        graded = autograde(folder, run, submissions, arguments=for_nbgrader)
+    except KeyboardInterrupt:
+        print("\nWhat was graded is kept: the same command goes on from there.")
+        raise
+    show_graded(graded, as_json=options.json)
+    return 1 if any(one.problem for one in graded) else 0
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = Parser(
+        prog="./course nbgrader autograde",
+        description="Grade what was handed in. Other options, such as --db=URL, go to nbgrader.",
+    )
+    add = parser.add_argument
+    add(
+        "assignments", metavar="NN", nargs="*", help="default: every notebook that something was handed in of"
+    )
+    add("--all", action="store_true", help="the same, said aloud")
+    add("--student", metavar="ID", action="append", default=[], help="only this one; may be repeated")
+    add("--jobs", metavar="N", type=count, help="at once, on the virtual GPU (default: one a CPU)")
+    add("--force", action="store_true", help="grade again what was graded before")
+    add("--device", choices=shared.DEVICES, help="default: the course's official device, else a GPU if any")
+    shared.add_json(parser)
+    return parser
+
+
+def show_graded(graded: Sequence[Graded], *, as_json: bool) -> None:
+    if as_json:
+        rows = [{"student": g.student, "assignment": g.assignment, **_plain(g)} for g in graded]
+        print(json.dumps(rows, indent=1))
+        return
+    print(
+        table(
+            ("student", "notebook", ">points", ">of", "kernel", "then"),
+            [
+                (
+                    one.student,
+                    one.assignment,
+                    numbers.points(one.points),
+                    numbers.points(one.most),
+                    one.record.verdict if one.record else "",
+                    _in_a_line(one.problem) if one.problem else "answers to read" if one.by_hand else "",
+                )
+                for one in graded
+            ],
+        )
+    )
+
+
+def _in_a_line(problem: str) -> str:
+    """nbgrader's own words end with what went wrong."""
+    first, *others = problem.splitlines()
+    return f"{first} {others[-1].strip()}" if others else first
+
+
+def _plain(one: Graded) -> dict[str, object]:
+    return {
+        "points": one.points,
+        "max_points": one.most,
+        "kernel_points": one.record.points if one.record else None,
+        "verdict": one.record.verdict if one.record else "",
+        "needs_manual_grade": one.by_hand,
+        "problem": one.problem,
+    }

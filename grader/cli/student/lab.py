@@ -1,0 +1,149 @@
+"""`./course lab NN [FILE]`: kernels with a fault each, to be found with the virtual GPU.
+
+Without FILE every kernel of the lab runs, and what the virtual GPU saw is shown, with the words to answer in.
+FILE is a filled-in answers.toml, to be graded; or a .cu, your mended copy of a kernel, to be run alone.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+from common.virtual_gpu.render import render_findings
+from grader.cli import options as shared
+from grader.cli.parser import Parser
+from grader.course import student
+from grader.course.settings import Settings, choose_device
+from grader.lab.lab import (
+    ACTIVE_LANES,
+    BANK_CONFLICTS,
+    EVIDENCE,
+    MODELLED_TIME,
+    ROUND_TRIPS,
+    SECTORS,
+    Lab,
+    Seen,
+    find_lab,
+    run_all,
+    run_kernel,
+)
+from grader.lab.sheet import Result, grade_sheet, read_key, read_sheet
+from grader.words import numbers
+from grader.words.text import harmless, table, wrapped
+
+# How each figure of a run is written.
+FIGURES: dict[str, Callable[[float], str]] = {
+    MODELLED_TIME: numbers.seconds,
+    ROUND_TRIPS: "{:,.0f}".format,
+    BANK_CONFLICTS: "{:,.0f}".format,
+    SECTORS: "{:.1f}".format,
+    ACTIVE_LANES: "{:.1f}".format,
+}
+
+
+def main(arguments: list[str]) -> int:
+    parser = Parser(
+        prog="./course lab", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    shared.add_exercise(parser)
+    parser.add_argument("file", metavar="FILE", nargs="?", type=Path)
+    shared.add_json(parser)
+    options = parser.parse_args(arguments)
+    lab = find_lab(options.exercise)
+    if options.file is None or options.file.suffix == ".cu":
+        return _run(lab, options.file, as_json=options.json)
+    return _grade(lab, options.file, as_json=options.json)
+
+
+def _run(lab: Lab, file: Path | None, *, as_json: bool) -> int:
+    shared.announce(choose_device("virtual", Settings()), Settings(), to_stderr=as_json)
+    seen = []
+    for shown in run_all(lab) if file is None else [run_kernel(lab, file)]:
+        seen.append(shown)
+        if not as_json:
+            print(_seen_text(shown), flush=True)
+    if as_json:
+        print(json.dumps([_plain(shown) for shown in seen], indent=1))
+        return 0
+    print(_figures_table(seen))
+    if file is None:
+        print(_words_text(lab))
+    return 0
+
+
+def _seen_text(seen: Seen) -> str:
+    """The answer, then the findings of one kernel."""
+    verdicts = {"failed": seen.failed, "wrong": f"wrong: {seen.wrong}", "right": "right"}
+    lines = [student.shown(seen.source), wrapped(f"answer  {verdicts[seen.verdict]}", "  ")]
+    found = harmless(render_findings(seen.report.findings)).rstrip()
+    lines += [f"  {line}" for line in found.splitlines()] or ["  no finding"]
+    return "\n".join(lines) + "\n"
+
+
+def _figures_table(seen: list[Seen]) -> str:
+    rows = [
+        (
+            shown.source.name,
+            shown.verdict,
+            kinds_of_findings(shown),
+            *(write(shown.figures[name]) for name, write in FIGURES.items()),
+        )
+        for shown in seen
+    ]
+    return table(("kernel", "answer", "findings", *(f">{name}" for name in FIGURES)), rows)
+
+
+def kinds_of_findings(seen: Seen) -> str:
+    return ", ".join(dict.fromkeys(finding.kind for finding in seen.report.findings)) or "none"
+
+
+def _words_text(lab: Lab) -> str:
+    """The lists that answers are taken from, and how to hand them in."""
+
+    def listed(words: Mapping[str, str]) -> str:
+        widest = max(map(len, words))
+        return "\n".join(f"  {word:<{widest}}  {meaning}" for word, meaning in words.items())
+
+    return "\n".join(
+        (
+            f"Faults, some of which are in no kernel:\n{listed(lab.faults)}\n",
+            f"Evidence:\n{listed(EVIDENCE)}\n",
+            f"Copy {student.shown(lab.sheet)}, fill it in, and have it graded:",
+            f"  ./course lab {lab.number} ANSWERS.toml",
+        )
+    )
+
+
+def _plain(seen: Seen) -> dict[str, Any]:
+    return {
+        "kernel": seen.source.name,
+        "answer": seen.verdict,
+        "message": seen.failed or seen.wrong,
+        **seen.figures,
+        "findings": seen.report.to_dict()["findings"],
+    }
+
+
+def _grade(lab: Lab, file: Path, *, as_json: bool) -> int:
+    result = grade_sheet(lab, read_sheet(file, lab), read_key(lab))
+    print(_result_json(result) if as_json else _result_text(lab, result))
+    return 0
+
+
+def _result_json(result: Result) -> str:
+    answers = [vars(answer) for answer in result.graded]
+    told = {"points": result.points, "max_points": result.max_points, "notes": result.notes}
+    return json.dumps({**told, "answers": answers}, indent=1)
+
+
+def _result_text(lab: Lab, result: Result) -> str:
+    rows = [(answer.kernel, answer.field, str(answer.points), answer.reason) for answer in result.graded]
+    lines = [table(("kernel", "answer", ">points", "why"), rows, lab.title)]
+    lines += [wrapped(f"note: {note}") for note in result.notes]
+    lines.append(f"{result.points} of {numbers.counted(result.max_points, 'point')}")
+    if result.points < result.max_points:
+        lines.append(f"`./course lab {lab.number}` shows the evidence again.")
+    return "\n".join(lines)

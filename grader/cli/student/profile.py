@@ -1,0 +1,93 @@
+"""`./course profile NN [FILE]`: where your kernel's time goes on the virtual GPU, line by line.
+
+Counters beside the source, sectors per request, bank conflicts, occupancy, modelled bounds of one call.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from common.core.errors import CourseError
+from grader.cli import options as shared
+from grader.cli.parser import Parser
+from grader.course import student
+from grader.course.settings import Settings, choose_device
+from grader.render import figures
+from grader.render.profile import profile_text
+from grader.spec import Case, Exercise, Speedup, registry
+from grader.words import numbers
+from grader.words.text import wrapped
+
+if TYPE_CHECKING:
+    from grader.pipeline.profile_run import Profile
+
+
+def main(arguments: list[str]) -> int:
+    parser = Parser(
+        prog="./course profile", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    shared.add_exercise(parser)
+    parser.add_argument("file", metavar="FILE", nargs="?", type=Path)
+    parser.add_argument(
+        "--case", metavar="NAME", help="a bench case; default: the largest of the speed target"
+    )
+    parser.add_argument("--plot", metavar="OUT.png", type=Path, help="also draw it")
+    shared.add_json(parser)
+    options = parser.parse_args(arguments)
+    exercise = registry.find(options.exercise)
+    source = student.own_file(exercise, options.file)
+    case = chosen_case(exercise, options.case)
+    shared.announce(choose_device("virtual", Settings()), Settings(), to_stderr=options.json)
+    profiled = _profiled(exercise, source, case)
+    report = profiled.report
+    if options.json:
+        told = {"case": case.name, "sizes": dict(case.sizes), "wrong": profiled.wrong}
+        print(json.dumps({**told, **report.to_dict()}, indent=1))
+    else:
+        print(f"{student.shown(source)} at {case.name} ({numbers.sizes(dict(case.sizes))})")
+        print(_headline(exercise, profiled))
+        print(profile_text(report, source), end="")
+    if options.plot:
+        figures.profile_plot(report, source, options.plot)
+    return 0
+
+
+def _headline(exercise: Exercise, profiled: Profile) -> str:
+    """Is the answer right, and which of the two modelled times is the one that `check` shows?"""
+    lines = []
+    if profiled.wrong:
+        told = f"its answer is WRONG here, so the figures below say little: {profiled.wrong}"
+        lines.append(wrapped(f"{told}. Mend that first: `./course check {exercise.number}`"))
+    if profiled.report.launches:
+        ways = {
+            "cold": f"{numbers.seconds(profiled.seconds)} by itself from a cold L2",
+            "graph": f"{numbers.seconds(profiled.seconds_in_a_graph)} in a graph of many calls",
+        }
+        shown = ways.pop(exercise.protocol)
+        lines.append(f"modelled: {shown}, the way `check` times it; {next(iter(ways.values()))}")
+    return "\n".join(lines) + "\n"
+
+
+def _profiled(exercise: Exercise, source: Path, case: Case) -> Profile:
+    from grader.pipeline.profile_run import profile
+
+    return profile(exercise, source, case)
+
+
+def chosen_case(exercise: Exercise, name: str | None) -> Case:
+    """The bench case of that name, else the largest that the speed target looks at and the CPU can run."""
+    fitting = [case for case in exercise.bench if not case.gpu_only]
+    if name is not None:
+        for case in fitting:
+            if case.name == name:
+                return case
+        known = "; ".join(case.name for case in fitting)
+        raise CourseError(f"{exercise.id} has no bench case {name!r} for the virtual GPU; there are: {known}")
+    targeted = {name for target in exercise.targets if isinstance(target, Speedup) for name in target.cases}
+    candidates = [case for case in fitting if case.name in targeted] or fitting
+    if not candidates:
+        raise CourseError(f"{exercise.id} has no bench case that fits the virtual GPU")
+    return max(candidates, key=lambda case: exercise.bytes_moved(case.size))

@@ -1,0 +1,237 @@
+"""The course's own environment, .venv: what is in it, and when it comes there.
+
+`./course` makes .venv and calls `python -m grader.course.environment base torch [wheels]`. A command that
+needs more adds it when it is first used: `VERBS` in grader/cli says which. A group is a file of
+requirements/, whole and with hashes, so that pip has nothing to resolve. Only the standard library is
+imported here: the rest is not there yet.
+"""
+
+from __future__ import annotations
+
+import importlib
+import importlib.metadata
+import os
+import platform
+import re
+import shutil
+import subprocess
+import sys
+import sysconfig
+import tomllib
+from collections.abc import Sequence
+from pathlib import Path
+
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
+
+REQUIREMENTS = REPOSITORY / "requirements"
+VENV = REPOSITORY / ".venv"
+
+# What each group is, as the user is told when it is installed.
+GROUPS = {
+    "base": "what students need",
+    "torch": "torch for NVIDIA GPUs",
+    "wheels": "NVIDIA's CUDA 13 compiler from its wheels, under NVIDIA's licence (its CUDA EULA)",
+    "triton": "Triton, for kernels written in Python",
+    "nbgrader": "nbgrader, to run a class",
+    "tune": "optuna, to search tunables",
+    "test": "the linters, the type checker and the test tools",
+    "browser": "playwright, to drive this machine's Chromium in tests",
+}
+_GPU_SIGNS = ("/proc/driver/nvidia", "/dev/nvidia0", "/dev/nvidiactl", "/usr/lib/wsl/lib/nvidia-smi")
+_NOT_OFFERED = "No matching distribution found"
+
+
+class InstallError(CourseError):
+    """pip could not install a group."""
+
+
+def offered() -> list[str]:
+    """The groups that can be installed: a student bundle comes without those for tests."""
+    return [group for group in GROUPS if _file(group).is_file()]
+
+
+def is_own() -> bool:
+    """Whether this is the environment that `./course` made: in anybody else's nothing is installed."""
+    return Path(sys.prefix).resolve() == VENV.resolve()
+
+
+def is_installed(group: str) -> bool:
+    """In the course's own environment, as the group's file says; elsewhere, in any version."""
+    if not is_own():
+        return not missing_packages(group)
+    try:
+        return _stamp(group).read_bytes() == _file(group).read_bytes()
+    except OSError:
+        return False
+
+
+def missing_packages(group: str) -> list[str]:
+    """The packages of a group that this Python has in no version."""
+    project = tomllib.loads((REPOSITORY / "pyproject.toml").read_text())["project"]
+    listed = {"base": project["dependencies"], **project["optional-dependencies"]}
+    return [name for name, _, _ in (one.partition("==") for one in listed[group]) if not _has(name)]
+
+
+def ensure(groups: Sequence[str]) -> None:
+    """What a command needs beyond the base, installed at its first use.
+
+    Where that cannot be done, the user is told and the command goes on: it knows best what it can do without.
+    """
+    for group in groups:
+        if group not in offered() or is_installed(group):
+            continue
+        if is_own():
+            try:
+                install([group])
+            except InstallError as problem:
+                _say(f"warning: {problem}")
+        else:
+            lacks = ", ".join(missing_packages(group))
+            _say(
+                f"note: this Python has no {lacks} ({GROUPS[group]}). Nothing is installed with "
+                f"COURSE_PYTHON; `pip install -r requirements/{group}.txt` does it."
+            )
+
+
+def install(groups: Sequence[str], *, patient: bool = True) -> None:
+    """Install groups here in as few runs of pip as possible. `patient`: ask a slow index again."""
+    quick = [] if patient else ["--retries", "0", "--timeout", "10"]
+    together = [group for group in groups if group != "torch" or has_nvidia_gpu()]
+    for group in together:
+        _say(f"Installing {GROUPS[group]}{_size(group)}.")
+    if together:
+        # Compiling every module costs 30 s and most are never imported. torch is: its modules are compiled.
+        lazy = [] if "torch" in together else ["--no-compile"]
+        _pip([*quick, *lazy, "--require-hashes", *_files(together)], f"install {_and(together)}")
+        _stamp_all(together)
+    if "torch" in groups and "torch" not in together:
+        _say("Installing torch for CPUs: this machine has no NVIDIA GPU.")
+        _install_torch_for_cpu()
+        _stamp_all(["torch"])
+    importlib.invalidate_caches()
+
+
+def _install_torch_for_cpu() -> None:
+    """The CPU build if the index that pip is configured for has it, else the CUDA build, which runs here too.
+
+    The CPU build has a version of its own and lies on another index than the rest of the lock, so the lock
+    has no hash of it: whoever configures that index vouches for it. All that it depends on is in the base,
+    with hashes.
+    """
+    version = re.findall(r"^torch==(\S+)", _file("torch").read_text(), re.MULTILINE)[0]
+    refused = _pip([f"torch=={version}+cpu"], "install torch for CPUs", unless=_NOT_OFFERED)
+    if not refused:
+        return
+    _say(
+        f"pip's index offers no CPU build of torch {version}, so its build for NVIDIA GPUs is downloaded"
+        f"{_size('torch')}; it runs on CPUs too. To avoid that, press Ctrl-C, set PIP_EXTRA_INDEX_URL to "
+        "PyTorch's index of CPU builds (pytorch.org, Get Started, CPU) and run ./course again."
+    )
+    _pip(["--require-hashes", *_files(["torch"])], "install torch")
+
+
+def has_nvidia_gpu() -> bool:
+    """Whether there is a sign of an NVIDIA GPU. Nothing is run: a driver can be broken and still be there."""
+    return shutil.which("nvidia-smi") is not None or any(os.path.exists(sign) for sign in _GPU_SIGNS)
+
+
+def install_course() -> None:
+    """The clone itself, for every program of this environment in any folder: its modules, by a .pth file, and
+    its Jupyter kernel. A home that cannot be written costs the kernel in Jupyters of other environments."""
+    place = Path(sysconfig.get_path("purelib")) / "serving_kernels.pth"
+    place.write_text(f"{REPOSITORY}\n")
+    from grader.course.jupyter_kernel import register
+
+    try:
+        told = register()
+    except OSError as problem:
+        told = f"note: no Jupyter kernel was registered: {problem}"
+    if told:
+        _say(told)
+
+
+def _pip(arguments: list[str], what: str, *, unless: str = "") -> bool:
+    """Run pip. Whether it ended with the message `unless`; any other failure is an error."""
+    command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-deps", *arguments]
+    environment = {**os.environ, "PIP_ROOT_USER_ACTION": "ignore"}  # .venv is the course's own, root's or not
+    captured = subprocess.PIPE if unless else None
+    try:
+        done = subprocess.run(
+            command,
+            env=environment,
+            check=False,
+            stdin=subprocess.DEVNULL,
+            stdout=sys.stderr,
+            stderr=captured,
+            text=True,
+        )
+    except OSError as problem:
+        raise InstallError(f"pip could not {what}: {problem}") from problem
+    if done.returncode == 0:
+        return False
+    if unless and unless in done.stderr:
+        return True
+    if unless:
+        _say(done.stderr.rstrip())
+    raise InstallError(
+        f"pip could not {what}: it says why above. Correct that and repeat the command. "
+        "Without a network, set COURSE_PYTHON to an interpreter that has torch, numpy and ninja."
+    )
+
+
+def _size(group: str) -> str:
+    """What the wheels of a group weigh, as the index said when the lock was made."""
+    found = re.search(rf"^# download {platform.machine()}: (\d+) MB$", _file(group).read_text(), re.MULTILINE)
+    if found is None:
+        return ""
+    megabytes = int(found[1])
+    return f" ({megabytes / 1000:.1f} GB)" if megabytes >= 1000 else f" ({megabytes} MB)"
+
+
+def _has(name: str) -> bool:
+    try:
+        return bool(importlib.metadata.version(name))
+    except importlib.metadata.PackageNotFoundError:
+        return False
+
+
+def _file(group: str) -> Path:
+    return REQUIREMENTS / f"{group}.txt"
+
+
+def _files(groups: Sequence[str]) -> list[str]:
+    return [part for group in groups for part in ("-r", str(_file(group)))]
+
+
+def _stamp(group: str) -> Path:
+    return VENV / "installed" / f"{group}.txt"
+
+
+def _stamp_all(groups: Sequence[str]) -> None:
+    for group in groups:
+        _stamp(group).parent.mkdir(exist_ok=True)
+        shutil.copyfile(_file(group), _stamp(group))
+
+
+def _and(names: Sequence[str]) -> str:
+    return " and ".join(names)
+
+
+def _say(text: str) -> None:
+    print(text, file=sys.stderr, flush=True)
+
+
+def main(groups: list[str]) -> int:
+    _say(f"Setting up {VENV}: once, a few minutes.")
+    try:
+        install([group for group in groups if not is_installed(group)])
+        install_course()
+    except (InstallError, OSError) as problem:
+        _say(f"error: {problem}")
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

@@ -1,0 +1,46 @@
+"""Calls that cannot be captured into a CUDA graph, in words."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from common.worker.error_names import error_name
+from grader.devices.failures import CallFailed
+
+CANNOT_BE_CAPTURED = "not captured"  # the reason of a CallFailed
+_FORBIDDEN = (
+    "nothing may be allocated, freed or waited for while a call is captured: no cudaMalloc, no cudaMemcpy "
+    "without Async, no synchronisation"
+)
+_DEFAULT_STREAM = "the default stream cannot be captured: launch on the stream that was given"
+_EITHER = f"{_FORBIDDEN}; and {_DEFAULT_STREAM}"
+_JOIN = (
+    "every other stream must wait for an event of the given stream first, and the given stream for an event "
+    "of theirs at the end"
+)
+# What to try, by the error that capturing ended with.
+_ADVICE = {900: _FORBIDDEN, 901: _EITHER, 904: _JOIN, 905: _JOIN, 906: _DEFAULT_STREAM, 907: _JOIN}
+
+
+def require_captured(entry: str, codes: Sequence[int], nodes: int) -> None:
+    """Raises CallFailed unless every call of a capture succeeded, its end among them, and left a node.
+
+    `codes` are what the calls of the capture returned, in order; that of its end is the last.
+    """
+    if code := next((code for code in codes if code), 0):
+        advice = _ADVICE.get(code) or _ADVICE.get(codes[-1], "")
+        raise CallFailed(
+            CANNOT_BE_CAPTURED,
+            f"{entry} cannot be captured into a CUDA graph: {error_name(code)} ({code})"
+            + (f". {advice[0].upper()}{advice[1:]}" if advice else ""),
+        )
+    if nodes == 0:
+        raise CallFailed(CANNOT_BE_CAPTURED, f"{entry} put nothing on the stream that it was given")
+
+
+def not_as_outside(which: str, wrong: str) -> str:
+    """For a captured call whose graph, replayed, left `wrong` in memory."""
+    return (
+        f"{which} in a CUDA graph leaves another answer than outside: {wrong}. All work of a call must be "
+        "launched by that call, on the stream that was given, and read its inputs when the graph runs"
+    )

@@ -1,0 +1,166 @@
+"""Labs: small kernels with a fault each, run on the virtual GPU for whoever looks for it.
+
+A lab is a folder `lab/` of an exercise with a lab.py, which makes one `Lab`, and its kernels beside it.
+Mended kernels and the key are in the same folder of the solutions.
+"""
+
+from __future__ import annotations
+
+import dataclasses
+import importlib.util
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from common.core.errors import CourseError
+from common.virtual_gpu.report import Report
+from grader.answers.compare import answer, difference
+from grader.pipeline.libraries import compile_submission
+from grader.pipeline.scratch_folder import scratch_folder
+from grader.pipeline.stages.patience import CALL_SECONDS
+from grader.spec import Call, Case, Comparison, OnBuffers, Size, registry, seeds
+from grader.spec.names import is_named
+from grader.spec.random_inputs import Random
+from grader.timing.modelled import modelled_call
+
+WRONG_ANSWER = "wrong answer"
+ROUND_TRIPS = "round trips"
+MODELLED_TIME = "modelled time"
+BANK_CONFLICTS = "bank conflicts"
+SECTORS = "sectors per request"
+ACTIVE_LANES = "active lanes"
+
+# What can give a fault away: what the checks call their findings, a comparison, and figures of a run.
+EVIDENCE = {
+    "memory": "a finding: out of bounds, or misaligned",
+    "race": "a finding: two threads, one word, and nothing that orders them",
+    "init": "a finding: read before anything was written",
+    "sync": "a finding: a barrier or a shuffle that not all reach",
+    "async": "a finding: an asynchronous copy and an access that do not wait for each other",
+    WRONG_ANSWER: "the comparison with the reference, where there is no finding",
+    MODELLED_TIME: "of a call, against that of a mended copy",
+    ROUND_TRIPS: "trips to memory that wait for each other",
+    BANK_CONFLICTS: "in shared memory, loads and stores",
+    SECTORS: "32-byte pieces that a load or copy of a warp touches",
+    ACTIVE_LANES: "of 32, on average",
+}
+
+
+def _no_cases(_: Random) -> Sequence[Case]:
+    return ()
+
+
+@dataclass(frozen=True)
+class Lab:
+    """What all kernels of a lab are asked to do, and the faults to choose from, of which some are in none."""
+
+    title: str
+    kernels: tuple[str, ...]
+    entry: str
+    inputs: Callable[[Size, Random], Call]
+    reference: OnBuffers
+    compare: Comparison
+    cases: tuple[Case]
+    faults: Mapping[str, str]  # id -> what it is, in words
+    hidden: Callable[[Random], Sequence[Case]] = _no_cases
+    suspicions: Mapping[str, OnBuffers] = field(default_factory=dict)
+    folder: Path = Path()  # filled in by find_lab
+
+    @property
+    def exercise(self) -> str:
+        """The exercise's folder: "01_kv_store"."""
+        return self.folder.parent.name
+
+    @property
+    def number(self) -> str:
+        return self.exercise.partition("_")[0]
+
+    @property
+    def sheet(self) -> Path:
+        """The answers to fill in."""
+        return self.folder / "answers.toml"
+
+    @property
+    def solutions(self) -> Path:
+        return registry.SOLUTIONS / self.exercise / self.folder.name
+
+    def source(self, kernel: str) -> Path:
+        return self.folder / f"{kernel}.cu"
+
+
+@dataclass(frozen=True)
+class Seen:
+    """What one run of a kernel showed. `failed` and `wrong` are sentences, empty when there is nothing."""
+
+    source: Path
+    failed: str
+    wrong: str
+    report: Report
+    seconds: float  # modelled
+
+    @property
+    def verdict(self) -> str:
+        return "failed" if self.failed else "wrong" if self.wrong else "right"
+
+    @property
+    def figures(self) -> dict[str, float]:
+        """By the names that evidence has."""
+        launches = self.report.launches
+        counts = [launch.counters for launch in launches]
+        requests = sum(c.global_load_requests + c.async_requests for c in counts)
+        instructions = sum(c.warp_instructions for c in counts)
+        return {
+            MODELLED_TIME: self.seconds,
+            ROUND_TRIPS: sum(launch.cost.round_trips for launch in launches),
+            BANK_CONFLICTS: sum(c.shared_load_conflicts + c.shared_store_conflicts for c in counts),
+            SECTORS: sum(c.global_load_sectors + c.async_sectors for c in counts) / max(requests, 1),
+            ACTIVE_LANES: sum(c.thread_instructions for c in counts) / max(instructions, 1),
+        }
+
+
+def find_lab(text: str) -> Lab:
+    """By the exercise's number ("01", "1"), name or folder."""
+    folders = sorted(path.parent for path in registry.EXERCISES.glob("*/lab/lab.py"))
+    for folder in folders:
+        if is_named(folder.parent.name, text):
+            return _load(folder)
+    known = ", ".join(folder.parent.name for folder in folders) or "none"
+    raise CourseError(f"there is no lab in an exercise {text!r}; exercises with a lab: {known}")
+
+
+def _load(folder: Path) -> Lab:
+    spec = importlib.util.spec_from_file_location(f"lab_of_{folder.parent.name}", folder / "lab.py")
+    assert spec is not None  # the file was found just now
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    lab: Lab = module.lab
+    return dataclasses.replace(lab, folder=folder)
+
+
+def run_all(lab: Lab) -> Iterator[Seen]:
+    """Every kernel of the lab, in order."""
+    for kernel in lab.kernels:
+        yield run_kernel(lab, lab.source(kernel))
+
+
+def run_kernel(lab: Lab, source: Path) -> Seen:
+    """One call with every check on. Raises CourseError when the file cannot be compiled."""
+    if not source.is_file():
+        raise CourseError(f"there is no file {source}: name your own copy of one of the lab's kernels")
+    [case] = lab.cases
+    call = lab.inputs(case.size, Random(seeds.derive("lab", case.name)))
+    with scratch_folder() as scratch:
+        built = compile_submission(source, "virtual", scratch)
+        with built.session("virtual") as session:
+            outcome = session.run(lab.entry, call, CALL_SECONDS)
+    wrong = None
+    if outcome.ok:
+        wrong = difference(lab, case.size, call, answer(lab, case.size, call), outcome.after)
+    return Seen(
+        source,
+        outcome.message,
+        wrong.message if wrong is not None else "",
+        outcome.report,
+        modelled_call(outcome)[0] if outcome.report.launches else 0.0,
+    )

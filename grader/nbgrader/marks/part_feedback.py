@@ -1,0 +1,97 @@
+"""A part's points and its reasons together, as feedback shows them: cases, findings at their lines, counters,
+speed with its interval."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from grader.course.settings import device_words
+from grader.notebook.views.compare_view import Comparison
+from grader.notebook.views.display import Display, cut, excerpt, limited
+from grader.pipeline.record import PartResult, Record
+from grader.questions.predictions import Marked, Prediction
+from grader.render.findings import diagnostic_text, findings_of
+from grader.render.gradescope import part_text
+from grader.render.pages import html
+from grader.render.pages.markup import Child, Markup, joined, tag
+from grader.words import numbers
+
+_MOST_FINDINGS = 10
+_MOST_WORDS = 2000
+
+
+def part_feedback(record: Record, part: PartResult, points: float, most: float) -> Display:
+    title = f"{part.name}: {numbers.points_of(points, most)} points"
+    device = device_words(record.device.kind, record.device.name)
+    text = f"{title} ({record.file} on {device})\n{part_text(record, part)}"
+    kind = "good" if points >= most else "doubt" if points > 0 else "bad"
+    return Display(
+        text,
+        tag("h4", title, class_=kind),
+        tag("p", cut(part.message, _MOST_WORDS)) if part.message else None,
+        *_details(record, part),
+        tag("p", f"{record.file} on {device}", class_="faint"),
+    )
+
+
+def _details(record: Record, part: PartResult) -> Iterable[Child]:
+    if part.name == "correct":
+        yield _compiler(record)
+        yield _folded("cases", html.cases_table([case for case in record.cases if not case.step]))
+        yield _folded(
+            "what it printed", tag("pre", cut(record.output, _MOST_WORDS)) if record.output else None
+        )
+    elif part.name == "clean":
+        yield _findings(record)
+    elif part.name == "mechanism":
+        yield html.mechanisms_table(record)
+        yield _folded("launches and counters", html.launches_table(record))
+    elif part.name == "speed" and record.speed is not None and record.speed.cases:
+        yield tag("p", html.speed_label(record.speed), class_="faint")
+        yield html.targets_table(record.speed)
+        yield html.speeds_table(record.speed)
+    else:
+        yield html.cases_table([case for case in record.cases if case.step == part.name])
+
+
+def _compiler(record: Record) -> Markup | None:
+    text = "\n".join(diagnostic_text(item) for item in record.diagnostics)
+    return tag("pre", cut(text, _MOST_WORDS)) if text.strip() else None
+
+
+def _findings(record: Record) -> Markup | None:
+    return limited(
+        findings_of(record),
+        lambda finding: joined(
+            (
+                tag(
+                    "p",
+                    tag("span", f"{finding.kind} ", class_="bad"),
+                    f"line {finding.line}: " if finding.line else "",
+                    cut(finding.message, _MOST_WORDS),
+                ),
+                excerpt(record.source, finding.line),
+                tag("p", cut(finding.advice, _MOST_WORDS)) if finding.advice else None,
+            )
+        ),
+        _MOST_FINDINGS,
+        "findings",
+    )
+
+
+def _folded(title: str, body: Markup | None) -> Markup | None:
+    return tag("details", tag("summary", title), body) if body else None
+
+
+def predictions_feedback(
+    asked: Sequence[Prediction],
+    marked: Sequence[Marked],
+    missing: Mapping[str, str],
+    unknown: Sequence[str],
+    problem: str,
+) -> Display:
+    shown = Comparison(asked, marked, missing, unknown)
+    if not problem:
+        return shown
+    told = f"No answer could be read: {problem}."
+    return Display(f"{told}\n{shown!r}", tag("p", told, class_="bad"), Markup(shown._repr_html_()))

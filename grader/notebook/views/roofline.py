@@ -1,0 +1,78 @@
+"""The instruction roofline: warp instructions a second over instructions for each 32-byte sector.
+
+A copy has no arithmetic to count, but it has instructions: this roofline has a place for every kernel.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING, Any
+
+from common.virtual_gpu.engine import PROFILES
+from common.virtual_gpu.report import Launch
+from grader.notebook.seen import Seen
+from grader.notebook.views.pictures import new_figure, styled
+from grader.words import numbers
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+CAPTION = (
+    "Under the slanted roofs memory is the limit, under the flat one the schedulers; a dot far below all of "
+    "them waits: for memory, for too few warps or for each other. Without the launch itself, modelled."
+)
+_SCHEDULERS = 4
+_SECTOR = 32
+_MOST_DOTS = 12
+_DRAM, _L2, _ISSUE = "#3b6fb6", "#7b5ea7", "#555555"
+
+
+def roofline(seen: Seen) -> Figure:
+    profile = json.loads(PROFILES.read_text())["profiles"][seen.report.profile]
+    roofs = {
+        "DRAM": (profile["dram_bytes_per_second"] / _SECTOR, _DRAM),
+        "L2": (profile["l2_bytes_per_second"] / _SECTOR, _L2),
+    }
+    peak = _SCHEDULERS * profile["sms"] * profile["clock_ghz"] * 1e9
+    with styled():
+        figure = new_figure(7.2, 3.6)
+        axes = figure.subplots()
+        dots = [dot for launch in seen.launches[:_MOST_DOTS] for dot in _dots(launch)]
+        ridges = [peak / rate for rate, _ in roofs.values()]
+        low = min([x for x, *_ in dots] + ridges) / 4
+        high = max([x for x, *_ in dots] + ridges) * 4
+        for name, (rate, colour) in roofs.items():
+            xs = [low, peak / rate]
+            told = f"{name}, {numbers.bandwidth(rate * _SECTOR)}"
+            axes.plot(xs, [x * rate / 1e9 for x in xs], color=colour, linewidth=1.5, label=told)
+        axes.hlines(peak / 1e9, min(ridges), high, color=_ISSUE, linewidth=1.5, label="issue slots")
+        _draw_dots(axes, dots)
+        axes.set(xscale="log", yscale="log", xlim=(low, high))
+        axes.set(xlabel="warp instructions per 32-byte sector", ylabel="10⁹ warp instructions a second")
+        axes.set_title(f"{seen.case} on the {profile['name']}, modelled")
+        for axis in (axes.xaxis, axes.yaxis):
+            axis.set_major_formatter("{x:g}")
+            axis.set_minor_formatter("")
+        axes.grid(alpha=0.25, which="major")
+        axes.legend(fontsize=8, loc="best")  # never over a dot
+    return figure
+
+
+def _dots(launch: Launch) -> list[tuple[float, float, str, str]]:
+    """A launch over the sectors that DRAM must give or take, and over all that go to L2."""
+    counts, seconds = launch.counters, launch.cost.body_seconds
+    rate = counts.warp_instructions / seconds / 1e9 if seconds > 0 else 0.0
+    dram = launch.distinct_load_sectors + launch.distinct_store_sectors
+    every = counts.global_load_sectors + counts.global_store_sectors + counts.async_sectors
+    every += counts.global_atomic_sectors
+    over = ((dram, _DRAM, "DRAM"), (every, _L2, "L2"))
+    return [(counts.warp_instructions / n, rate, colour, name) for n, colour, name in over if n and rate > 0]
+
+
+def _draw_dots(axes: Any, dots: list[tuple[float, float, str, str]]) -> None:
+    """Those over L2 are drawn inside: where nothing is asked for twice, the two stand on one place."""
+    for name, marker, size in (("DRAM", "o", 9), ("L2", "D", 5)):
+        mine = [(x, y, colour) for x, y, colour, of in dots if of == name]
+        for index, (x, y, colour) in enumerate(mine):
+            told = f"this call, over sectors of {name}" if index == 0 else None
+            axes.plot([x], [y], marker, color=colour, markersize=size, zorder=3, label=told, linestyle="none")

@@ -1,0 +1,66 @@
+"""One call of a file on the virtual GPU, with everything the engine counts: what `profile` shows."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.core.errors import CourseError
+from common.virtual_gpu.render import render_findings
+from common.virtual_gpu.report import Report
+from grader.answers.compare import answer, difference
+from grader.devices.virtual import MEASURING, VirtualSession
+from grader.pipeline.libraries import compile_submission
+from grader.pipeline.scratch_folder import scratch_folder
+from grader.pipeline.stages.patience import CALL_SECONDS
+from grader.spec import Case, Exercise, Protocol_, seeds
+from grader.spec.random_inputs import Random
+from grader.timing.modelled import modelled_call
+from grader.words.text import harmless
+
+_ADVICE = "`./course check {}` finds the smallest case that fails; mend that before you look for speed"
+
+
+@dataclass(frozen=True)
+class Profile:
+    """What was seen of one call, its modelled seconds by itself and in a graph, and what is wrong with its
+    answer, in a sentence. `protocol` is the exercise's own way of timing."""
+
+    report: Report
+    seconds: float
+    seconds_in_a_graph: float
+    wrong: str = ""
+    protocol: Protocol_ = "cold"
+
+    @property
+    def shown_seconds(self) -> float:
+        """Those that `check` shows."""
+        return self.seconds if self.protocol == "cold" else self.seconds_in_a_graph
+
+
+def profile(exercise: Exercise, source: Path, case: Case, *, timeline: int = 0) -> Profile:
+    """With `timeline`, so many warps of a block are followed through the model, instruction by instruction.
+
+    Raises CourseError with a sentence when the call cannot be built or run.
+    """
+    import torch
+
+    torch.set_num_threads(1)  # as in grading: threads that wait for each other cost more than they help
+    options = {**MEASURING, "timeline": timeline}
+    with scratch_folder() as scratch:
+        built = compile_submission(source, "virtual", scratch)
+        call = exercise.inputs(case.size, Random(seeds.derive("profile", case.name)))
+        with VirtualSession(built.path("virtual"), options=options, resources=built.registers) as session:
+            outcome = session.run(exercise.entry, call, CALL_SECONDS)
+    if not outcome.ok:
+        # The findings name the line; a profile of a call that failed would mislead.
+        seen = harmless(render_findings(outcome.report.findings)).rstrip()
+        raise CourseError("\n".join(filter(None, (outcome.message, seen, _ADVICE.format(exercise.number)))))
+    found = difference(exercise, case.size, call, answer(exercise, case.size, call), outcome.after)
+    return Profile(
+        outcome.report,
+        modelled_call(outcome, "cold")[0] if outcome.report.launches else 0.0,
+        modelled_call(outcome, "graph")[0] if outcome.report.launches else 0.0,
+        found.message if found is not None else "",
+        exercise.protocol,
+    )

@@ -1,0 +1,196 @@
+"""What a grading run leaves behind: plain, versioned data that can be shown, compared and repeated."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from common.core.errors import CourseError
+from common.core.files import write_json
+
+VERSION = 1
+
+
+@dataclass
+class DeviceInfo:
+    """`kind` is "gpu" or "virtual"; `name` the card, or the profile that the virtual GPU models."""
+
+    kind: str
+    name: str
+    driver: str = ""
+    compiler: str = ""
+
+
+@dataclass
+class CaseResult:
+    """One case. `reason` is a word ("mismatch", "crash", "timeout", "error", …), empty when it passed."""
+
+    name: str
+    public: bool
+    sizes: dict[str, int]
+    passed: bool
+    reason: str = ""
+    message: str = ""  # for the student: what, where, what was expected
+    seconds: float = 0.0
+    step: str = ""  # of which step; empty for the exercise itself
+
+    @property
+    def label(self) -> str:
+        return f"{self.step}: {self.name}" if self.step else self.name
+
+
+@dataclass
+class MechanismResult:
+    name: str
+    passed: bool
+    message: str = ""
+
+
+@dataclass
+class SpeedCase:
+    """One bench case. Seconds are medians; on the virtual GPU they are modelled.
+
+    `baseline_seconds` and `baseline_samples` are those of what it is held `against`; `protocol` is how both
+    were timed: "cold", "graph" or "host".
+    """
+
+    name: str
+    sizes: dict[str, int]
+    baseline_seconds: float
+    seconds: float
+    ratio: float
+    low: float  # 95 % interval of the ratio; on the virtual GPU, the model's margin
+    high: float
+    bytes: int = 0
+    note: str = ""  # which term limits, or what was thrown away
+    baseline_samples: list[float] = field(default_factory=list)
+    samples: list[float] = field(default_factory=list)
+    against: str = "baseline"
+    protocol: str = "cold"
+
+    @property
+    def label(self) -> str:
+        """The name, and against what where that is not the baseline."""
+        rival = "" if self.against == "baseline" else f" against {self.against}"
+        return f"{self.name}{rival}{', host' if self.protocol == 'host' else ''}"
+
+    @property
+    def bandwidth(self) -> float:
+        return self.bytes / self.seconds if self.seconds > 0 else 0.0
+
+
+@dataclass
+class TargetResult:
+    """`decision`: "met", "missed" or "undecided"; `earned` is the part of the target's points, 0 to 1."""
+
+    name: str
+    decision: str
+    earned: float
+    share: float
+    value: float
+    low: float
+    high: float
+    passing: float
+    full: float
+    message: str = ""
+
+
+@dataclass
+class Speed:
+    modelled: bool
+    cases: list[SpeedCase] = field(default_factory=list)
+    targets: list[TargetResult] = field(default_factory=list)
+    copy_bandwidth: float = 0.0  # bytes a second, read and written
+    notes: list[str] = field(default_factory=list)  # clocks, throttling, how long it took
+    wrong: dict[str, str] = field(default_factory=dict)  # cases that went wrong while timed, and how
+
+    @property
+    def over_baseline(self) -> list[SpeedCase]:
+        return [case for case in self.cases if case.against == "baseline"]
+
+
+@dataclass
+class PartResult:
+    """Points of one part: a step by its name, correct, clean, mechanism or speed."""
+
+    name: str
+    points: float
+    max_points: float
+    message: str = ""
+
+
+@dataclass
+class Record:
+    """Everything about one graded submission."""
+
+    submission: str
+    exercise: str
+    device: DeviceInfo
+    verdict: str = ""  # a few words: "full marks", "wrong answer", "does not compile", …
+    points: float = 0.0
+    max_points: float = 0.0
+    parts: list[PartResult] = field(default_factory=list)
+    diagnostics: list[dict[str, Any]] = field(default_factory=list)  # of the compiler
+    cases: list[CaseResult] = field(default_factory=list)
+    left_out: list[str] = field(default_factory=list)  # cases that only a GPU can run, where there was none
+    mechanisms: list[MechanismResult] = field(default_factory=list)
+    findings: list[dict[str, Any]] = field(default_factory=list)  # of the virtual GPU, as in its reports
+    lines: list[dict[str, Any]] = field(default_factory=list)  # counters by source line
+    launches: list[dict[str, Any]] = field(default_factory=list)  # kernel, grid, block, counters, occupancy
+    speed: Speed | None = None
+    # What a notebook's predictions are held against, by their names, and why some of it is missing.
+    measured: dict[str, float] = field(default_factory=dict)
+    unmeasured: dict[str, str] = field(default_factory=dict)
+    output: str = ""  # what the submission printed: text for the student, nothing else
+    flags: list[str] = field(default_factory=list)  # suspicions for a person, never points
+    source: str = ""
+    file: str = "kernel.cu"  # the name of the source's file
+    source_sha256: str = ""
+    seed: str = ""  # all cases and inputs follow from it
+    started: str = ""
+    seconds: float = 0.0
+    version: int = VERSION
+
+    @property
+    def deciding_cases(self) -> list[CaseResult]:
+        """The exercise's own: steps stand for themselves, unless there is nothing else."""
+        return [case for case in self.cases if not case.step] or self.cases
+
+    def to_dict(self) -> dict[str, Any]:
+        return dataclasses.asdict(self)
+
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Record:
+        if data.get("version") != VERSION:
+            raise CourseError(f"a record of version {data.get('version')} cannot be read: this is {VERSION}")
+        plain = dict(data)
+        speed = plain.get("speed")
+        plain.update(
+            device=DeviceInfo(**plain["device"]),
+            parts=[PartResult(**item) for item in plain["parts"]],
+            cases=[CaseResult(**item) for item in plain["cases"]],
+            mechanisms=[MechanismResult(**item) for item in plain["mechanisms"]],
+            speed=None
+            if speed is None
+            else Speed(
+                **{
+                    **speed,
+                    "cases": [SpeedCase(**item) for item in speed["cases"]],
+                    "targets": [TargetResult(**item) for item in speed["targets"]],
+                }
+            ),
+        )
+        return Record(**plain)
+
+    def write(self, path: Path) -> None:
+        write_json(path, self.to_dict(), private=True)
+
+    @staticmethod
+    def read(path: Path) -> Record:
+        try:
+            return Record.from_dict(json.loads(path.read_text()))
+        except (OSError, ValueError, TypeError, KeyError) as problem:
+            raise CourseError(f"{path} is not a grading record: {problem}") from problem

@@ -1,0 +1,108 @@
+"""Points by the exercise's rubric."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from grader.devices.arguments import NOT_REFUSED
+from grader.pipeline.record import MechanismResult, PartResult, Record, Speed
+from grader.pipeline.stages.correctness import TOO_LONG, CaseRun
+from grader.spec import Exercise
+
+PARTS = ("correct", "clean", "mechanism", "speed")
+NEEDS_CORRECT = "counts once every case is right"
+MISSING = "missing"  # the reason of a step whose entry point is not there yet
+
+# A failed case's reason, as a verdict. "input changed" and "not repeatable" say it themselves.
+_VERDICTS = {
+    "mismatch": "wrong answer",
+    "timeout": "does not end",
+    "crash": "crashes",
+    "error": "answers an error",
+    NOT_REFUSED: "accepts what it must refuse",
+    "limit": "takes too much",
+    TOO_LONG: "takes too long",
+    "call": "meddles with the worker",
+    "entry": "has no such entry point",
+    "load": "cannot be loaded",
+    "raises": "raises an exception",
+    MISSING: "has no such entry point yet",
+    "device": "breaks the virtual GPU",
+}
+
+
+def correct_part(exercise: Exercise, runs: Sequence[CaseRun], worth: float | None = None) -> PartResult:
+    """The lesser of the public and the hidden share of cases passed; cases that nothing-done passes are no
+    merit, but failing them is a fault."""
+    worth = exercise.points.correct if worth is None else worth
+    shares = []
+    for public in (True, False):
+        group = [run for run in runs if run.result.public is public]
+        merits = [run for run in group if run.counts or not run.result.passed]
+        if merits:
+            shares.append(sum(run.result.passed for run in merits) / len(merits))
+    share = min(shares, default=0.0)
+    failed = [run.result for run in runs if not run.result.passed]
+    message = f"{len(runs) - len(failed)} of {len(runs)} cases passed"
+    if failed:
+        message += f"; first failure, {failed[0].name}: {failed[0].message}"
+    return PartResult("correct", round(worth * share, 2), worth, message)
+
+
+def clean_part(exercise: Exercise, correct: bool, findings: int, unchecked: str = "") -> PartResult:
+    worth = exercise.points.clean
+    if not correct:
+        return PartResult("clean", 0.0, worth, NEEDS_CORRECT)
+    if unchecked:
+        return PartResult("clean", 0.0, worth, unchecked)
+    if findings:
+        return PartResult("clean", 0.0, worth, f"{findings} finding{'s' if findings > 1 else ''}")
+    return PartResult("clean", worth, worth, "no findings")
+
+
+def mechanism_part(exercise: Exercise, correct: bool, results: Sequence[MechanismResult]) -> PartResult:
+    worth = exercise.points.mechanism
+    if not correct:
+        return PartResult("mechanism", 0.0, worth, NEEDS_CORRECT)
+    there = sum(result.passed for result in results)
+    lacking = [result.message for result in results if not result.passed]
+    points = worth * there / len(results) if results else worth
+    return PartResult("mechanism", round(points, 2), worth, lacking[0] if lacking else "all there")
+
+
+def speed_part(exercise: Exercise, correct: bool, speed: Speed | None) -> PartResult:
+    worth = exercise.points.speed
+    if not correct:
+        return PartResult("speed", 0.0, worth, NEEDS_CORRECT)
+    if speed is None or not speed.targets:
+        why = "; ".join(speed.notes) if speed else "not measured"
+        return PartResult("speed", 0.0, worth, why)
+    shares = sum(target.share for target in speed.targets)
+    earned = sum(target.share * target.earned for target in speed.targets) / shares
+    return PartResult("speed", round(worth * earned, 2), worth, speed.targets[0].message)
+
+
+def settle(record: Record) -> None:
+    """Sums and the verdict in a few words."""
+    record.points = round(sum(part.points for part in record.parts), 2)
+    record.max_points = sum(part.max_points for part in record.parts)
+    if record.verdict:
+        return
+    failed = next((case for case in record.deciding_cases if not case.passed), None)
+    if failed is not None:
+        record.verdict = _VERDICTS.get(failed.reason, failed.reason)
+        return
+    if record.points >= record.max_points:
+        record.verdict = "full marks"
+        return
+    short = {part.name: part for part in record.parts if part.points < part.max_points}
+    for name, verdict in (("clean", "correct, with findings"), ("mechanism", "correct, not as asked")):
+        if name in short:
+            record.verdict = verdict
+            return
+    if "speed" not in short:
+        record.verdict = "correct, steps missing"
+    elif record.speed is None or not record.speed.targets:
+        record.verdict = "correct, speed not measured"
+    else:
+        record.verdict = "correct, too slow" if short["speed"].points == 0 else "correct, not at full speed"

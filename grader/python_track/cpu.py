@@ -1,0 +1,134 @@
+"""Sessions for Python files without a GPU: CPU tensors in a file in memory, Triton kernels interpreted."""
+
+from __future__ import annotations
+
+import dataclasses
+import os
+import time
+from pathlib import Path
+from types import TracebackType
+
+from common.core.errors import CourseError, MachineOverloaded
+from common.worker.process import Order, Worker, WorkerDied, WorkerMisbehaved, WorkerTimeout
+from common.worker.python_launch import SCRIPT, interpreted
+from grader.devices.arguments import judge_answer
+from grader.devices.failures import CallFailed, failure, retried
+from grader.devices.gpu_memory import read_all, write_all
+from grader.devices.scratch import filled
+from grader.devices.session import Outcome
+from grader.python_track.calls import explained, python_call
+from grader.spec import Call, PythonTrack
+
+_OUTPUT = 16 << 10
+_ALIGNMENT = 256
+RAISES = "raises"  # the reason of a call that ended in a Python exception
+
+
+class InterpretedSession:
+    """One file in a worker. This process owns the tensors' memory and reads it, whatever the worker says."""
+
+    def __init__(self, source: Path, track: PythonTrack) -> None:
+        self._source, self._track = source, track
+        self._file = os.memfd_create("course-tensors", os.MFD_CLOEXEC)
+        self._worker: Worker | None = None
+        self._library = -1
+        self._printed = ""
+        self._spent = 0.0  # by workers that are closed
+
+    def __enter__(self) -> InterpretedSession:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+        os.close(self._file)
+
+    @property
+    def output(self) -> str:
+        text = self._printed + (self._worker.output() if self._worker is not None else "")
+        return text[-_OUTPUT:]
+
+    def run(self, entry: str, call: Call, seconds: float) -> Outcome:
+        """What the machine starves is run once more; then MachineOverloaded is raised."""
+        return retried(lambda: self._run(call, seconds))
+
+    def _run(self, call: Call, seconds: float) -> Outcome:
+        before = self._seconds()
+        outcome = self._called(call, seconds)
+        return dataclasses.replace(outcome, seconds=self._seconds() - before)
+
+    def _seconds(self) -> float:
+        """Of the worker, and of this thread, which has to read what a call left."""
+        return time.thread_time() + self._spent + (self._worker.seconds if self._worker is not None else 0.0)
+
+    def _called(self, call: Call, seconds: float) -> Outcome:
+        import torch
+
+        offsets: dict[str, int] = {}
+        size = 0
+        for name, tensor in call.buffers.items():
+            offsets[name] = size
+            size += -(-tensor.numel() * tensor.element_size() // _ALIGNMENT) * _ALIGNMENT
+        size = max(size, _ALIGNMENT)
+        os.ftruncate(self._file, 0)
+        os.ftruncate(self._file, size)
+        for name, offset in offsets.items():
+            data = filled(call, name).contiguous().view(torch.uint8).numpy().tobytes()
+            write_all(self._file, data, offset)
+        reason = message = ""
+        function = self._track.function
+        try:
+            code = self._call(call, offsets, size, seconds)
+            reason, message = judge_answer(function, call, code)
+        except CallFailed as problem:
+            reason, message = problem.reason, str(problem)
+        after = {}
+        for name, tensor in call.kept.items():
+            data = read_all(self._file, tensor.numel() * tensor.element_size(), offsets[name])
+            if len(data) != tensor.numel() * tensor.element_size():
+                return Outcome("call", "the worker cut its memory short", call.kept)
+            raw = torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8)[: len(data)]
+            after[name] = raw.view(tensor.dtype).view(tensor.shape)
+        return Outcome(reason, message, after)
+
+    def _call(self, call: Call, offsets: dict[str, int], size: int, seconds: float) -> int:
+        def place(name: str, offset: int) -> dict[str, int]:
+            return {"offset": offsets[name] + offset, "file": self._file, "size": size}
+
+        function = self._track.function
+        try:
+            worker = self._ready()
+            told = python_call(self._track, call, place, None)
+            (code,) = worker.calls([Order(self._library, function, ["python"], [told])], function, seconds)
+            return code
+        except CourseError as problem:
+            if isinstance(problem, WorkerDied | WorkerTimeout | WorkerMisbehaved):
+                self.close()
+            raise failure(problem, function, seconds, RAISES) from problem
+
+    def _ready(self) -> Worker:
+        if self._worker is None:
+            worker = Worker(
+                None,
+                walls=interpreted(),
+                libraries=[self._source],
+                descriptors=[self._file],
+                script=SCRIPT,
+            )
+            self._worker = worker
+            try:
+                self._library = worker.load(self._source)
+            except CourseError as problem:
+                self.close()
+                if isinstance(problem, WorkerTimeout) and problem.starved:
+                    raise MachineOverloaded(f"loading {self._track.file}", problem.starved) from problem
+                raise CallFailed("load", str(explained(problem))) from problem
+        return self._worker
+
+    def close(self) -> None:
+        if self._worker is not None:
+            self._spent += self._worker.seconds
+            self._printed = self.output
+            self._worker.close()
+        self._worker = None

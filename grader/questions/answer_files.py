@@ -1,0 +1,47 @@
+"""Reads small files that students fill in by hand, whatever is in them. What is in the way is told in one
+sentence: the file, its line where that is known, what was expected and what to try."""
+
+from __future__ import annotations
+
+import re
+import tomllib
+from pathlib import Path
+from typing import Any
+
+from common.core.errors import CourseError
+from grader.words.text import one_line
+
+_MOST_BYTES = 1 << 20  # they have hundreds or thousands
+
+
+def read_text(path: Path, remedy: str) -> str:
+    """`remedy` says how to come by a file as it should be."""
+    try:
+        if not path.exists():
+            raise CourseError(f"there is no {path}: {remedy}")
+        if not path.is_file():
+            raise CourseError(f"{path} is a folder or a device and no text file: {remedy}")
+        with path.open("rb") as file:
+            data = file.read(_MOST_BYTES + 1)
+    except OSError as problem:
+        raise CourseError(f"{path} cannot be read ({problem.strerror}): {remedy}") from problem
+    if len(data) > _MOST_BYTES:
+        raise CourseError(f"{path} has more than {_MOST_BYTES:,} bytes, and needs a few hundred: {remedy}")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError as problem:
+        line = data.count(b"\n", 0, problem.start) + 1
+        told = f"{path}:{line}: this is not UTF-8 text: save it as UTF-8, or {remedy}"
+        raise CourseError(told) from problem
+
+
+def parse_toml(text: str, path: Path, form: str) -> dict[str, Any]:
+    """`form` says how answers are written."""
+    try:
+        return tomllib.loads(text)
+    except tomllib.TOMLDecodeError as problem:
+        found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", str(problem))
+        place, what = (f"{path}:{found[2]}:{found[3]}", found[1]) if found else (str(path), str(problem))
+        raise CourseError(f"{place}: this is not TOML ({one_line(what)}): {form}") from problem
+    except (ValueError, RecursionError) as problem:  # thousands of digits, thousands of brackets
+        raise CourseError(f"{path}: a value in it is longer than any answer can be: {form}") from problem

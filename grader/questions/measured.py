@@ -1,0 +1,122 @@
+"""The values that predictions are held against: counted by the virtual GPU on the kernels that they name, and
+speedups that a GPU measured."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from common.core.errors import CourseError
+from grader.pipeline.profile_run import Profile, profile
+from grader.pipeline.record import Speed
+from grader.questions.predictions import Prediction, Side
+from grader.questions.quantities import QUANTITIES
+from grader.spec import Case, Exercise
+
+
+@dataclass
+class Measured:
+    """Values by prediction, and for those that have none a sentence that says why."""
+
+    values: dict[str, float] = field(default_factory=dict)
+    missing: dict[str, str] = field(default_factory=dict)
+
+    def __or__(self, other: Measured) -> Measured:
+        return Measured(self.values | other.values, self.missing | other.missing)
+
+
+_ABSENT = {
+    "baseline": "the baseline is not here",
+    "solution": "it is compared with the reference solution, when it is graded",
+    "yours": "there is no kernel.cu of yours to count",
+}
+
+
+def measure(
+    exercise: Exercise,
+    yours: Path | None,
+    *,
+    names: Collection[str] | None = None,
+    tell: Callable[[str], None] = lambda text: None,
+    profiled: Callable[[Exercise, Path, Case], Profile] = profile,
+) -> Measured:
+    """All that the exercise's predictions ask the virtual GPU for, or those of these names; each kernel runs
+    once at each case."""
+    files: dict[Side, Path | None] = {
+        "baseline": exercise.baseline,
+        "solution": exercise.solution,
+        "yours": yours,
+    }
+    runs = _Runs(exercise, files, tell, profiled)
+    found = Measured()
+    for one in exercise.predictions:
+        if one.needs_gpu or (names is not None and one.name not in names):
+            continue
+        try:
+            found.values[one.name] = _value(exercise, one, runs)
+        except CourseError as problem:
+            found.missing[one.name] = str(problem)
+    return found
+
+
+def timed(exercise: Exercise, speed: Speed | None) -> Measured:
+    """What is asked about a GPU's clock, from the times that it took while it graded the kernel."""
+    taken = {} if speed is None or speed.modelled else {case.name: case.ratio for case in speed.over_baseline}
+    asked = [one for one in exercise.predictions if one.needs_gpu]
+    return Measured(
+        {one.name: taken[one.case] for one in asked if one.case in taken},
+        {one.name: f"your kernel was not timed at {one.case}" for one in asked if one.case not in taken},
+    )
+
+
+def _value(exercise: Exercise, one: Prediction, runs: _Runs) -> float:
+    quantity = QUANTITIES[one.quantity]
+    assert quantity.read is not None  # what a GPU's clock tells is not asked for here
+    case = exercise.bench_case(one.case)
+    theirs = exercise.case_of_baseline(case)
+    value = quantity.read(runs.of(one.side, theirs if one.side == "baseline" else case))
+    if not quantity.over_baseline:
+        return value
+    if value <= 0:
+        raise CourseError("nothing was launched, so there is no time to compare")
+    return quantity.read(runs.of("baseline", theirs)) / value
+
+
+class _Runs:
+    """Profiles by kernel and case, made when first asked for. A failure is remembered like a result."""
+
+    def __init__(
+        self,
+        exercise: Exercise,
+        files: Mapping[Side, Path | None],
+        tell: Callable[[str], None],
+        profiled: Callable[[Exercise, Path, Case], Profile],
+    ) -> None:
+        self._exercise = exercise
+        self._files = files
+        self._tell = tell
+        self._profiled = profiled
+        self._known: dict[tuple[str, str], Profile | CourseError] = {}
+
+    def of(self, side: Side, case: Case) -> Profile:
+        key = (side, case.name)
+        if key not in self._known:
+            self._known[key] = self._run(side, case)
+        known = self._known[key]
+        if isinstance(known, CourseError):
+            raise known
+        return known
+
+    def _run(self, side: Side, case: Case) -> Profile | CourseError:
+        file = self._files[side]
+        if file is None or not file.is_file():
+            return CourseError(_ABSENT[side])
+        self._tell(f"counting {'your kernel' if side == 'yours' else 'the ' + side} at {case.name}")
+        try:
+            seen = self._profiled(self._exercise, file, case)
+        except CourseError as problem:
+            return CourseError(f"{'your kernel' if side == 'yours' else side} did not run: {problem}")
+        if seen.wrong:
+            return CourseError(f"the answer of {'your kernel' if side == 'yours' else side} is wrong there")
+        return seen

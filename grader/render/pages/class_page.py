@@ -1,0 +1,41 @@
+"""The pages of a class: an index, and one page a submission."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from grader.pipeline.record import Record
+from grader.render.pages.html import submission_page
+from grader.render.pages.markup import page, table, tag
+from grader.render.public import for_student
+from grader.render.terminal import speed_words
+from grader.spec.names import file_name
+from grader.words import numbers
+
+
+def write_pages(records: Sequence[Record], folder: Path, remark: str = "") -> Path:
+    """Write all pages below `folder` and return the index."""
+    rows = []
+    for record in map(for_student, records):
+        exercise = file_name(record.exercise or "unknown")
+        name = f"{file_name(record.submission)}.html"
+        (folder / exercise).mkdir(parents=True, exist_ok=True)
+        (folder / exercise / name).write_text(submission_page(record, remark), encoding="utf-8")
+        rows.append(
+            (
+                tag("a", record.submission, href=f"{exercise}/{name}"),
+                record.exercise or "unknown",
+                numbers.points(record.points),
+                numbers.points(record.max_points),
+                record.verdict,
+                speed_words(record.speed),
+                "; ".join(record.flags),
+            )
+        )
+    index = folder / "index.html"
+    columns = ("submission", "exercise", ">points", ">of", "verdict", "speed", "to look at")
+    head = (tag("h1", "Grades"), tag("p", numbers.counted(len(records), "submission")))
+    note = tag("p", remark, class_="doubt") if remark else None
+    index.write_text(page("Grades", *head, note, table(columns, rows)), encoding="utf-8")
+    return index

@@ -1,0 +1,57 @@
+"""The words in which an exercise describes itself to the harness: data and small functions, no machinery. May
+import the words, and nothing else of the course.
+
+An `exercise.py` makes one `Exercise`. How its inputs look, what is right, what must be seen in the kernel,
+how fast is fast and what each is worth stand there; how any of that is found out stands in the pipeline.
+"""
+
+from __future__ import annotations
+
+from grader.spec.call import STREAM, Argument, At, Call, HostTable, Scalar, f32, i32, i64
+from grader.spec.case import Case, Size, case
+from grader.spec.comparison import Comparison, Exact, Normwise, Relative
+from grader.spec.exercise import Exercise, OnBuffers, PythonTrack, Step, Task
+from grader.spec.target import (
+    BASELINE,
+    CopyBandwidth,
+    HostTime,
+    Mechanism,
+    Points,
+    Protocol_,
+    SeenInEveryCall,
+    Speedup,
+    Target,
+)
+
+__all__ = [
+    "BASELINE",
+    "STREAM",
+    "Argument",
+    "At",
+    "Call",
+    "Case",
+    "Comparison",
+    "CopyBandwidth",
+    "Exact",
+    "Exercise",
+    "HostTable",
+    "HostTime",
+    "Mechanism",
+    "Normwise",
+    "OnBuffers",
+    "Points",
+    "Protocol_",
+    "PythonTrack",
+    "Relative",
+    "Scalar",
+    "SeenInEveryCall",
+    "Size",
+    "Speedup",
+    "Step",
+    "Target",
+    "Task",
+    "case",
+    "f32",
+    "i32",
+    "i64",
+]

@@ -1,0 +1,36 @@
+"""How close to the reference an answer must be."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True)
+class Exact:
+    """Every bit as expected: for copies and integers."""
+
+
+@dataclass(frozen=True)
+class Relative:
+    """The largest error against a higher-precision reference may be `times` that of the same computation
+    done by torch in the output's own precision."""
+
+    times: float = 2.0
+
+
+@dataclass(frozen=True)
+class Normwise:
+    """By rows (the last dimension; of an output with one dimension, each element is a row): the norm of the
+    error against the reference in float64, over the norm of the exact row.
+
+    In every row at most `at_most`, and `times` the largest that the same reference makes in the buffers' own
+    types; but `least` is always allowed, for where rows are few and short that error may be 0 by chance. A
+    row of zeros must be zeros. Outputs that are not floating are compared bit by bit.
+    """
+
+    times: float = 2.0
+    at_most: float = 1e-2
+    least: float = 0.0
+
+
+Comparison = Exact | Relative | Normwise

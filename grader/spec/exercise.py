@@ -1,0 +1,198 @@
+"""An exercise and its steps, whole."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TYPE_CHECKING, Protocol
+
+from grader.spec.call import Call
+from grader.spec.case import Case, Size, named
+from grader.spec.comparison import Comparison
+from grader.spec.target import BASELINE, Mechanism, Points, Protocol_, Speedup, Target
+
+if TYPE_CHECKING:
+    import torch
+
+    from grader.questions.predictions import Prediction
+    from grader.spec.random_inputs import Random
+
+# Does something to a case's buffers in place, with torch: what the entry should do, or what a mistake would.
+OnBuffers = Callable[[Size, "Mapping[str, torch.Tensor]"], None]
+
+
+class Task(Protocol):
+    """An entry point with what is right for it: what the correctness stage needs of an exercise or a step."""
+
+    @property
+    def entry(self) -> str: ...
+    @property
+    def inputs(self) -> Callable[[Size, Random], Call]: ...
+    @property
+    def reference(self) -> OnBuffers: ...
+    @property
+    def compare(self) -> Comparison: ...
+    @property
+    def cases(self) -> tuple[Case, ...]: ...
+    @property
+    def hidden(self) -> Callable[[Random], Sequence[Case]]: ...
+    @property
+    def suspicions(self) -> Mapping[str, OnBuffers]: ...
+
+
+@dataclass(frozen=True)
+class Step:
+    """A smaller entry point in the same file, on the way to the whole: right and clean.
+
+    One that is timed, for a target or in the bench, says at which cases and how many bytes it moves there.
+    """
+
+    name: str
+    entry: str
+    inputs: Callable[[Size, Random], Call]
+    reference: OnBuffers
+    compare: Comparison
+    cases: tuple[Case, ...]
+    hidden: Callable[[Random], Sequence[Case]]
+    points: float
+    suspicions: Mapping[str, OnBuffers] = field(default_factory=dict)
+    mechanisms: tuple[Mechanism, ...] = ()
+    bench: tuple[Case, ...] = ()
+    bytes_moved: Callable[[Size], int] | None = None  # read and written, at least
+    blocks_share: str = ""  # as in Exercise
+
+    def __post_init__(self) -> None:
+        if self.bench and self.bytes_moved is None:
+            raise ValueError(f"the step {self.entry} has bench cases and needs bytes_moved too")
+
+    def moved(self, case: Case) -> int:
+        assert self.bytes_moved is not None  # a step without has no cases to ask about
+        return self.bytes_moved(case.size)
+
+    def case(self, name: str) -> Case:
+        return named(name, self.cases)
+
+    def bench_case(self, name: str) -> Case:
+        return named(name, self.bench)
+
+
+@dataclass(frozen=True)
+class PythonTrack:
+    """The exercise as a Python file too: a function with the entry's arguments by name.
+
+    Each At arrives as a torch tensor that starts there (a view of its buffer), each number as an int or a
+    float, a HostTable as a list of tuples of these; the stream is torch's current one.
+    """
+
+    function: str
+    arguments: tuple[str, ...]  # names for the Call's arguments in order, the stream left out
+    file: str = "kernel.py"
+
+
+@dataclass(frozen=True)
+class Exercise:
+    """Everything the harness must know about an exercise, and nothing it can know itself."""
+
+    title: str
+    entry: str  # the C symbol; it returns a cudaError_t as int
+    inputs: Callable[[Size, Random], Call]
+    reference: OnBuffers
+    compare: Comparison
+    cases: tuple[Case, ...]
+    hidden: Callable[[Random], Sequence[Case]]
+    bench: tuple[Case, ...]
+    bytes_moved: Callable[[Size], int]  # read and written, at least
+    mechanisms: tuple[Mechanism, ...]
+    targets: tuple[Target, ...]
+    points: Points
+    # Named guesses at what went wrong: for each, what the buffers would hold if that were the mistake.
+    suspicions: Mapping[str, OnBuffers] = field(default_factory=dict)
+    hints: tuple[str, ...] = ()
+    mechanism_case: str = ""  # of `cases`; the first when empty
+    # Of `cases`, where blocks leave each other something: run once more, and races between them looked for.
+    blocks_share: str = ""
+    # On which case the baseline stands while others are timed at this bench case; on the same when None.
+    baseline_case: Callable[[Case], Case] | None = None
+    # Libraries and torch calls to measure beside the kernels: name -> function of (size, buffers on a GPU).
+    alternatives: Mapping[str, OnBuffers] = field(default_factory=dict)
+    # The same, but for comparison of speed alone: what they leave in the buffers is not the answer and is
+    # not checked. Targets may name them as they name alternatives.
+    yardsticks: Mapping[str, OnBuffers] = field(default_factory=dict)
+    steps: tuple[Step, ...] = ()
+    predictions: tuple[Prediction, ...] = ()  # numbers that its notebook asks for before they are counted
+    python: PythonTrack | None = None
+    folder: Path = Path()  # filled in by the registry
+    solution: Path = Path()
+
+    @property
+    def id(self) -> str:
+        """The folder's name: "01_kv_store"."""
+        return self.folder.name
+
+    @property
+    def number(self) -> str:
+        return self.id.partition("_")[0]
+
+    @property
+    def rubric(self) -> dict[str, float]:
+        """What each part is worth, by its name in a record and in the order in which parts are graded."""
+        return {step.name: step.points for step in self.steps} | vars(self.points)
+
+    @property
+    def max_points(self) -> float:
+        return sum(self.rubric.values())
+
+    @property
+    def protocol(self) -> Protocol_:
+        """How its kernels are timed: as the first ratio among its targets says."""
+        return next((target.protocol for target in self.targets if isinstance(target, Speedup)), "cold")
+
+    @property
+    def rivals(self) -> Mapping[str, OnBuffers]:
+        """Everything beside kernels that a target may name."""
+        return {**self.alternatives, **self.yardsticks}
+
+    @property
+    def baseline(self) -> Path:
+        return self.folder / "baseline.cu"
+
+    @property
+    def starter(self) -> Path:
+        return self.folder / "kernel.cu"
+
+    def case(self, name: str) -> Case:
+        return named(name, self.cases)
+
+    def bench_case(self, name: str) -> Case:
+        return named(name, self.bench)
+
+    def needs_gpu(self, target: Target) -> bool:
+        """Whether only a GPU can tell: the target is not about kernels alone, or about one of the cases that
+        are too large for the virtual GPU."""
+        if target.gpu_only or not isinstance(target, Speedup):
+            return target.gpu_only
+        return any(self.bench_case(name).gpu_only for name in target.cases)
+
+    def step(self, entry: str) -> Step:
+        return next(step for step in self.steps if step.entry == entry)
+
+    def moved(self, case: Case) -> int:
+        return self.bytes_moved(case.size)
+
+    def elsewhere(self, case: Case) -> dict[str, Case]:
+        """Sides that stand on another case while a submission is timed at this one, by name."""
+        theirs = case if self.baseline_case is None else self.baseline_case(case)
+        return {} if theirs == case else {BASELINE: theirs}
+
+    def case_of_baseline(self, case: Case) -> Case:
+        return self.elsewhere(case).get(BASELINE, case)
+
+    def variants(self) -> Iterator[Path]:
+        """The solution's other ways, by file name. A file beside it without the entry point does something
+        else, as decoding does beside attention."""
+        defined = re.compile(rf'extern "C"\s+int\s+{re.escape(self.entry)}\s*\(')
+        for path in sorted(self.solution.parent.glob("*.cu")):
+            if path != self.solution and defined.search(path.read_text()):
+                yield path

@@ -1,0 +1,186 @@
+"""Mechanisms that exercises ask for, each judged from evidence the student's code cannot touch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.spec import Size
+from grader.spec.evidence import Evidence
+from grader.words import numbers
+
+
+@dataclass(frozen=True)
+class Launches:
+    """The work is done in this many kernel launches, and in no copies by the runtime beside them."""
+
+    exactly: int
+
+    @property
+    def name(self) -> str:
+        return f"{self.exactly} launch" + ("" if self.exactly == 1 else "es")
+
+    def look(self, evidence: Evidence) -> str | None:
+        if len(evidence.launches) == self.exactly and evidence.runtime_copies == 0:
+            return None
+        return self._told(evidence)
+
+    def look_anywhere(self, evidence: Evidence) -> str | None:
+        """A call with nothing to do may launch nothing."""
+        if len(evidence.launches) <= self.exactly and evidence.runtime_copies == 0:
+            return None
+        return self._told(evidence)
+
+    def _told(self, evidence: Evidence) -> str:
+        seen = [launch.kernel for launch in evidence.launches]
+        copies = numbers.counted(evidence.runtime_copies, "copy", "copies")
+        beside = f" and {copies} by the runtime" if evidence.runtime_copies else ""
+        names = ", ".join(seen) or "none"
+        launches = numbers.counted(len(seen), "kernel launch", "kernel launches")
+        return f"{launches} ({names}){beside} where {self.exactly} should do it ({evidence.case.name})"
+
+
+@dataclass(frozen=True)
+class AsyncCopies:
+    """cp.async moves at least this many bytes from global to shared memory, and no plain loads bring the same
+    once more: copies whose bytes nobody uses show no skill."""
+
+    least_bytes: Callable[[Size], int]
+    most_loaded: Callable[[Size], int]
+    name: str = "cp.async moves the data"
+
+    def look(self, evidence: Evidence) -> str | None:
+        moved = sum(launch.counters.async_bytes for launch in evidence.launches)
+        wanted = self.least_bytes(evidence.case.size)
+        loaded = sum(launch.counters.global_load_bytes for launch in evidence.launches)
+        most = self.most_loaded(evidence.case.size)
+        if moved >= wanted and loaded <= most:
+            return None
+        if moved >= wanted:
+            return (
+                f"plain loads moved {loaded:,} bytes beside cp.async where at most {most:,} are needed "
+                f"({evidence.case.name}): use what cp.async brought to shared memory"
+            )
+        return (
+            f"cp.async moved {moved:,} bytes of the {wanted:,} that this case ({evidence.case.name}) has to "
+            "move: load the rows with __pipeline_memcpy_async, or cp.async in inline PTX"
+        )
+
+
+@dataclass(frozen=True)
+class CopiesAhead:
+    """Most of what cp.async brings travels while its warp multiplies: it is begun before matrix instructions
+    and waited for after them.
+
+    A block's first copies have no products to travel beside, so only calls of a size that `shows` can tell.
+    """
+
+    shows: Callable[[Size], bool]
+    least_part: float = 0.5
+    name: str = "copies run ahead of the products"
+
+    def look(self, evidence: Evidence) -> str | None:
+        if not self.shows(evidence.case.size):
+            return None
+        waited = sum(launch.counters.async_waited_bytes for launch in evidence.launches)
+        ahead = sum(launch.counters.async_ahead_bytes for launch in evidence.launches)
+        if waited > 0 and ahead >= self.least_part * waited:
+            return None
+        if waited == 0:
+            return (
+                f"no wait for a cp.async was seen ({evidence.case.name}): bring the next tile with cp.async "
+                "while this one is multiplied"
+            )
+        return (
+            f"{ahead:,} of the {waited:,} bytes that cp.async brought ({evidence.case.name}) travelled while "
+            f"their warp multiplied, where at least {self.least_part:.0%} should: {_idle_wait(evidence)} "
+            "waits for copies with no product since they were begun. Begin to copy the next tile before the "
+            "products of this one, and wait for it after them: a wait may leave the newest groups under way"
+        )
+
+    def look_anywhere(self, evidence: Evidence) -> str | None:
+        return self.look(evidence)
+
+
+def _idle_wait(evidence: Evidence) -> str:
+    """The line that waits for most of what did not travel beside products."""
+    lines = [line for launch in evidence.launches for line in launch.lines]
+    idle = max(
+        lines,
+        key=lambda line: line.counters.async_waited_bytes - line.counters.async_ahead_bytes,
+        default=None,
+    )
+    return f"{Path(idle.file).name}:{idle.line}" if idle else "the kernel"
+
+
+@dataclass(frozen=True)
+class NoSpills:
+    """ptxas kept every value in registers."""
+
+    name: str = "no register spills"
+
+    def look(self, evidence: Evidence) -> str | None:
+        for kernel in evidence.resources:
+            if spilled := kernel.spill_stores + kernel.spill_loads:
+                return (
+                    f"ptxas spills {spilled} bytes of {kernel.demangled} for {kernel.arch}: "
+                    "use fewer registers"
+                )
+        return None
+
+
+@dataclass(frozen=True)
+class SharedAtMost:
+    """A block takes no more shared memory than this."""
+
+    bytes: int
+
+    @property
+    def name(self) -> str:
+        return f"at most {self.bytes:,} bytes of shared memory"
+
+    def look(self, evidence: Evidence) -> str | None:
+        most = max((launch.static_shared + launch.dynamic_shared for launch in evidence.launches), default=0)
+        return None if most <= self.bytes else f"a block takes {most:,} bytes of shared memory"
+
+
+@dataclass(frozen=True)
+class RoundTripsAtMost:
+    """On the longest way through the kernel, a thread waits for memory at most this many times in a row."""
+
+    most: int
+
+    @property
+    def name(self) -> str:
+        return f"at most {self.most} dependent trips to memory"
+
+    def look(self, evidence: Evidence) -> str | None:
+        seen = max((launch.cost.round_trips for launch in evidence.launches), default=0)
+        if seen <= self.most:
+            return None
+        return (
+            f"a thread waits {seen} times in a row for global memory where {self.most} suffice "
+            f"({evidence.case.name}): start all loads before the first store"
+        )
+
+
+@dataclass(frozen=True)
+class SectorsAtMost:
+    """Global traffic stays within this many 32-byte sectors, loads, stores and cp.async together."""
+
+    most: Callable[[Size], int]
+    name: str = "no more sectors than needed"
+
+    def look(self, evidence: Evidence) -> str | None:
+        counted = sum(
+            c.global_load_sectors + c.global_store_sectors + c.async_sectors
+            for c in (launch.counters for launch in evidence.launches)
+        )
+        wanted = self.most(evidence.case.size)
+        if counted <= wanted:
+            return None
+        return (
+            f"{counted:,} sectors of 32 bytes were asked for where {wanted:,} suffice "
+            f"({evidence.case.name}): use wider, aligned accesses"
+        )
