@@ -29,7 +29,7 @@ from common.build.program import Target, build_program
 from common.core.paths import REPOSITORY
 from common.virtual_gpu.render import render_report
 from common.virtual_gpu.session import run_program
-from grader.cli.student.run import selected_checks
+from grader.actions.run import selected_checks
 from tests.virtual_gpu.counters import comparison
 from tests.virtual_gpu.counters.comparison import DIFFERENCES, FIGURES, RECORDED, Figure, expected, short_name
 from tests.virtual_gpu.faults.corpus import Fault, all_faults

@@ -128,8 +128,7 @@ def call_once() -> None:
 
 
 def on_virtual(kernel: Path | None) -> dict[str, Figures]:
-    from grader.cli.student.profile import chosen_case
-    from grader.pipeline.profile_run import profile
+    from grader.actions.profile import chosen_case, profile
 
     exercise = registry.find("04")
     fitting = [case for case in exercise.bench if not case.gpu_only]

@@ -26,11 +26,11 @@ from common.build.nvcc_steps import SILENT, STEPS_FOLDER, Step, dependency_files
 from common.build.precompiled import Precompiled, made_from, ninja_path
 from common.build.toolchain import find_ninja
 from common.build.unit import Compiled, Unit, digest, hash_file, listed, spelled_names
+from common.build.walled import CompilerWalls, run_compiler, with_reasons
 from common.core.cpu_time import COUNTED
 from common.core.errors import CourseError
 from common.core.process import Finished
 from common.core.progress import Progress
-from common.sandbox.compiler import CompilerWalls, run_compiler, with_reasons
 
 _REMEMBERED_HEADER_LISTS = 8
 _ATTEMPTS = 3

@@ -14,7 +14,7 @@ from common.build.cache import Cache
 from common.build.compile import compile_units
 from common.build.errors import BuildError
 from common.build.unit import Compiled, Unit
-from common.sandbox.compiler import CompilerWalls
+from common.build.walled import CompilerWalls
 
 LANGUAGE_FLAGS = ("-std=c++17",)
 LAMBDA_FLAG = "--extended-lambda"

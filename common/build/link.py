@@ -12,7 +12,7 @@ from common.build.diagnostics import parse_diagnostics
 from common.build.errors import BuildError, raise_if_full
 from common.build.toolchain import compiler_variables
 from common.build.unit import Compiled, digest, listed, spelled_names
-from common.sandbox.compiler import CompilerWalls, run_compiler, with_reasons
+from common.build.walled import CompilerWalls, run_compiler, with_reasons
 
 
 def link(

@@ -16,8 +16,8 @@ from common.build.language import LANGUAGE_FLAGS, compile_cuda
 from common.build.link import link
 from common.build.toolchain import HostCompiler, Nvcc, find_host_compiler, find_nvcc
 from common.build.unit import Compiled, Unit, digest, spelled_names
+from common.build.walled import CompilerWalls
 from common.core.errors import CourseError
-from common.sandbox.compiler import CompilerWalls
 
 Kind = Literal["exe", "shared"]
 _OUTPUT: dict[Kind, str] = {"exe": "program", "shared": "library.so"}

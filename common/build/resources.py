@@ -17,10 +17,10 @@ from common.build.compile import TIMEOUT_SECONDS, compile_units, make_entry
 from common.build.language import LANGUAGE_FLAGS, compile_cuda
 from common.build.toolchain import find_host_compiler, find_nvcc
 from common.build.unit import Unit, digest
+from common.build.walled import CompilerWalls
 from common.machine_code.cubin import NotACubin, read
 from common.machine_code.embedded_ptx import embedded_ptx
 from common.machine_code.listing import Listing, listing
-from common.sandbox.compiler import CompilerWalls
 
 ARCHES = ("sm_80", "sm_89", "sm_90")
 

@@ -133,3 +133,13 @@ def _lives_in(pid: int, session: int) -> bool:
         return False
     stat = stat_of(pid)
     return stat is not None and stat.lives
+
+
+def status_text(status: int) -> str:
+    """How a process ended: "status 1", or the name of the signal."""
+    if status >= 0:
+        return f"status {status}"
+    try:
+        return signal.Signals(-status).name
+    except ValueError:
+        return f"signal {-status}"

@@ -18,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType, TracebackType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from common.build.engine.error_names import error_name
 from common.build.program import Target, build_program
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
@@ -26,7 +27,6 @@ from common.serving.arguments import ArgumentError, require_tensor
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.tensor import DeviceTensor
 from common.worker.calls import Number, Table
-from common.worker.error_names import error_name
 from common.worker.native_script import C_TYPES
 
 if TYPE_CHECKING:

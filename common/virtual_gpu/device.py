@@ -13,12 +13,14 @@ from __future__ import annotations
 import math
 import weakref
 from collections.abc import Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from common.build.engine.error_names import error_name
 from common.core.cpu_time import TimeLimit
 from common.core.errors import CourseError
 from common.sandbox.policy import Walls
@@ -27,13 +29,29 @@ from common.virtual_gpu.places import shorten_places
 from common.virtual_gpu.report import Finding, Launch, Report
 from common.virtual_gpu.tensor import DeviceTensor, dtype_name
 from common.virtual_gpu.wire import EngineDied
-from common.worker.calls import Argument, CallResult, convert
+from common.worker.calls import Argument, convert
 from common.worker.process import Order, Worker
 
 if TYPE_CHECKING:
     import torch
 
 _CALL_SECONDS = 300.0
+
+
+@dataclass(frozen=True)
+class CallResult:
+    """What an entry point returned, and the first error of the call and of the work it queued."""
+
+    returned: int
+    code: int
+
+    @property
+    def ok(self) -> bool:
+        return self.code == 0
+
+    @property
+    def error(self) -> str:
+        return error_name(self.code)
 
 
 class VirtualGpu:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-import signal
 import socket
 import subprocess
 import time
@@ -15,6 +14,7 @@ from types import TracebackType
 from common.build.engine.build import build_engine
 from common.core.cpu_time import TimeLimit
 from common.core.errors import CourseError
+from common.core.process import status_text
 from common.virtual_gpu.report import Report
 from common.virtual_gpu.wire import EngineDied, Greeting, HarnessChannel, option_text
 
@@ -147,13 +147,3 @@ class Engine:
     def _last_words(self) -> str:
         text = self.said().strip()
         return f": {text}" if text else ""
-
-
-def status_text(status: int) -> str:
-    """How a process ended: "status 1", or the name of the signal."""
-    if status >= 0:
-        return f"status {status}"
-    try:
-        return signal.Signals(-status).name
-    except ValueError:
-        return f"signal {-status}"

@@ -16,8 +16,8 @@ from typing import IO
 from common.core.cpu_time import TimeLimit
 from common.core.death import end_with_parent
 from common.core.errors import CourseError, MachineOverloaded
-from common.core.process import session_members
-from common.virtual_gpu.engine import DEFAULT_PROFILE, Engine, Options, status_text
+from common.core.process import session_members, status_text
+from common.virtual_gpu.engine import DEFAULT_PROFILE, Engine, Options
 from common.virtual_gpu.places import shorten_places
 from common.virtual_gpu.report import Report
 

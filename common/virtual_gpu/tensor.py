@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import math
 import mmap
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from common.virtual_gpu.engine import Engine
 from common.virtual_gpu.wire import EngineDied
+from common.worker.calls import DevicePointer
 
 if TYPE_CHECKING:
     import torch
@@ -38,16 +38,6 @@ def dtype_name(dtype: Any) -> str:
 
 def numpy_dtype(name: str) -> np.dtype[Any]:
     return np.dtype(_BITS_ONLY.get(name, name))
-
-
-@dataclass(frozen=True)
-class DevicePointer:
-    """An address inside a tensor, to be passed to an entry point."""
-
-    address: int
-
-    def __add__(self, offset: int) -> DevicePointer:
-        return DevicePointer(self.address + offset)
 
 
 class DeviceTensor:

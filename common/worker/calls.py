@@ -4,12 +4,28 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
-from common.virtual_gpu.tensor import DevicePointer, DeviceTensor
-from common.worker.error_names import error_name
 from common.worker.native_script import C_TYPES
 from common.worker.process import Value
+
+
+@runtime_checkable
+class OnDevice(Protocol):
+    """Something in device memory: a tensor, or a pointer into one."""
+
+    @property
+    def address(self) -> int: ...
+
+
+@dataclass(frozen=True)
+class DevicePointer:
+    """An address inside a tensor, to be passed to an entry point."""
+
+    address: int
+
+    def __add__(self, offset: int) -> DevicePointer:
+        return DevicePointer(self.address + offset)
 
 
 @dataclass(frozen=True)
@@ -55,28 +71,12 @@ class Table:
     It is made for one call and wiped after it: the entry point must have read it when it returns.
     """
 
-    rows: Sequence[Sequence[DeviceTensor | DevicePointer | Number]]
+    rows: Sequence[Sequence[OnDevice | Number]]
 
 
-Argument = DeviceTensor | DevicePointer | Number | Table | int | float | None
+Argument = OnDevice | Number | Table | int | float | None
 _ADDRESSES = ("pointer", "stream")
 _REALS = ("f32", "f64")
-
-
-@dataclass(frozen=True)
-class CallResult:
-    """What an entry point returned, and the first error of the call and of the work it queued."""
-
-    returned: int
-    code: int
-
-    @property
-    def ok(self) -> bool:
-        return self.code == 0
-
-    @property
-    def error(self) -> str:
-        return error_name(self.code)
 
 
 def convert(
@@ -103,7 +103,7 @@ def convert(
 
 
 def _typed(argument: Any, wanted: str | None, where: str) -> tuple[str, Value]:
-    if isinstance(argument, DeviceTensor | DevicePointer):
+    if isinstance(argument, OnDevice):
         return "pointer", argument.address
     if isinstance(argument, Number):
         return argument.type, argument.value
@@ -119,7 +119,7 @@ def _typed(argument: Any, wanted: str | None, where: str) -> tuple[str, Value]:
     raise TypeError(f"{where} is a {given}: pass a tensor of the virtual GPU or a wrapped number")
 
 
-def _field(item: DeviceTensor | DevicePointer | Number, where: str) -> int:
+def _field(item: OnDevice | Number, where: str) -> int:
     """The eight bytes of a table's field, as an unsigned number."""
     kind, value = _typed(item, None, where)
     if kind in _REALS or not isinstance(value, int):

@@ -17,14 +17,13 @@ from typing import Any
 
 from common.core.cpu_time import COUNTED, OutOfTime, TimeLimit, wait_ready
 from common.core.errors import CourseError, MachineOverloaded
-from common.core.process import kill_session, session_members
+from common.core.process import kill_session, session_members, status_text
 from common.sandbox import walls as walls_module
 from common.sandbox.connections import Connections, serve_worker
 from common.sandbox.folder import PrivateFolder
 from common.sandbox.policy import Walls
 from common.sandbox.spawn import spawn
 from common.sandbox.watchdog import Watchdog, count_threads
-from common.virtual_gpu.engine import status_text
 
 _START_SECONDS = 60.0
 _LOAD_SECONDS = 20.0

@@ -5,7 +5,7 @@ Twenty points in all, and three more for the last where a GPU times the kernel.
 
 from __future__ import annotations
 
-from grader.questions.predictions import MEASURED_SPEEDUP, Prediction
+from grader.spec.prediction import MEASURED_SPEEDUP, Prediction
 
 ONE, MANY = "1 token, 8 × 128", "4,096 tokens, 8 × 128"
 

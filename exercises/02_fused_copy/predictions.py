@@ -5,7 +5,7 @@ Twenty points in all, and three more for the last where a GPU times the kernel.
 
 from __future__ import annotations
 
-from grader.questions.predictions import MEASURED_SPEEDUP, Prediction
+from grader.spec.prediction import MEASURED_SPEEDUP, Prediction
 
 SMALL, MIDDLE, LARGE = "1 × 64", "32 × 2,048", "256 × 8,192"
 ONE_LONG_ROW, ALIGNED_DIFFERENTLY = "1 × 16,384", "128 × 4,097"

@@ -5,7 +5,7 @@ Twenty points in all, and three more for the last where a GPU times the kernel.
 
 from __future__ import annotations
 
-from grader.questions.predictions import MEASURED_SPEEDUP, Prediction
+from grader.spec.prediction import MEASURED_SPEEDUP, Prediction
 
 SMALLEST, STEP, LARGE = "decode, 1 × 1,024", "decode, 32 × 2,048", "decode, 128 × 8,192"
 TINY, DENSE = "7 dense copies of 32", "7 dense copies of 65,536"

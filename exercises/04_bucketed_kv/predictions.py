@@ -5,7 +5,7 @@ Twenty points in all, and three more for the last where a GPU times the kernel.
 
 from __future__ import annotations
 
-from grader.questions.predictions import MEASURED_SPEEDUP, Prediction
+from grader.spec.prediction import MEASURED_SPEEDUP, Prediction
 
 QUARTER, HALF = "1 × 32 heads, 8k, budget 0.25", "1 × 32 heads, 8k, budget 0.50"
 EIGHT = "8 × 32 heads, 16k, budget 0.25"  # too large for the virtual GPU

@@ -5,7 +5,7 @@ Twenty points in all, and three more for the last where a GPU times the kernel.
 
 from __future__ import annotations
 
-from grader.questions.predictions import MEASURED_SPEEDUP, Prediction
+from grader.spec.prediction import MEASURED_SPEEDUP, Prediction
 
 TARGET = "2 × 8 heads, 512"
 

@@ -24,9 +24,9 @@ from common.core.cpu_time import COUNTED
 from common.core.errors import CourseError, MachineOverloaded
 from common.core.files import PARTIAL
 from grader.classes.grading_process import DEFAULT_GRADER, GradingProcess, Job, Orphans, last_line
+from grader.classes.progress import RunProgress, run_progress
 from grader.classes.submissions import Submission, kernel_name, read_source
-from grader.pipeline.record import VERSION, DeviceInfo, Record
-from grader.render.progress import RunProgress, run_progress
+from grader.records.record import VERSION, DeviceInfo, Record
 from grader.spec import Exercise
 from grader.spec.names import file_name
 from grader.words.text import one_line

@@ -25,7 +25,7 @@ from common.core.cpu_time import TimeLimit
 from common.core.death import adopt_orphans, ask_for_signal
 from common.core.errors import CourseError
 from common.core.proc import Stat, all_processes
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.spec.registry import load
 
 DEFAULT_GRADER = "grader.pipeline.grading:grade"

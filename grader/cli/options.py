@@ -7,7 +7,7 @@ import sys
 from pathlib import Path
 
 from grader.course.settings import DEVICES, Settings, choose_device, device_words, read_settings
-from grader.pipeline.record import DeviceInfo
+from grader.records.record import DeviceInfo
 
 DEFAULT_GRADES = Path("grades")
 

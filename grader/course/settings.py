@@ -14,7 +14,7 @@ from typing import Any
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from common.gpu.devices import find_gpus, first_gpu
-from grader.pipeline.record import DeviceInfo
+from grader.records.record import DeviceInfo
 
 DEFAULT_FILE = REPOSITORY / "course.toml"
 DEVICES = ("virtual", "gpu")

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from common.build.engine.error_names import error_name
 from common.worker.calls import Argument, DevicePointer, Number, Table
-from common.worker.error_names import error_name
 from grader.spec import At, Call, HostTable, Scalar
 
 NOT_REFUSED = "not refused"

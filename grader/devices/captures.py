@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from common.worker.error_names import error_name
+from common.build.engine.error_names import error_name
 from grader.devices.failures import CallFailed
 
 CANNOT_BE_CAPTURED = "not captured"  # the reason of a CallFailed

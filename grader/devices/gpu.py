@@ -8,12 +8,12 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import TracebackType
 
+from common.build.engine.error_names import error_name
 from common.core.errors import CourseError
 from common.gpu.integrity import changed_code
 from common.gpu.support import SharedBuffer, library_path
 from common.sandbox.policy import Walls
 from common.worker.calls import convert
-from common.worker.error_names import error_name
 from common.worker.process import Order, Worker, WorkerDied, WorkerMisbehaved, WorkerTimeout
 from grader.devices.arguments import arguments, judge_answer
 from grader.devices.failures import CallFailed, failure

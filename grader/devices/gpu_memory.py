@@ -6,9 +6,9 @@ import os
 from collections.abc import Iterable
 from typing import Protocol
 
+from common.build.engine.error_names import error_name
 from common.core.errors import CourseError
 from common.gpu.support import SharedBuffer
-from common.worker.error_names import error_name
 from common.worker.process import Worker
 
 _SECONDS = 60.0

@@ -10,9 +10,9 @@ import time
 from abc import ABC, abstractmethod
 from dataclasses import dataclass, replace
 
+from common.build.engine.error_names import error_name
 from common.core.errors import CourseError
 from common.gpu.support import begin_timing, end_timing
-from common.worker.error_names import error_name
 from common.worker.process import Order
 from grader.devices.arena import Arena
 from grader.devices.failures import CallFailed

@@ -9,6 +9,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from common.build.engine.error_names import error_name
 from common.core.cpu_time import COUNTED, OutOfTime
 from common.core.errors import CourseError, MachineOverloaded
 from common.sandbox.policy import Walls
@@ -17,7 +18,6 @@ from common.virtual_gpu.engine import DEFAULT_PROFILE
 from common.virtual_gpu.report import Launch
 from common.virtual_gpu.tensor import DeviceTensor, dtype_name
 from common.virtual_gpu.wire import EngineDied
-from common.worker.error_names import error_name
 from common.worker.process import WorkerTimeout
 from grader.devices.arguments import arguments, judge_answer
 from grader.devices.captures import require_captured

@@ -9,10 +9,10 @@ from common.virtual_gpu.report import Finding, Report
 from grader.answers.compare import answer, difference
 from grader.answers.tolerance import largest_row_error
 from grader.devices.session import Outcome, Session
+from grader.devices.time_budget import CALL_SECONDS
 from grader.gate.measured import VIRTUAL_GPU, CaseError, Look
 from grader.pipeline.stages import checks
 from grader.pipeline.stages.correctness import explain
-from grader.pipeline.stages.patience import CALL_SECONDS
 from grader.spec import Call, Case, Exercise, seeds
 from grader.spec.random_inputs import Random
 

@@ -17,10 +17,10 @@ from grader.course.settings import device_words
 from grader.gate.measured import Free, Measured, Taken, Times
 from grader.gate.spec import Gate
 from grader.gate.verdict import Verdict
-from grader.pipeline.record import DeviceInfo
-from grader.render.markdown import markdown_table
+from grader.records.record import DeviceInfo
 from grader.spec import Exercise
 from grader.words import numbers
+from grader.words.markdown import markdown_table
 from grader.words.text import table, wrapped
 
 VERSION = 1

@@ -11,6 +11,7 @@ from common.core.errors import CourseError
 from common.gpu.devices import first_gpu
 from common.virtual_gpu.report import Launch
 from grader.devices.arena import random_inputs
+from grader.devices.time_budget import CALL_SECONDS
 from grader.devices.virtual import MEASURING, VirtualSession
 from grader.gate import accuracy, sanitizer
 from grader.gate.measured import CaseError, Counters, Free, Look, Measured, Taken, Times
@@ -18,7 +19,6 @@ from grader.gate.spec import Gate
 from grader.gate.timing import timed
 from grader.pipeline.libraries import Libraries, compile_submission
 from grader.pipeline.stages.build import kernel_resources
-from grader.pipeline.stages.patience import CALL_SECONDS
 from grader.spec import Exercise, seeds
 from grader.spec.random_inputs import Random
 from grader.tuning import ncu

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from grader.gate.measured import Times
 from grader.pipeline.libraries import Libraries
-from grader.pipeline.record import Speed
+from grader.records.record import Speed
 from grader.spec import Case, Exercise, Speedup
 
 

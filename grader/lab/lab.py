@@ -15,13 +15,14 @@ from pathlib import Path
 from common.core.errors import CourseError
 from common.virtual_gpu.report import Report
 from grader.answers.compare import answer, difference
+from grader.devices.time_budget import CALL_SECONDS
 from grader.pipeline.libraries import compile_submission
 from grader.pipeline.scratch_folder import scratch_folder
-from grader.pipeline.stages.patience import CALL_SECONDS
 from grader.spec import Call, Case, Comparison, OnBuffers, Size, registry, seeds
 from grader.spec.names import is_named
 from grader.spec.random_inputs import Random
 from grader.timing.modelled import modelled_call
+from grader.words import numbers
 
 WRONG_ANSWER = "wrong answer"
 ROUND_TRIPS = "round trips"
@@ -30,6 +31,14 @@ BANK_CONFLICTS = "bank conflicts"
 SECTORS = "sectors per request"
 ACTIVE_LANES = "active lanes"
 
+# How each figure of a run is written.
+FIGURES: dict[str, Callable[[float], str]] = {
+    MODELLED_TIME: numbers.seconds,
+    ROUND_TRIPS: "{:,.0f}".format,
+    BANK_CONFLICTS: "{:,.0f}".format,
+    SECTORS: "{:.1f}".format,
+    ACTIVE_LANES: "{:.1f}".format,
+}
 # What can give a fault away: what the checks call their findings, a comparison, and figures of a run.
 EVIDENCE = {
     "memory": "a finding: out of bounds, or misaligned",
@@ -101,6 +110,10 @@ class Seen:
     @property
     def verdict(self) -> str:
         return "failed" if self.failed else "wrong" if self.wrong else "right"
+
+    @property
+    def kinds_of_findings(self) -> str:
+        return ", ".join(dict.fromkeys(finding.kind for finding in self.report.findings)) or "none"
 
     @property
     def figures(self) -> dict[str, float]:

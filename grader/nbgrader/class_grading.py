@@ -18,12 +18,12 @@ from typing import Any
 
 from common.core.errors import CourseError
 from grader.classes.class_run import ClassRun
+from grader.classes.progress import run_progress
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.handing_in.handed_in import look_over_these, read_notes, unreadable
 from grader.nbgrader.kernels import grade_kernels, submission_of
-from grader.pipeline.record import Record
-from grader.render.progress import run_progress
+from grader.records.record import Record
 from grader.spec.names import file_name
 
 Pair = tuple[str, str]  # a student and an assignment

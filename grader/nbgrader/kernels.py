@@ -15,7 +15,7 @@ from grader.classes.class_run import ClassRun, grade_all, kept_record
 from grader.classes.submissions import KERNEL, PYTHON_KERNEL, Submission
 from grader.course.settings import choose_device, read_settings
 from grader.nbgrader.class_folder import ClassFolder
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.spec import Exercise, registry
 
 GRADER = "grader.nbgrader.kernels:grade"

@@ -14,8 +14,7 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
-from grader.cli.student import check as check_verb
-from grader.cli.student.profile import chosen_case
+from grader.actions.check import checked, readable
 from grader.course.settings import choose_device, read_settings
 from grader.notebook.errand import TIRED_OF_WAITING
 from grader.render.public import for_student
@@ -27,10 +26,10 @@ _PATIENCE_SECONDS = 600.0  # then its memory is worth more than the seconds that
 
 
 def check(exercise: Exercise, file: Path, tell: Tell, *, device: str | None, step: int | None) -> Any:
-    text = check_verb.readable(exercise, file, step)
+    text = readable(exercise, file, step)
     settings = read_settings()
     chosen = choose_device(device, settings)
-    found = check_verb.checked(exercise, file, text, chosen.kind, step, tell)
+    found = checked(exercise, file, text, chosen.kind, step, tell)
     return {
         "record": None if found.record is None else for_student(found.record).to_dict(),
         "todos": [vars(todo) for todo in found.todos],
@@ -41,7 +40,8 @@ def check(exercise: Exercise, file: Path, tell: Tell, *, device: str | None, ste
 def profile(
     exercise: Exercise, file: Path, tell: Tell, *, of: str, case: str | None, timeline: int
 ) -> dict[str, Any]:
-    from grader.pipeline.profile_run import profile as profiled
+    from grader.actions.profile import chosen_case
+    from grader.actions.profile import profile as profiled
 
     chosen = chosen_case(exercise, case)
     source = file
@@ -69,8 +69,8 @@ def measure(exercise: Exercise, file: Path, tell: Tell, *, names: list[str]) -> 
     found = measured(exercise, file, names=names, tell=tell)
     if on_gpu := [one.name for one in exercise.predictions if one.needs_gpu and one.name in names]:
         try:
-            text = check_verb.readable(exercise, file, None)
-            record = check_verb.checked(exercise, file, text, "gpu", None, tell).record
+            text = readable(exercise, file, None)
+            record = checked(exercise, file, text, "gpu", None, tell).record
             found |= timed(exercise, None if record is None else record.speed)
         except CourseError as problem:  # the rest was counted all the same
             found |= Measured(missing=dict.fromkeys(on_gpu, str(problem)))
@@ -83,7 +83,7 @@ def run(exercise: None, file: Path, tell: Tell, *, seconds: float) -> dict[str, 
     from common.build.resources import resources_of, write_for_engine
     from common.virtual_gpu.engine import DEFAULT_PROFILE
     from common.virtual_gpu.session import run_program
-    from grader.cli.student.run import compute_capability, selected_checks
+    from grader.actions.run import compute_capability, selected_checks
     from grader.pipeline.scratch_folder import scratch_folder
 
     cc = compute_capability(DEFAULT_PROFILE)
@@ -113,7 +113,6 @@ def run(exercise: None, file: Path, tell: Tell, *, seconds: float) -> dict[str, 
 
 def post_mortem(exercise: Exercise, file: Path, tell: Tell) -> dict[str, Any]:
     """What runs of an exercise's faulty kernels showed; of a file, where one is named."""
-    from grader.cli.student.lab import kinds_of_findings
     from grader.lab.lab import find_lab, run_kernel
 
     lab = find_lab(exercise.id)
@@ -127,7 +126,7 @@ def post_mortem(exercise: Exercise, file: Path, tell: Tell) -> dict[str, Any]:
                 "source": source.read_bytes()[:_MOST_SOURCE].decode(errors="replace"),
                 "answer": shown.verdict,
                 "message": shown.failed or shown.wrong,
-                "kinds": kinds_of_findings(shown),
+                "kinds": shown.kinds_of_findings,
                 "figures": shown.figures,
                 "report": shown.report.to_dict(),
             }

@@ -157,7 +157,7 @@ class Lab:
     def _check(self, step: int | None, device: str | None) -> Display:
         from grader.course.starters import Todo
         from grader.notebook.views.check_view import Check, Untouched
-        from grader.pipeline.record import Record
+        from grader.records.record import Record
 
         self._must_exist()
         digest = self._digest()

@@ -17,21 +17,21 @@ from common.core.background import begin
 from common.gpu.devices import first_gpu
 from common.virtual_gpu.engine import DEFAULT_PROFILE
 from common.virtual_gpu.report import Finding, Report
+from grader.devices.time_budget import Patience
 from grader.pipeline.libraries import Libraries, compile_submission
 from grader.pipeline.printed import told_once
-from grader.pipeline.record import CaseResult, DeviceInfo, PartResult, Record
 from grader.pipeline.scratch_folder import scratch_folder
 from grader.pipeline.stages import checks, points
 from grader.pipeline.stages.build import Built
 from grader.pipeline.stages.correctness import FATAL, SEEN_ON_VIRTUAL, CaseRun, gpu_only_cases
 from grader.pipeline.stages.events import BuildDone, Hear, InOrder, TaskDone, nobody
 from grader.pipeline.stages.mechanism import mechanism_case
-from grader.pipeline.stages.patience import Patience
 from grader.pipeline.stages.signature import mismatch
 from grader.pipeline.stages.steps import GradedStep, grade_step
 from grader.pipeline.stages.task import Tell, check_between_blocks, check_on_virtual, look_at, run_on
 from grader.pipeline.suspicion import flags_of
 from grader.python_track.grading import grade_python, worth
+from grader.records.record import CaseResult, DeviceInfo, PartResult, Record
 from grader.spec import Exercise, Step, Task, seeds
 from grader.spec.random_inputs import Random
 

@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.devices.session import Session
+from grader.devices.time_budget import Patience
 from grader.pipeline.libraries import compile_submission
-from grader.pipeline.record import PartResult, Record
 from grader.pipeline.stages import points
 from grader.pipeline.stages.correctness import CaseRun
-from grader.pipeline.stages.patience import Patience
 from grader.pipeline.stages.task import Tell, run_on
 from grader.python_track.triton_source import NO_KERNEL, launches_a_kernel
+from grader.records.record import PartResult, Record
 from grader.spec import Exercise, PythonTrack
 
 INTERPRETED = "run by Triton's interpreter on the CPU: correctness only, nothing is said about speed"

@@ -8,11 +8,11 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.core.errors import CourseError
-from grader.pipeline.profile_run import Profile, profile
-from grader.pipeline.record import Speed
-from grader.questions.predictions import Prediction, Side
+from grader.actions.profile import Profile, profile
 from grader.questions.quantities import QUANTITIES
+from grader.records.record import Speed
 from grader.spec import Case, Exercise
+from grader.spec.prediction import Prediction, Side
 
 
 @dataclass

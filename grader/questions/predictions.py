@@ -1,7 +1,8 @@
-"""Predictions: numbers a student commits to before the machine counts, and what each of them earns.
+"""What predicted numbers earn, once they were counted.
 
-An exercise lists its predictions in a table. Marking is a function of plain data alone, the answers and the
-values that were measured: it runs nothing of the student's and can be repeated anywhere.
+An exercise lists its predictions in a table (grader/spec/prediction.py). Marking is a function of plain data
+alone, the answers and the values that were measured: it runs nothing of the student's and can be repeated
+anywhere.
 """
 
 from __future__ import annotations
@@ -9,49 +10,14 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
+from grader.spec.prediction import Prediction
 from grader.words.text import one_line
-
-Side = Literal["baseline", "solution", "yours"]
-SIDES: tuple[Side, ...] = ("baseline", "solution", "yours")
-MEASURED_SPEEDUP = "measured_speedup"  # the quantity that only a GPU's clock can tell
 
 MOST_ANSWERS = 200
 _LARGEST = 1e18
 _EQUAL = 1e-9  # relative: what arithmetic may do to a number that is meant to be exact
 _NAMED = 5
-
-
-@dataclass(frozen=True)
-class Prediction:
-    """One number to predict: a quantity (grader/questions/quantities.py) of a kernel at a bench case.
-
-    An answer is off by a factor, too high or too low alike. Up to `full` it has full credit, from `none` on
-    it has none, and between the two the credit falls with the logarithm. 1 and 1 ask for the exact number.
-    """
-
-    name: str
-    ask: str  # the question, with its unit
-    quantity: str
-    case: str  # a bench case
-    side: Side = "yours"
-    full: float = 1.05
-    none: float = 2.0
-    points: float = 1.0
-    why: str = ""  # where the number comes from, in a sentence
-
-    def __post_init__(self) -> None:
-        if not 1 <= self.full <= self.none:
-            raise ValueError(f"prediction {self.name}: 1 <= full <= none, not {self.full} and {self.none}")
-        if self.side not in SIDES:
-            raise ValueError(f"prediction {self.name}: side is one of {', '.join(SIDES)}, not {self.side!r}")
-        if self.needs_gpu and self.side != "yours":
-            raise ValueError(f"prediction {self.name}: a GPU times the submission, not {self.side}")
-
-    @property
-    def needs_gpu(self) -> bool:
-        return self.quantity == MEASURED_SPEEDUP
 
 
 @dataclass(frozen=True)

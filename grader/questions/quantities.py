@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from common.virtual_gpu.report import Launch
-from grader.questions.predictions import MEASURED_SPEEDUP
+from grader.spec.prediction import MEASURED_SPEEDUP
 
 if TYPE_CHECKING:
-    from grader.pipeline.profile_run import Profile
+    from grader.actions.profile import Profile
 
 _SECTOR = 32  # bytes
 

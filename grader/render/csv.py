@@ -6,7 +6,7 @@ import csv
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.render.public import for_student
 from grader.words.text import one_line
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from common.virtual_gpu.render import render_findings
 from common.virtual_gpu.report import Finding, LineCounters, Place, Report
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.words.text import harmless
 
 

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from grader.course.settings import device_words
-from grader.pipeline.record import CaseResult, PartResult, Record
+from grader.records.record import CaseResult, PartResult, Record
 from grader.render.findings import diagnostic_text, findings_text
 from grader.render.public import for_student
 from grader.render.terminal import speed_table

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from grader.pipeline.record import Record
+from grader.records.record import Record
 
 _HIDDEN = "(not shown)"
 

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from grader.course.settings import device_words
-from grader.pipeline.record import CaseResult, Record, Speed
+from grader.records.record import CaseResult, Record, Speed
 from grader.render.findings import diagnostic_text, findings_text
 from grader.words import numbers
 from grader.words.text import harmless, one_line, table, wrapped

@@ -16,7 +16,7 @@ from grader.spec.target import BASELINE, Mechanism, Points, Protocol_, Speedup, 
 if TYPE_CHECKING:
     import torch
 
-    from grader.questions.predictions import Prediction
+    from grader.spec.prediction import Prediction
     from grader.spec.random_inputs import Random
 
 # Does something to a case's buffers in place, with torch: what the entry should do, or what a mistake would.

@@ -7,8 +7,8 @@ from __future__ import annotations
 from grader.answers.compare import answer, difference
 from grader.devices.captures import not_as_outside
 from grader.devices.failures import CallFailed, retried
+from grader.devices.time_budget import CALL_SECONDS
 from grader.devices.virtual import VirtualSession
-from grader.pipeline.stages.patience import CALL_SECONDS
 from grader.spec import Case, Task, seeds
 from grader.spec.random_inputs import Random
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from grader.pipeline.record import SpeedCase
+from grader.records.record import SpeedCase
 from grader.spec import BASELINE, Case, CopyBandwidth, Exercise, Protocol_, Speedup, Step
 from grader.timing.belief import Samples
 from grader.timing.statistics import ratio_interval

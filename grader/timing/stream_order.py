@@ -8,7 +8,7 @@ from common.core.errors import CourseError
 from common.worker.process import Order
 from grader.devices.arena import Arena, random_inputs
 from grader.devices.gpu import GpuSession
-from grader.pipeline.stages.patience import CALL_SECONDS
+from grader.devices.time_budget import CALL_SECONDS
 from grader.spec import Case, Task
 from grader.timing.contest import ALIGNMENT
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping, Sequence
 
-from grader.pipeline.record import SpeedCase, TargetResult
+from grader.records.record import SpeedCase, TargetResult
 from grader.spec import BASELINE, CopyBandwidth, HostTime, Speedup, Target
 from grader.timing.statistics import Interval, geometric_mean_interval
 

@@ -9,7 +9,6 @@ from typing import Any
 
 from common.core.errors import CourseError
 from common.core.files import write_json, write_whole
-from grader.render.markdown import markdown_table
 from grader.spec import Case
 from grader.tuning import gates
 from grader.tuning.find import Tunable
@@ -18,6 +17,7 @@ from grader.tuning.space import key
 from grader.tuning.spec import Config
 from grader.tuning.store import Store, Trial
 from grader.words import numbers
+from grader.words.markdown import markdown_table
 from grader.words.text import table
 
 CONFIGURATIONS, SUMMARY = "configurations.json", "profile_summary.md"

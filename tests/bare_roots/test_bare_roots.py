@@ -14,7 +14,7 @@ import pytest
 
 from common.core.paths import REPOSITORY
 from grader.course import jupyter_kernel
-from grader.course.bundle import write_bundle
+from grader.nbgrader.bundle import write_bundle
 from tests.bare_roots.debian import Root, Spent
 
 LOGS = REPOSITORY / "work" / "bare_roots"

@@ -14,8 +14,8 @@ from common.build.engine.build import build_engine
 from common.build.errors import BuildError
 from common.build.program import Target, build_program
 from common.build.resources import resources
+from common.build.walled import CompilerWalls, run_compiler
 from common.core.paths import REPOSITORY
-from common.sandbox.compiler import CompilerWalls, run_compiler
 from common.sandbox.walls import landlock_abi, seccomp_problem
 
 pytestmark = pytest.mark.skipif(

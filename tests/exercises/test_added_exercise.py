@@ -10,7 +10,7 @@ import pytest
 from common.core.paths import REPOSITORY
 from grader.course.starters import starter_text
 from grader.pipeline.grading import grade
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.spec import Exercise, registry
 
 PAGE = REPOSITORY / "docs" / "adding-an-exercise.md"

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from grader.pipeline.grading import grade
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.spec import registry
 
 EXERCISE = registry.find("02")

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 from grader.pipeline.grading import grade
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.spec import BASELINE, Exercise, Speedup, Target
 from grader.spec.registry import all_exercises
 

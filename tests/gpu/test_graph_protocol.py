@@ -10,9 +10,9 @@ from common.build.program import Target
 from common.gpu.devices import first_gpu
 from grader.devices.gpu import GpuSession
 from grader.pipeline.grading import grade
-from grader.pipeline.record import Record, Speed
 from grader.pipeline.stages import speed_gpu
 from grader.pipeline.stages.build import build
+from grader.records.record import Record, Speed
 from tests.grader.stepped_exercise import EXERCISE, GRAPH_CHEATS, LARGER, SMALL, SOLUTION, graph_cheat
 
 

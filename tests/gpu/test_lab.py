@@ -10,8 +10,8 @@ import pytest
 from grader.notebook import Lab
 from grader.notebook.views.check_view import Check
 from grader.notebook.views.compare_view import Comparison
-from grader.questions.predictions import MEASURED_SPEEDUP
 from grader.spec import registry
+from grader.spec.prediction import MEASURED_SPEEDUP
 
 EXERCISE = registry.find("01")
 

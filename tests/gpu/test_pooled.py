@@ -15,9 +15,9 @@ from grader.bench.on_gpu import bench_gpu
 from grader.devices.gpu import GpuSession
 from grader.devices.gpu_memory import Copied, Shared
 from grader.pipeline.grading import grade
-from grader.pipeline.record import Record, Speed
 from grader.pipeline.stages import speed_gpu
 from grader.pipeline.stages.build import build
+from grader.records.record import Record, Speed
 from grader.spec import CopyBandwidth, Exercise, Protocol_, Speedup
 from grader.spec.random_inputs import Random
 from grader.timing.speed_cases import COPY

@@ -8,7 +8,7 @@ import importlib.util
 import pytest
 
 from grader.pipeline.grading import grade
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from tests.grader.stepped_exercise import EXERCISE, FOLDER
 
 FILES = FOLDER / "python"

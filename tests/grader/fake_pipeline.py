@@ -10,7 +10,7 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
-from grader.pipeline.record import (
+from grader.records.record import (
     CaseResult,
     DeviceInfo,
     MechanismResult,

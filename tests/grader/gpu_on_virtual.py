@@ -26,9 +26,9 @@ from grader.devices import arena, gpu, timed
 from grader.devices.gpu import GpuSession
 from grader.devices.gpu_memory import Copied
 from grader.devices.timed import Timing, TorchCall
-from grader.pipeline.record import Speed
 from grader.pipeline.stages import speed_gpu
 from grader.pipeline.stages.build import build
+from grader.records.record import Speed
 from grader.spec import Exercise, Size
 from grader.timing import contest, turns
 

@@ -15,8 +15,8 @@ from common.build.cache import default_cache
 from common.build.engine.build import build_engine
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
-from grader.course.bundle import write_bundle
 from grader.course.starters import _BEGIN, _END
+from grader.nbgrader.bundle import write_bundle
 
 _RUN = 5  # so many lines of a solution, one after the other, are a piece of it
 

@@ -16,13 +16,14 @@ from common.core.errors import MachineOverloaded
 from common.worker.process import Worker, WorkerTimeout
 from grader.classes import class_run
 from grader.classes.class_run import UNGRADED
+from grader.devices import time_budget as patience
 from grader.devices.session import Outcome
 from grader.devices.virtual import VirtualSession
 from grader.pipeline.libraries import Libraries, compile_submission
-from grader.pipeline.record import DeviceInfo, Record
-from grader.pipeline.stages import patience, speed_virtual
+from grader.pipeline.stages import speed_virtual
 from grader.pipeline.stages.correctness import CaseRun
 from grader.pipeline.stages.task import run_on
+from grader.records.record import DeviceInfo, Record
 from grader.spec import Exercise, registry
 from grader.spec.random_inputs import Random
 from tests.common.test_cpu_time import crowd

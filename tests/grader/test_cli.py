@@ -13,6 +13,7 @@ from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from common.gpu.devices import Gpu, find_gpus, parse_gpus
 from grader import cli
+from grader.actions.run import selected_checks
 from grader.cli.machine import doctor
 from grader.cli.machine import test as suite
 from grader.cli.student import run
@@ -118,7 +119,7 @@ def test_without_a_gpu_asking_for_one_is_a_sentence(monkeypatch):
 
 def test_checks_can_be_chosen_and_left_out():
     def chosen(only: str | None, *without: str) -> set[str]:
-        return {name for name, on in run.selected_checks(only, list(without)).items() if on}
+        return {name for name, on in selected_checks(only, list(without)).items() if on}
 
     assert chosen(None) == {"memory", "race", "init", "sync", "async"}
     assert chosen(None, "init", "race") == {"memory", "sync", "async"}

@@ -17,7 +17,7 @@ import pytest
 
 from common.core.paths import REPOSITORY
 from common.core.process import session_members
-from grader.pipeline.record import Record
+from grader.records.record import Record
 
 EXERCISE = "01_kv_store"
 SOLUTIONS = REPOSITORY / "solutions" / EXERCISE

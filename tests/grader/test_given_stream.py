@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from grader.pipeline.grading import grade
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from tests.exercises.sections import Section, write_sections
 from tests.grader.stepped_exercise import EXERCISE, SOLUTION, graph_cheat
 from tests.made_source import made_source

@@ -12,8 +12,8 @@ import pytest
 from common.core.errors import CourseError
 from grader.classes.class_run import ClassRun, grade_all
 from grader.cli.instructor import grade
-from grader.pipeline.record import Record
-from grader.pipeline.replay import differences
+from grader.records.record import Record
+from grader.records.replay import differences
 from tests.grader.course_fixtures import FIRST, GRADER, SECOND, course
 from tests.grader.fake_pipeline import make_record
 

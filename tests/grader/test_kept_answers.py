@@ -8,8 +8,8 @@ from typing import Any
 import pytest
 
 from common.virtual_gpu.report import Report
+from grader.devices.time_budget import Patience
 from grader.pipeline.stages.correctness import _judge_anew, _wrong_by_itself
-from grader.pipeline.stages.patience import Patience
 from grader.spec import Call, Comparison, Exact, Relative
 from tests.grader.test_compare import double, exercise, problem
 

@@ -11,9 +11,9 @@ from common.build.program import Target, build_program
 from common.sandbox.policy import Walls
 from common.worker.process import Worker
 from grader.devices import given_stream
+from grader.devices import time_budget as patience
 from grader.pipeline.grading import grade
-from grader.pipeline.record import Record
-from grader.pipeline.stages import patience
+from grader.records.record import Record
 from grader.render import terminal
 from grader.spec import case
 from grader.timing.unmodelled import unmodelled

@@ -14,9 +14,9 @@ from common.core.progress import Progress
 from grader.cli.student.check import report
 from grader.cli.student.live import LiveResults
 from grader.pipeline.libraries import Libraries
-from grader.pipeline.record import CaseResult, DeviceInfo, Record
 from grader.pipeline.stages.build import Built
 from grader.pipeline.stages.events import BuildDone, CaseDone, Event, InOrder, TaskDone
+from grader.records.record import CaseResult, DeviceInfo, Record
 from grader.spec import Exercise
 
 RIGHT = CaseResult("one token", True, {"tokens": 1}, True, seconds=0.5)

@@ -11,7 +11,7 @@ import pytest
 from common.core.paths import REPOSITORY
 from grader.classes.submissions import find_submissions
 from grader.pipeline.grading import grade
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from tests.grader.stepped_exercise import EXERCISE, FOLDER
 
 FILES = FOLDER / "python"

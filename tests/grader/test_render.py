@@ -12,8 +12,9 @@ from xml.etree import ElementTree
 
 import pytest
 
-from grader.pipeline.record import CaseResult, Record, Speed, SpeedCase
-from grader.render import progress, terminal, traffic
+from grader.classes import progress
+from grader.records.record import CaseResult, Record, Speed, SpeedCase
+from grader.render import terminal, traffic
 from grader.render.csv import write_csv
 from grader.render.gradescope import results
 from grader.render.pages import plots

@@ -15,9 +15,9 @@ from grader.devices.scratch import POISON
 from grader.devices.session import Session
 from grader.devices.virtual import VirtualSession
 from grader.pipeline.grading import grade
-from grader.pipeline.record import Record, Speed
 from grader.pipeline.stages import speed_gpu
 from grader.pipeline.stages.build import build
+from grader.records.record import Record, Speed
 from grader.spec import At, Call, Protocol_, Speedup
 from grader.spec.random_inputs import Random
 from grader.timing import turns

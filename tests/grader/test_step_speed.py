@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from common.core.background import begin
+from grader.devices.time_budget import Patience
 from grader.pipeline.libraries import Libraries
 from grader.pipeline.stages import speed_gpu, steps
-from grader.pipeline.stages.patience import Patience
 from grader.spec import Step
 from grader.timing.speed_cases import COPY
 from tests.grader.gpu_on_virtual import EngineSession, few_samples, gpu_on_virtual, measured

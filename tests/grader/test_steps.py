@@ -11,7 +11,7 @@ from common.core.errors import CourseError
 from grader.cli.student import check
 from grader.course import student
 from grader.pipeline.grading import grade
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.spec import registry
 from tests.grader.stepped_exercise import EXERCISE, FOLDER, SOLUTION
 from tests.made_source import made_source

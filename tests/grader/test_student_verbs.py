@@ -11,12 +11,12 @@ import pytest
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from common.virtual_gpu.report import Counters, LineCounters, Report
+from grader.actions import profile as profile_run
 from grader.cli import main
 from grader.cli.student import check, hint, profile, start
 from grader.cli.student import list as listing
 from grader.course import student
-from grader.pipeline import profile_run
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.render.profile import profile_text
 from grader.spec import registry
 from tests.grader.course_fixtures import FIRST, course

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from grader.pipeline.record import SpeedCase
+from grader.records.record import SpeedCase
 from grader.spec import CopyBandwidth, HostTime, Speedup
 from grader.timing.targets import (
     decide_bandwidth,

@@ -13,7 +13,7 @@ from grader.nbgrader import class_folder
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.class_grading import Graded, autograde, handed_in
 from grader.nbgrader.kernels import class_run
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.spec import Exercise, registry
 from tests.grader import fake_pipeline
 
@@ -26,7 +26,7 @@ _SPEC = textwrap.dedent(
     '''
     """An exercise for tests."""
 
-    from grader.questions.predictions import Prediction
+    from grader.spec.prediction import Prediction
     from grader.spec import Exact, Exercise, Points, Speedup, case
 
     exercise = Exercise(

@@ -8,9 +8,9 @@ import pytest
 
 from grader.nbgrader.handing_in.answers import Answers, read_answers
 from grader.nbgrader.marks.cell_marks import Marker, slug
-from grader.pipeline.record import DeviceInfo, PartResult
-from grader.questions.predictions import MEASURED_SPEEDUP, Prediction
+from grader.records.record import DeviceInfo, PartResult
 from grader.spec import registry
+from grader.spec.prediction import MEASURED_SPEEDUP, Prediction
 from tests.grader.fake_pipeline import SEED, make_record
 from tests.nbgrader.small_course import COUNTED, FIRST
 

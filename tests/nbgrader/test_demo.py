@@ -7,9 +7,9 @@ from types import SimpleNamespace
 import pytest
 
 from grader.nbgrader import demo
-from grader.pipeline.record import Speed, SpeedCase
 from grader.questions.measured import Measured
 from grader.questions.predictions import asked_on
+from grader.records.record import Speed, SpeedCase
 from grader.spec import Exercise, registry
 
 EXERCISE = registry.find("01")

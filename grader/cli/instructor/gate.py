@@ -19,8 +19,8 @@ from grader.cli import options as shared
 from grader.cli.instructor.bench import slug
 from grader.cli.parser import Parser
 from grader.course import student
-from grader.pipeline.record import DeviceInfo
 from grader.pipeline.scratch_folder import scratch_folder
+from grader.records.record import DeviceInfo
 from grader.spec import Exercise
 
 if TYPE_CHECKING:

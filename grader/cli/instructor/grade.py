@@ -22,9 +22,9 @@ from grader.classes.submissions import Submission, find_submissions
 from grader.cli import options as shared
 from grader.cli.parser import Parser, above_zero, count
 from grader.course.settings import Settings, choose_device, read_settings
-from grader.pipeline.record import DeviceInfo, Record
-from grader.pipeline.replay import differences
 from grader.pipeline.scratch_folder import scratch_folder
+from grader.records.record import DeviceInfo, Record
+from grader.records.replay import differences
 from grader.render import terminal
 from grader.render.csv import write_csv
 from grader.render.gradescope import write_results

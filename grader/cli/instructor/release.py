@@ -7,7 +7,7 @@ from pathlib import Path
 
 from common.build.engine.prebuilt import PREBUILT
 from grader.cli.parser import Parser
-from grader.course.bundle import write_bundle
+from grader.nbgrader.bundle import write_bundle
 
 
 def main(arguments: list[str]) -> int:

@@ -121,8 +121,18 @@ def _mypy_exercises(_: list[str]) -> list[str] | None:
     return [sys.executable, "-m", "mypy", *links]
 
 
+def _tool(name: str) -> str | None:
+    return shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
+
+
+def _rooms(_: list[str]) -> list[str] | None:
+    """Who imports whom, by the contracts in pyproject.toml."""
+    tool = _tool("lint-imports")
+    return [tool, "--no-cache", "--no-logo"] if tool else None
+
+
 def _clang_format(_: list[str]) -> list[str] | None:
-    tool = shutil.which("clang-format", path=sysconfig.get_path("scripts")) or shutil.which("clang-format")
+    tool = _tool("clang-format")
     files = sorted(
         str(path.relative_to(REPOSITORY))
         for folder in _CPP_FOLDERS
@@ -152,6 +162,7 @@ STEPS = (
     Step("ruff format", _module("ruff", "format", "--check", "."), aside=True),
     Step("mypy", _module("mypy"), aside=True),
     Step("mypy, exercises", _mypy_exercises, aside=True),
+    Step("imports", _rooms, aside=True),
     Step("clang-format", _clang_format, aside=True),
     Step("pytest", _pytest, essential=True),
 )

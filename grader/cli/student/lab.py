@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import argparse
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -18,12 +18,8 @@ from grader.cli.parser import Parser
 from grader.course import student
 from grader.course.settings import Settings, choose_device
 from grader.lab.lab import (
-    ACTIVE_LANES,
-    BANK_CONFLICTS,
     EVIDENCE,
-    MODELLED_TIME,
-    ROUND_TRIPS,
-    SECTORS,
+    FIGURES,
     Lab,
     Seen,
     find_lab,
@@ -33,15 +29,6 @@ from grader.lab.lab import (
 from grader.lab.sheet import Result, grade_sheet, read_key, read_sheet
 from grader.words import numbers
 from grader.words.text import harmless, table, wrapped
-
-# How each figure of a run is written.
-FIGURES: dict[str, Callable[[float], str]] = {
-    MODELLED_TIME: numbers.seconds,
-    ROUND_TRIPS: "{:,.0f}".format,
-    BANK_CONFLICTS: "{:,.0f}".format,
-    SECTORS: "{:.1f}".format,
-    ACTIVE_LANES: "{:.1f}".format,
-}
 
 
 def main(arguments: list[str]) -> int:
@@ -88,16 +75,12 @@ def _figures_table(seen: list[Seen]) -> str:
         (
             shown.source.name,
             shown.verdict,
-            kinds_of_findings(shown),
+            shown.kinds_of_findings,
             *(write(shown.figures[name]) for name, write in FIGURES.items()),
         )
         for shown in seen
     ]
     return table(("kernel", "answer", "findings", *(f">{name}" for name in FIGURES)), rows)
-
-
-def kinds_of_findings(seen: Seen) -> str:
-    return ", ".join(dict.fromkeys(finding.kind for finding in seen.report.findings)) or "none"
 
 
 def _words_text(lab: Lab) -> str:

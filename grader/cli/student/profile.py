@@ -8,21 +8,17 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
-from common.core.errors import CourseError
+from grader.actions.profile import Profile, chosen_case, profile
 from grader.cli import options as shared
 from grader.cli.parser import Parser
 from grader.course import student
 from grader.course.settings import Settings, choose_device
 from grader.render import figures
 from grader.render.profile import profile_text
-from grader.spec import Case, Exercise, Speedup, registry
+from grader.spec import Exercise, registry
 from grader.words import numbers
 from grader.words.text import wrapped
-
-if TYPE_CHECKING:
-    from grader.pipeline.profile_run import Profile
 
 
 def main(arguments: list[str]) -> int:
@@ -41,7 +37,7 @@ def main(arguments: list[str]) -> int:
     source = student.own_file(exercise, options.file)
     case = chosen_case(exercise, options.case)
     shared.announce(choose_device("virtual", Settings()), Settings(), to_stderr=options.json)
-    profiled = _profiled(exercise, source, case)
+    profiled = profile(exercise, source, case)
     report = profiled.report
     if options.json:
         told = {"case": case.name, "sizes": dict(case.sizes), "wrong": profiled.wrong}
@@ -69,25 +65,3 @@ def _headline(exercise: Exercise, profiled: Profile) -> str:
         shown = ways.pop(exercise.protocol)
         lines.append(f"modelled: {shown}, the way `check` times it; {next(iter(ways.values()))}")
     return "\n".join(lines) + "\n"
-
-
-def _profiled(exercise: Exercise, source: Path, case: Case) -> Profile:
-    from grader.pipeline.profile_run import profile
-
-    return profile(exercise, source, case)
-
-
-def chosen_case(exercise: Exercise, name: str | None) -> Case:
-    """The bench case of that name, else the largest that the speed target looks at and the CPU can run."""
-    fitting = [case for case in exercise.bench if not case.gpu_only]
-    if name is not None:
-        for case in fitting:
-            if case.name == name:
-                return case
-        known = "; ".join(case.name for case in fitting)
-        raise CourseError(f"{exercise.id} has no bench case {name!r} for the virtual GPU; there are: {known}")
-    targeted = {name for target in exercise.targets if isinstance(target, Speedup) for name in target.cases}
-    candidates = [case for case in fitting if case.name in targeted] or fitting
-    if not candidates:
-        raise CourseError(f"{exercise.id} has no bench case that fits the virtual GPU")
-    return max(candidates, key=lambda case: exercise.bytes_moved(case.size))

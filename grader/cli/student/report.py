@@ -12,7 +12,7 @@ from grader.cli import options as shared
 from grader.cli.instructor.bench import BENCHMARKS
 from grader.cli.parser import Parser
 from grader.course import student
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.render.pages.report_page import report_page
 from grader.words import numbers
 

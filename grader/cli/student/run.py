@@ -16,6 +16,7 @@ from common.gpu.devices import Gpu, find_gpus, first_gpu
 from common.virtual_gpu.engine import DEFAULT_PROFILE, PROFILES
 from common.virtual_gpu.render import render_report
 from common.virtual_gpu.session import run_program
+from grader.actions.run import CHECKS, compute_capability, selected_checks
 from grader.cli.parser import Parser
 
 FINDINGS_STATUS = 3
@@ -31,8 +32,6 @@ What follows FILE.cu goes to the program, except for the options above, which ar
 """
 _WITH_VALUE = ("--device", "--json", "--checks", "--no-check", "--profile", "-D", "-I")
 _JOINED = ("--device=", "--json=", "--checks=", "--no-check=", "--profile=", "-D", "-I")
-DEFAULT_CHECKS = ("memory", "race", "init", "sync", "async")
-CHECKS = (*DEFAULT_CHECKS, "global_race")
 
 
 def main(arguments: list[str]) -> int:
@@ -129,25 +128,11 @@ def _run_virtually(options: argparse.Namespace, arguments: list[str]) -> int:
     return FINDINGS_STATUS if run.report.findings else 0
 
 
-def compute_capability(profile: str) -> str:
-    """Of a device profile, as the compiler spells it: "90"."""
-    data = json.loads(PROFILES.read_text())["profiles"][profile]
-    return f"{data['cc_major']}{data['cc_minor']}"
-
-
 def _registers(program: Path, options: argparse.Namespace, cc: str, folder: Path) -> Path:
     """What ptxas says of every kernel, for the engine: occupancy depends on it and PTX does not tell."""
     includes = [Path(include) for include in options.includes]
     kernels = resources_of(program, options.file, f"sm_{cc}", defines=options.defines, include_dirs=includes)
     return write_for_engine(kernels, folder)
-
-
-def selected_checks(only: str | None, without: list[str]) -> dict[str, bool]:
-    """A switch for every check: on for the default five or those named, less those left out."""
-    named = DEFAULT_CHECKS if only is None else tuple(name for name in only.split(",") if name != "none")
-    if unknown := [name for name in named if name not in CHECKS]:
-        raise CourseError(f"there is no check {unknown[0]!r}; the checks are {', '.join(CHECKS)}")
-    return {name: name in named and name not in without for name in CHECKS}
 
 
 def _build(options: argparse.Namespace, target: Target) -> Path:

@@ -12,8 +12,8 @@ from dataclasses import dataclass
 from grader.nbgrader.handing_in.answers import Answers
 from grader.nbgrader.marks.part_feedback import part_feedback, predictions_feedback
 from grader.notebook.views.display import Display, sentence
-from grader.pipeline.record import PartResult, Record
 from grader.questions.predictions import asked_on, mark, unknown_names
+from grader.records.record import PartResult, Record
 from grader.render.public import for_student
 from grader.spec import Exercise
 

@@ -8,12 +8,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from grader.course.settings import device_words
 from grader.notebook.views.compare_view import Comparison
 from grader.notebook.views.display import Display, cut, excerpt, limited
-from grader.pipeline.record import PartResult, Record
-from grader.questions.predictions import Marked, Prediction
+from grader.questions.predictions import Marked
+from grader.records.record import PartResult, Record
 from grader.render.findings import diagnostic_text, findings_of
 from grader.render.gradescope import part_text
 from grader.render.pages import html
 from grader.render.pages.markup import Child, Markup, joined, tag
+from grader.spec.prediction import Prediction
 from grader.words import numbers
 
 _MOST_FINDINGS = 10

@@ -17,7 +17,7 @@ from grader.nbgrader.handing_in.answers import Answers, read_answers
 from grader.nbgrader.kernels import class_run, record_of
 from grader.nbgrader.marks.cell_marks import PREDICTIONS, CellMark, Marker
 from grader.notebook.views.display import Display
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.render.pages.markup import tag
 from grader.spec import Exercise, registry
 from grader.words import numbers

@@ -7,11 +7,11 @@ from pathlib import Path
 from typing import Any
 
 from common.virtual_gpu.report import Finding
-from grader.cli.student.check import is_correct, performance_lines, report
 from grader.course.settings import device_words
 from grader.course.starters import Todo
 from grader.notebook.views.display import Display, cut, excerpt, heading, limited
-from grader.pipeline.record import CaseResult, Record
+from grader.records.record import CaseResult, Record
+from grader.render.check import performance_lines, report
 from grader.render.findings import diagnostic_text, findings_of
 from grader.render.pages.markup import Child, Markup, joined, table, tag
 from grader.spec import Exercise
@@ -30,7 +30,7 @@ class Check(Display):
         self, exercise: Exercise, record: Record, todos: Sequence[Todo], remark: str, file: str
     ) -> None:
         self.record = record
-        self.passed = is_correct(record)
+        self.passed = record.is_correct
         self.points = record.points
         text = report(exercise, record, todos, remark, file=file)
         super().__init__(text, *_body(exercise, record, todos, remark, file))
@@ -56,7 +56,7 @@ class Untouched(Display):
 def _body(
     exercise: Exercise, record: Record, todos: Sequence[Todo], remark: str, file: str
 ) -> Iterable[Child]:
-    passed = is_correct(record)
+    passed = record.is_correct
     mend: tuple[tuple[str, Child], ...] = (
         ("The compiler says", _diagnostics(record, file)),
         ("The first case that fails", _first_failure(record)),
@@ -153,7 +153,7 @@ def _cases(record: Record) -> Markup | None:
     listed = table(("case", "result", "why", ">took"), rows)
     left = f"; {len(record.left_out)} more only for a GPU" if record.left_out else ""
     summary = tag("summary", f"{passed} of {numbers.counted(len(record.cases), 'case')} passed{left}")
-    return tag("details", summary, listed, **({} if is_correct(record) else {"open": ""}))
+    return tag("details", summary, listed, **({} if record.is_correct else {"open": ""}))
 
 
 def _case_row(case: CaseResult) -> tuple[Child, ...]:

@@ -5,9 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 
 from grader.notebook.views.display import Display, Earning, cut
-from grader.questions.predictions import Marked, Prediction, number_text
+from grader.questions.predictions import Marked, number_text
 from grader.questions.quantities import QUANTITIES
 from grader.render.pages.markup import Child, table, tag
+from grader.spec.prediction import Prediction
 from grader.words import numbers
 from grader.words.text import table as text_table
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.notebook.views.check_view import Check, Untouched
 from grader.notebook.views.display import Display, Earning, cut
-from grader.pipeline.record import PartResult
+from grader.records.record import PartResult
 from grader.render.pages.markup import tag
 from grader.words import numbers
 

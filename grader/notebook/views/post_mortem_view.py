@@ -6,8 +6,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from grader.cli.student.lab import FIGURES
-from grader.lab.lab import EVIDENCE, Lab
+from grader.lab.lab import EVIDENCE, FIGURES, Lab
 from grader.lab.sheet import FIELDS
 from grader.notebook.seen import report_from
 from grader.notebook.views.check_view import finding_at_its_line

@@ -14,9 +14,9 @@ from common.build.errors import BuildError
 from common.build.program import Target, build_program
 from common.build.resources import KernelResources, resources, resources_of
 from common.build.toolchain import ToolchainError
+from common.build.walled import CompilerWalls
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
-from common.sandbox.compiler import CompilerWalls
 from grader.pipeline.line_directives import line_directive
 
 _WALLS = CompilerWalls(memory_bytes=2 << 30)  # a kernel takes a tenth of it

@@ -12,8 +12,8 @@ from common.virtual_gpu.report import Finding, Report
 from grader.answers.compare import Answer, Difference, answer, bits, difference, same_buffers
 from grader.devices.given_stream import OFF_STREAM
 from grader.devices.session import Outcome, Session
-from grader.pipeline.record import CaseResult
-from grader.pipeline.stages.patience import Patience
+from grader.devices.time_budget import Patience
+from grader.records.record import CaseResult
 from grader.spec import Call, Case, Exact, Task, seeds
 from grader.spec.random_inputs import Random
 

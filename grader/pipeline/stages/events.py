@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from common.virtual_gpu.report import Finding
-from grader.pipeline.record import CaseResult
+from grader.records.record import CaseResult
 
 
 @dataclass(frozen=True)

@@ -6,8 +6,8 @@ from collections.abc import Sequence
 
 from common.build.resources import KernelResources
 from grader.devices.session import Outcome
-from grader.pipeline.record import MechanismResult
 from grader.pipeline.stages.correctness import CaseRun
+from grader.records.record import MechanismResult
 from grader.spec import Case, Exercise, Mechanism, SeenInEveryCall, Task
 from grader.spec.evidence import Evidence
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.devices.arguments import NOT_REFUSED
-from grader.pipeline.record import MechanismResult, PartResult, Record, Speed
 from grader.pipeline.stages.correctness import TOO_LONG, CaseRun
+from grader.records.record import MechanismResult, PartResult, Record, Speed
 from grader.spec import Exercise
 
 PARTS = ("correct", "clean", "mechanism", "speed")

@@ -17,7 +17,7 @@ from common.gpu.clocks import exclusive, read_clocks
 from common.gpu.support import time_copy, time_empty_graph, time_nothing
 from grader.devices.gpu import GpuSession
 from grader.devices.timed import time_idle
-from grader.pipeline.record import Speed, SpeedCase
+from grader.records.record import Speed, SpeedCase
 from grader.spec import BASELINE, CopyBandwidth, Exercise, HostTime, Protocol_, Step, seeds
 from grader.timing.belief import Device, Samples, fits_clock, fits_clock_alone, fits_device, works_on
 from grader.timing.contest import Contestant, NotTimed, WentWrong

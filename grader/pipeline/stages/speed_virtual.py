@@ -13,11 +13,11 @@ from common.core.errors import MachineOverloaded
 from common.virtual_gpu.report import Launch
 from grader.answers.compare import answer, difference
 from grader.devices.session import Outcome
+from grader.devices.time_budget import CALL_SECONDS, Patience
 from grader.devices.virtual import MEASURING, VirtualSession
-from grader.pipeline.record import Speed, SpeedCase
 from grader.pipeline.stages.correctness import explain
 from grader.pipeline.stages.mechanism import look
-from grader.pipeline.stages.patience import CALL_SECONDS, Patience
+from grader.records.record import Speed, SpeedCase
 from grader.spec import Call, Case, Exercise, Protocol_, Speedup, seeds
 from grader.spec.random_inputs import Random
 from grader.timing import graph_virtual

@@ -7,13 +7,13 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from common.virtual_gpu.report import Report
-from grader.pipeline.record import CaseResult, MechanismResult, PartResult
+from grader.devices.time_budget import Patience
 from grader.pipeline.stages import checks
 from grader.pipeline.stages.correctness import SEEN_ON_VIRTUAL, CaseRun
 from grader.pipeline.stages.events import Hear, TaskDone, nobody
-from grader.pipeline.stages.patience import Patience
 from grader.pipeline.stages.points import MISSING
 from grader.pipeline.stages.task import Tell, check_between_blocks, check_on_virtual, look_at, run_on
+from grader.records.record import CaseResult, MechanismResult, PartResult
 from grader.spec import Step, seeds
 
 if TYPE_CHECKING:

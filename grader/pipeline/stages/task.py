@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from common.virtual_gpu.report import Report
 from grader.devices.session import Outcome, Session
-from grader.pipeline.record import MechanismResult
+from grader.devices.time_budget import CALL_SECONDS, Patience
 from grader.pipeline.stages.correctness import CaseRun, all_cases, run_cases, without_copied
 from grader.pipeline.stages.events import CaseDone, Hear, nobody
 from grader.pipeline.stages.mechanism import look, look_everywhere
-from grader.pipeline.stages.patience import CALL_SECONDS, Patience
+from grader.records.record import MechanismResult
 from grader.spec import Case, Mechanism, Task, seeds
 from grader.spec.random_inputs import Random
 

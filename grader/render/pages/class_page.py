@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.render.pages.html import submission_page
 from grader.render.pages.markup import page, table, tag
 from grader.render.public import for_student

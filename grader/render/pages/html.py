@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 
 from grader.course.settings import device_words
-from grader.pipeline.record import CaseResult, Record, Speed
+from grader.records.record import CaseResult, Record, Speed
 from grader.render import traffic
 from grader.render.findings import diagnostic_text, findings_of, findings_text, line_counters
 from grader.render.pages import plots

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from grader.pipeline.record import Speed, SpeedCase
+from grader.records.record import Speed, SpeedCase
 from grader.render.pages.markup import Markup, joined, tag
 from grader.words import numbers
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from grader.pipeline.record import Record, Speed, SpeedCase
+from grader.records.record import Record, Speed, SpeedCase
 from grader.render.bench_rows import bench_rows
 from grader.render.pages import plots
 from grader.render.pages.markup import Child, Markup, page, table, tag

@@ -19,12 +19,12 @@ from pathlib import Path
 
 import pytest
 
+from grader.devices import time_budget as patience
 from grader.devices import virtual
 from grader.pipeline.grading import grade
 from grader.pipeline.libraries import compile_submission
-from grader.pipeline.record import Record
-from grader.pipeline.stages import patience
 from grader.pipeline.stages.build import kernel_resources
+from grader.records.record import Record
 from grader.spec import registry
 from tests.exercises.sections import write_rounds
 

@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from common.build.program import Target
-from common.virtual_gpu.device import Library, VirtualGpu
+from common.virtual_gpu.device import CallResult, Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
-from common.worker.calls import CallResult, Number
+from common.worker.calls import Number
 from grader.course import starters
 from grader.devices.arguments import arguments
 from grader.pipeline.stages.build import ARCHITECTURE, build, kernel_resources

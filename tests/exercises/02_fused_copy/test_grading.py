@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 from grader.pipeline.grading import grade
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.spec import Exercise, registry
 from tests.exercises.sections import Section, write_rounds
 

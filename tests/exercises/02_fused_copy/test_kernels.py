@@ -10,9 +10,9 @@ import pytest
 import torch
 
 from common.build.program import Target
-from common.virtual_gpu.device import Library, VirtualGpu
+from common.virtual_gpu.device import CallResult, Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
-from common.worker.calls import Argument, CallResult, Number
+from common.worker.calls import Argument, Number
 from grader.course import starters
 from grader.pipeline.stages.build import ARCHITECTURE, build
 from grader.spec import At, Case, Scalar, Speedup, Task, registry

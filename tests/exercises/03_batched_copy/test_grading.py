@@ -11,7 +11,7 @@ import pytest
 
 from grader.course.starters import open_todos
 from grader.pipeline.grading import grade
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.spec import Exercise, registry
 from grader.timing.targets import describe
 from tests.exercises.sections import Section, write_rounds

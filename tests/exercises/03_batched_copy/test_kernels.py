@@ -11,9 +11,9 @@ import pytest
 import torch
 
 from common.build.program import Target, build_program
-from common.virtual_gpu.device import Library, VirtualGpu
+from common.virtual_gpu.device import CallResult, Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
-from common.worker.calls import Argument, CallResult, Number, Table, i32, i64
+from common.worker.calls import Argument, Number, Table, i32, i64
 from grader.answers.compare import expected, same_buffers
 from grader.course import starters
 from grader.devices.arguments import arguments

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from grader.course import starters
 from grader.pipeline.grading import grade
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.spec import Exercise, Speedup, registry
 
 EXERCISE = registry.find("05")

@@ -19,8 +19,8 @@ from grader.notebook.progress import in_notebook
 from grader.notebook.views.check_view import Check, Untouched
 from grader.notebook.views.display import Earning
 from grader.notebook.views.part_view import PartView
-from grader.pipeline.record import PartResult
 from grader.pipeline.stages.points import PARTS
+from grader.records.record import PartResult
 from grader.spec import Exercise, registry
 from tests.grader.fake_pipeline import make_record
 from tests.grader.notebook.html_reading import read

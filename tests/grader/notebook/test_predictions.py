@@ -12,24 +12,16 @@ from hypothesis import strategies as st
 
 from common.core.errors import CourseError
 from common.virtual_gpu.report import Report
-from grader.cli.student import check as check_verb
-from grader.cli.student.check import Checked
+from grader.actions.check import Checked
+from grader.actions.profile import Profile
 from grader.notebook import errand_process
 from grader.notebook.views.compare_view import Comparison, Questions
-from grader.pipeline.profile_run import Profile
-from grader.pipeline.record import Speed, SpeedCase
 from grader.questions.measured import measure, timed
-from grader.questions.predictions import (
-    MEASURED_SPEEDUP,
-    MOST_ANSWERS,
-    Prediction,
-    asked_on,
-    closeness,
-    mark,
-    unknown_names,
-)
+from grader.questions.predictions import MOST_ANSWERS, asked_on, closeness, mark, unknown_names
 from grader.questions.quantities import QUANTITIES
+from grader.records.record import Speed, SpeedCase
 from grader.spec import Case, Exercise, registry
+from grader.spec.prediction import MEASURED_SPEEDUP, Prediction
 from tests.grader.fake_pipeline import make_record
 from tests.grader.notebook.html_reading import read
 from tests.grader.notebook.seen_fixtures import launch
@@ -245,7 +237,7 @@ def test_a_notebook_has_its_kernel_timed_only_for_a_number_that_needs_it(tmp_pat
         devices.append(device)
         return Checked(record, [])
 
-    monkeypatch.setattr(check_verb, "checked", checked)
+    monkeypatch.setattr(errand_process, "checked", checked)
     assert errand_process.measure(exercise, kernel, print, names=[])["values"] == {}
     assert devices == []
     assert errand_process.measure(exercise, kernel, print, names=["fast"])["values"] == {"fast": 2.0}

@@ -21,8 +21,9 @@ from grader.notebook.views.profile_view import ProfileView
 from grader.notebook.views.roofline import roofline
 from grader.notebook.views.timeline_view import TimelineView
 from grader.notebook.views.warp_lanes import LEVELS, Flight, common, lanes, overlap, united
-from grader.pipeline.record import CaseResult, Record
-from grader.questions.predictions import Prediction, mark
+from grader.questions.predictions import mark
+from grader.records.record import CaseResult, Record
+from grader.spec.prediction import Prediction
 from grader.spec.registry import find
 from tests.grader.fake_pipeline import make_record
 from tests.grader.notebook.html_reading import read

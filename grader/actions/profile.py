@@ -9,11 +9,11 @@ from common.core.errors import CourseError
 from common.virtual_gpu.render import render_findings
 from common.virtual_gpu.report import Report
 from grader.answers.compare import answer, difference
+from grader.devices.time_budget import CALL_SECONDS
 from grader.devices.virtual import MEASURING, VirtualSession
 from grader.pipeline.libraries import compile_submission
 from grader.pipeline.scratch_folder import scratch_folder
-from grader.pipeline.stages.patience import CALL_SECONDS
-from grader.spec import Case, Exercise, Protocol_, seeds
+from grader.spec import Case, Exercise, Protocol_, Speedup, seeds
 from grader.spec.random_inputs import Random
 from grader.timing.modelled import modelled_call
 from grader.words.text import harmless
@@ -64,3 +64,19 @@ def profile(exercise: Exercise, source: Path, case: Case, *, timeline: int = 0) 
         found.message if found is not None else "",
         exercise.protocol,
     )
+
+
+def chosen_case(exercise: Exercise, name: str | None) -> Case:
+    """The bench case of that name, else the largest that the speed target looks at and the CPU can run."""
+    fitting = [case for case in exercise.bench if not case.gpu_only]
+    if name is not None:
+        for case in fitting:
+            if case.name == name:
+                return case
+        known = "; ".join(case.name for case in fitting)
+        raise CourseError(f"{exercise.id} has no bench case {name!r} for the virtual GPU; there are: {known}")
+    targeted = {name for target in exercise.targets if isinstance(target, Speedup) for name in target.cases}
+    candidates = [case for case in fitting if case.name in targeted] or fitting
+    if not candidates:
+        raise CourseError(f"{exercise.id} has no bench case that fits the virtual GPU")
+    return max(candidates, key=lambda case: exercise.bytes_moved(case.size))

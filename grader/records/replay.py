@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from grader.pipeline.record import Record
+from grader.records.record import Record
 from grader.words import numbers
 
 

@@ -159,6 +159,10 @@ class Record:
         """The exercise's own: steps stand for themselves, unless there is nothing else."""
         return [case for case in self.cases if not case.step] or self.cases
 
+    @property
+    def is_correct(self) -> bool:
+        return bool(self.cases) and all(case.passed for case in self.deciding_cases)
+
     def to_dict(self) -> dict[str, Any]:
         return dataclasses.asdict(self)
 

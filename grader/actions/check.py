@@ -1,0 +1,78 @@
+"""How a student's own file stands: graded as for points, the first failing case is the last."""
+
+from __future__ import annotations
+
+import datetime
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from common.core.errors import CourseError
+from grader.classes.submissions import Submission, read_source
+from grader.course import starters, student
+from grader.course.starters import Todo
+from grader.pipeline.stages.events import Hear, nobody
+from grader.records.record import Record
+from grader.spec import Exercise
+
+
+@dataclass(frozen=True)
+class Checked:
+    """How a file stands: its record, none while it is still the starter, and the tasks that are left."""
+
+    record: Record | None
+    todos: list[Todo]
+
+
+def readable(exercise: Exercise, source: Path, step: int | None) -> str:
+    """The file's text. Raises CourseError where it cannot be checked, or there is no such step."""
+    _know_step(exercise, step)
+    try:
+        return read_source(Submission("", exercise.id, source.resolve())).decode()
+    except CourseError as problem:
+        raise CourseError(f"{source} cannot be checked: {problem}") from problem
+
+
+def checked(
+    exercise: Exercise,
+    source: Path,
+    text: str,
+    device: str,
+    step: int | None,
+    tell: Callable[[str], None],
+    hear: Hear = nobody,
+) -> Checked:
+    """Grade a student's own file; `hear` is told of results as they come. That of the whole exercise is
+    remembered for `./course list`."""
+    todos = starters.open_todos(text)
+    if exercise.starter.is_file() and starters.is_untouched(text, exercise.starter.read_text()):
+        return Checked(None, todos)
+    record = _grade(exercise, source, device, step, tell, hear)
+    if step is None:
+        _remember(exercise, record)
+    return Checked(record, todos)
+
+
+def _know_step(exercise: Exercise, step: int | None) -> None:
+    if step is None or 1 <= step <= len(exercise.steps):
+        return
+    names = [f"{number} ({one.name})" for number, one in enumerate(exercise.steps, 1)]
+    known = f"its steps are {', '.join(names)}, and then comes the whole" if names else "it is all one"
+    raise CourseError(f"{exercise.id} has no step {step}: {known}; leave the step out to check that")
+
+
+def _grade(
+    exercise: Exercise, source: Path, device: str, step: int | None, tell: Callable[[str], None], hear: Hear
+) -> Record:
+    from grader.pipeline.grading import grade
+
+    return grade(
+        exercise, source, submission="yours", device=device, quick=True, step=step, tell=tell, hear=hear
+    )
+
+
+def _remember(exercise: Exercise, record: Record) -> None:
+    """For `./course list`."""
+    when = datetime.datetime.now().strftime("%Y-%m-%d %H:%M")
+    told = {"verdict": record.verdict, "points": record.points, "max_points": record.max_points}
+    student.write_state(exercise, "check", {**told, "device": record.device.kind, "when": when})

@@ -1,0 +1,95 @@
+"""How a student's own file stands, as text: what to mend first, or how good it is."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Sequence
+
+from grader.course.starters import Todo
+from grader.pipeline.stages.events import BuildDone, CaseDone, Event
+from grader.records.record import Record, Speed, SpeedCase
+from grader.render import terminal
+from grader.render.findings import findings_text
+from grader.spec import Exercise, Speedup
+from grader.words import numbers
+
+
+def report(
+    exercise: Exercise,
+    record: Record,
+    todos: Sequence[Todo],
+    remark: str = "",
+    *,
+    file: str = "kernel.cu",
+    shown: Collection[type[Event]] = (),
+) -> str:
+    """What to mend first, or how good it is; the last lines say correctness and performance. What has been
+    `shown` already is not said again."""
+    first = () if BuildDone in shown else (terminal.diagnostics(record.diagnostics),)
+    failed = () if CaseDone in shown else (terminal.failures(record),)
+    sections: tuple[str, ...]
+    steps = [step.name for step in exercise.steps]
+    if not record.is_correct:
+        open_tasks = f"still to do:\n{todo_lines(file, todos)}\n" if todos else ""
+        sections = (
+            *first,
+            terminal.steps_table(record, steps),
+            terminal.case_count(record),
+            terminal.left_out(record),
+            *failed,
+            findings_text(record),
+            terminal.printed(record),
+            open_tasks,
+            f"Correctness: FAILED ({record.verdict})",
+        )
+    else:
+        sections = (
+            *first,
+            terminal.steps_table(record, steps),
+            terminal.case_count(record),
+            terminal.left_out(record),
+            findings_text(record),
+            terminal.mechanisms(record),
+            terminal.speed_table(record),
+            terminal.printed(record),
+            terminal.points_table(record),
+            f"{remark}\n" if remark else "",
+            "\n".join(("Correctness: PASSED", *performance_lines(exercise, record.speed))),
+        )
+    return "\n".join(section for section in sections if section)
+
+
+def performance_lines(exercise: Exercise, speed: Speed | None) -> list[str]:
+    """Baseline, kernel and their ratio at the largest shape of the target; modelled times say so."""
+    case = _headline(exercise, speed)
+    if speed is None or case is None:
+        return ["Performance: not measured"]
+    how = f"{'modelled, ' if speed.modelled else ''}{terminal.how_timed([case.protocol])}; "
+    baseline_rate = case.bytes / case.baseline_seconds if case.baseline_seconds > 0 else 0.0
+    overall = ""
+    if speed.targets:
+        target = speed.targets[0]
+        limits = f"passes at {target.passing:.2f}, full marks at {target.full:.2f}"
+        points = "" if target.earned > 0 else ", no points"
+        overall = f"; {target.name}: {target.value:.2f} x, {target.decision}{points}, {limits}"
+    return [
+        f"Baseline performance: {numbers.microseconds(case.baseline_seconds)} "
+        f"({how}{numbers.terabytes(baseline_rate)} at {case.name})",
+        f"Optimized performance: {numbers.microseconds(case.seconds)} "
+        f"({how}{numbers.terabytes(case.bandwidth)} at {case.name})",
+        f"Speedup: {numbers.ratio(case.ratio)} ({how}at {case.name}{overall})",
+    ]
+
+
+def _headline(exercise: Exercise, speed: Speed | None) -> SpeedCase | None:
+    if speed is None or not speed.cases:
+        return None
+    named = {name for target in exercise.targets if isinstance(target, Speedup) for name in target.cases}
+    return max(
+        (case for case in speed.over_baseline if not named or case.name in named),
+        key=lambda c: c.bytes,
+        default=None,
+    )
+
+
+def todo_lines(place: str, todos: Sequence[Todo]) -> str:
+    return "\n".join(f"  {place}:{todo.line}  {todo.text}" for todo in todos)
