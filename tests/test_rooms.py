@@ -1,0 +1,54 @@
+"""What an exercise may import: the words that describe it, the parts it brings in, and what it serves.
+
+Who may import whom inside the grader is in pyproject.toml, for import-linter.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from common.core.paths import REPOSITORY
+
+EXERCISES = sorted((REPOSITORY / "exercises").glob("*/"))
+ALLOWED = (
+    "grader.spec",
+    "grader.words",
+    "grader.lab.lab",
+    "grader.gate.spec",
+    "grader.gate.criteria",
+    "grader.gate.measured",
+    "grader.tuning.spec",
+    "grader.tuning.counters",
+    "common.core.errors",
+    "common.serving",
+    "common.virtual_gpu.report",  # what evidence is made of
+)
+# Of 03: its own answers and measurements, which students run by file name.
+MACHINERY_OF_03 = ("answer_files.py", "reality_check.py")
+PACKAGES = [path for root in ("common", "grader") for path in (REPOSITORY / root).rglob("__init__.py")]
+MOST_MODULES = 15
+
+
+def imported(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text())):
+        if isinstance(node, ast.ImportFrom) and node.level == 0 and node.module:
+            yield node.module
+        elif isinstance(node, ast.Import):
+            yield from (alias.name for alias in node.names)
+
+
+@pytest.mark.parametrize("folder", EXERCISES, ids=lambda path: path.name)
+def test_an_exercise_sees_the_words_and_nothing_of_the_machinery(folder: Path) -> None:
+    files = [file for file in folder.rglob("*.py") if file.name not in MACHINERY_OF_03]
+    ours = {name for file in files for name in imported(file) if name.split(".")[0] in ("common", "grader")}
+    assert {name for name in ours if not f"{name}.".startswith(tuple(f"{one}." for one in ALLOWED))} == set()
+
+
+@pytest.mark.parametrize("init", PACKAGES, ids=lambda path: str(path.parent.relative_to(REPOSITORY)))
+def test_a_package_says_what_it_holds_and_holds_no_more_than_fits(init: Path) -> None:
+    assert ast.get_docstring(ast.parse(init.read_text()))
+    assert len([path for path in init.parent.glob("*.py") if path != init]) <= MOST_MODULES
