@@ -11,12 +11,12 @@ import pytest
 import grader.pipeline.libraries
 from common.core.background import begin
 from common.core.progress import Progress
-from grader.cli.student.check import report
 from grader.cli.student.live import LiveResults
 from grader.pipeline.libraries import Libraries
 from grader.pipeline.stages.build import Built
 from grader.pipeline.stages.events import BuildDone, CaseDone, Event, InOrder, TaskDone
 from grader.records.record import CaseResult, DeviceInfo, Record
+from grader.render.check import report
 from grader.spec import Exercise
 
 RIGHT = CaseResult("one token", True, {"tokens": 1}, True, seconds=0.5)

@@ -11,6 +11,7 @@ import pytest
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from common.virtual_gpu.report import Counters, LineCounters, Report
+from grader.actions import check as check_action
 from grader.actions import profile as profile_run
 from grader.cli import main
 from grader.cli.student import check, hint, profile, start
@@ -26,7 +27,7 @@ __all__ = ["course"]
 
 
 def graded_as(monkeypatch: pytest.MonkeyPatch, record: Record) -> None:
-    monkeypatch.setattr(check, "_grade", lambda *arguments: record)
+    monkeypatch.setattr(check_action, "_grade", lambda *arguments: record)
 
 
 def test_start_copies_and_never_overwrites(course, capsys):
@@ -193,7 +194,7 @@ def test_profile_shows_costs_beside_the_source_and_draws_them(course, capsys, mo
         asked.append(case.name)
         return profile_run.Profile(report, 3e-6, 2e-6, wrong="K[0] is 1, expected 2")
 
-    monkeypatch.setattr(profile, "_profiled", profiled)
+    monkeypatch.setattr(profile, "profile", profiled)
     monkeypatch.setenv("COLUMNS", "120")  # a terminal on which no sentence below is broken
     assert profile.main(["01", "mine.cu", "--plot", "out.png"]) == 0
     shown = capsys.readouterr().out
