@@ -1,2 +1,2 @@
 """The course on somebody's machine: its environment, its settings, its starters, a student's own folder. May
-import the spec, and of the rest only what it installs or writes."""
+import the spec and records."""

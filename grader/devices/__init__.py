@@ -1,2 +1,2 @@
 """Where a submission's kernels run: a session holds one library in a worker process and calls it. May import
-the spec and everything in common."""
+the spec, the answers and everything in common."""

@@ -15,7 +15,7 @@ _LEAST_SECONDS = 1.0
 
 
 @dataclass
-class Patience:
+class TimeBudget:
     """`unloadable` says what happened when the library was loaded; it is then not tried again. What is spent
     is the time of the calls' own processes: no submission pays for a busy machine, or for our references."""
 
@@ -24,8 +24,8 @@ class Patience:
     spent: float = 0.0
 
     @staticmethod
-    def on(device: str) -> Patience:
-        return Patience(VIRTUAL_SECONDS if device == "virtual" else math.inf)
+    def on(device: str) -> TimeBudget:
+        return TimeBudget(VIRTUAL_SECONDS if device == "virtual" else math.inf)
 
     def spend(self, outcome: Outcome) -> Outcome:
         """The same outcome, its time counted."""
@@ -41,7 +41,7 @@ class Patience:
         """Seconds that the next call may take."""
         return min(CALL_SECONDS, max(_LEAST_SECONDS, self.seconds - self.spent))
 
-    def told(self, done: int, of: int) -> str:
+    def why_over(self, done: int, of: int) -> str:
         """Why the cases after `done` of them were not run."""
         return (
             f"all cases together may take {self.seconds:.0f} s {COUNTED} here, and they were over with "

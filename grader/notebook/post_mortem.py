@@ -14,8 +14,8 @@ from __future__ import annotations
 from pathlib import Path
 
 from common.core.errors import CourseError
-from grader.lab import sheet as lab_sheet
 from grader.lab.lab import find_lab
+from grader.lab.sheet import read_sheet
 from grader.notebook.errand import run_errand
 from grader.notebook.lab import LabError, shown_or_told
 from grader.notebook.progress import line
@@ -66,6 +66,6 @@ class PostMortem:
             path = self._folder / SHEET
             if not path.exists():
                 path.write_bytes(self._lab.sheet.read_bytes())
-            return Sheet(self._lab, path, lab_sheet.read_sheet(path, self._lab))
+            return Sheet(self._lab, path, read_sheet(path, self._lab))
 
         return shown_or_told(read)

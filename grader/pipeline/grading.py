@@ -17,7 +17,7 @@ from common.core.background import begin
 from common.gpu.devices import first_gpu
 from common.virtual_gpu.engine import DEFAULT_PROFILE
 from common.virtual_gpu.report import Finding, Report
-from grader.devices.time_budget import Patience
+from grader.devices.time_budget import TimeBudget
 from grader.pipeline.libraries import Libraries, compile_submission
 from grader.pipeline.printed import told_once
 from grader.pipeline.scratch_folder import scratch_folder
@@ -186,7 +186,7 @@ def _run_tasks(
     """The cases of all steps and of the whole. They are of no concern to each other, so that somebody who
     waits for them has them run beside each other: while one waits for the engine, another computes."""
     device = record.device.kind
-    patience = Patience.on(device)
+    budget = TimeBudget.on(device)
     in_order = InOrder(hear, len(steps) + with_whole)
     side_by_side = len(os.sched_getaffinity(0)) if quick and device == "virtual" else 1
 
@@ -196,14 +196,14 @@ def _run_tasks(
             *(steps[number], built, record.seed, device),
             quick=quick,
             tell=tell,
-            patience=patience,
+            budget=budget,
             hear=heard,
         )
 
     def run_whole() -> tuple[list[CaseRun], str]:
         heard = in_order.task(len(steps))
         return run_on(
-            *(device, exercise, built, record.seed), quick=quick, tell=tell, patience=patience, hear=heard
+            *(device, exercise, built, record.seed), quick=quick, tell=tell, budget=budget, hear=heard
         )
 
     with ThreadPoolExecutor(side_by_side) as pool:

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from grader.devices.session import Session
-from grader.devices.time_budget import Patience
+from grader.devices.time_budget import TimeBudget
 from grader.pipeline.libraries import compile_submission
 from grader.pipeline.stages import points
 from grader.pipeline.stages.correctness import CaseRun
@@ -63,7 +63,7 @@ def grade_python(
     file = PythonFile(Path(shutil.copy(source, folder / exercise.python.file)), exercise.python)
     in_triton = launches_a_kernel(record.source)
     runs, printed = run_on(
-        device, exercise, file, record.seed, quick=quick, tell=tell, patience=Patience.on(device)
+        device, exercise, file, record.seed, quick=quick, tell=tell, budget=TimeBudget.on(device)
     )
     record.output += printed
     record.cases += [run.result for run in runs]

@@ -1,5 +1,5 @@
 """The words in which an exercise describes itself to the harness: data and small functions, no machinery. May
-import the words, and nothing else of the course.
+import the core, grader.words, and the data that evidence is made of.
 
 An `exercise.py` makes one `Exercise`. How its inputs look, what is right, what must be seen in the kernel,
 how fast is fast and what each is worth stand there; how any of that is found out stands in the pipeline.

@@ -1,2 +1,2 @@
 """How long a kernel takes, measured in turns or modelled, and what follows for a target. May import the spec,
-the answers and the devices."""
+records, the answers and the devices."""

@@ -11,8 +11,7 @@ from common.build.program import Target
 from common.core.errors import CourseError
 from common.gpu.clocks import Clocks
 from grader.answers.compare import Answer
-from grader.bench import on_gpu as bench_gpu
-from grader.bench import on_virtual as bench_virtual
+from grader.bench import on_gpu, on_virtual
 from grader.devices import arena
 from grader.pipeline.grading import grade
 from grader.pipeline.stages.build import build
@@ -30,7 +29,7 @@ pytestmark = pytest.mark.usefixtures(few_samples.__name__)
 
 @pytest.fixture(autouse=True)
 def few_turns(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(bench_gpu, "_TURNS", 2)
+    monkeypatch.setattr(on_gpu, "_TURNS", 2)
 
 
 def whole_only(**changes) -> Exercise:
@@ -124,7 +123,7 @@ def test_a_modelled_baseline_is_checked_too():
     with pytest.raises(RuntimeError, match="the baseline failed on 64 groups, wide: out"):
         grade(broken, SOLUTION, submission="x", device="virtual", stages=("build", "correctness", "speed"))
     with pytest.raises(CourseError, match="baseline failed at 64 groups, wide: out"):
-        bench_virtual.bench_virtual(broken, lambda text: None)
+        on_virtual.bench_virtual(broken, lambda text: None)
 
 
 def _check_bench(entry: dict) -> None:
@@ -141,7 +140,7 @@ def _check_bench(entry: dict) -> None:
 
 
 def test_the_virtual_bench_has_both_cases_and_the_steps():
-    entry = bench_virtual.bench_virtual(EXERCISE, lambda text: None)
+    entry = on_virtual.bench_virtual(EXERCISE, lambda text: None)
     _check_bench(entry)
     assert entry["left_out"] == ["doubled: very many"]
 
@@ -149,14 +148,14 @@ def test_the_virtual_bench_has_both_cases_and_the_steps():
 @pytest.mark.usefixtures(gpu_on_virtual.__name__)
 def test_the_gpu_bench_has_both_cases_and_the_steps(monkeypatch: pytest.MonkeyPatch):
     sources = {"baseline": EXERCISE.baseline, "solution": SOLUTION}
-    monkeypatch.setattr(bench_gpu, "kernels_of", lambda exercise: sources)
-    monkeypatch.setattr(bench_gpu, "build", lambda source, target: build(source, Target.virtual("90")))
-    monkeypatch.setattr(bench_gpu, "Target", type("Any", (), {"gpu": staticmethod(lambda cc: None)}))
-    monkeypatch.setattr(bench_gpu, "first_gpu", lambda: type("Gpu", (), {"cc": "90"}))
-    monkeypatch.setattr(bench_gpu, "GpuSession", EngineSession)
-    monkeypatch.setattr(bench_gpu, "exclusive", nullcontext)
-    monkeypatch.setattr(bench_gpu, "read_clocks", Clocks)
+    monkeypatch.setattr(on_gpu, "kernels_of", lambda exercise: sources)
+    monkeypatch.setattr(on_gpu, "build", lambda source, target: build(source, Target.virtual("90")))
+    monkeypatch.setattr(on_gpu, "Target", type("Any", (), {"gpu": staticmethod(lambda cc: None)}))
+    monkeypatch.setattr(on_gpu, "first_gpu", lambda: type("Gpu", (), {"cc": "90"}))
+    monkeypatch.setattr(on_gpu, "GpuSession", EngineSession)
+    monkeypatch.setattr(on_gpu, "exclusive", nullcontext)
+    monkeypatch.setattr(on_gpu, "read_clocks", Clocks)
     step = dataclasses.replace(EXERCISE.steps[0], bench=EXERCISE.steps[0].bench[:1])
-    entry = bench_gpu.bench_gpu(dataclasses.replace(EXERCISE, steps=(step,)), lambda text: None)
+    entry = on_gpu.bench_gpu(dataclasses.replace(EXERCISE, steps=(step,)), lambda text: None)
     _check_bench(entry)
     assert entry["steps"][0]["results"]["solution"]["of_copy"] > 0

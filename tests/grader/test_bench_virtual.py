@@ -7,7 +7,7 @@ import dataclasses
 import pytest
 
 from common.core.errors import CourseError
-from grader.bench import on_virtual as bench_virtual
+from grader.bench import on_virtual
 from grader.spec import registry
 
 SMALL, LARGE = "16 tokens, 8 × 128", "64 tokens, 8 × 128"
@@ -19,19 +19,19 @@ def exercise(monkeypatch):
     found = registry.find("01")
     small, large = found.bench_case(SMALL), found.bench_case(LARGE)
     kernels = {"baseline": found.baseline, "solution": found.solution}
-    monkeypatch.setattr(bench_virtual, "kernels_of", lambda _: kernels)
+    monkeypatch.setattr(on_virtual, "kernels_of", lambda _: kernels)
     return dataclasses.replace(found, bench=(small, dataclasses.replace(large, gpu_only=True)))
 
 
 def test_shapes_meant_for_a_gpu_are_left_out_and_named(exercise):
-    entry = bench_virtual.bench_virtual(exercise, lambda text: None)
+    entry = on_virtual.bench_virtual(exercise, lambda text: None)
     assert [shape["case"] for shape in entry["shapes"]] == [SMALL]
     assert entry["left_out"] == [LARGE]
 
 
 def test_asked_for_they_are_modelled_like_the_others_with_an_estimate(exercise):
     told: list[str] = []
-    entry = bench_virtual.bench_virtual(exercise, told.append, large=True)
+    entry = on_virtual.bench_virtual(exercise, told.append, large=True)
     assert "left_out" not in entry
     assert [shape["case"] for shape in entry["shapes"]] == [SMALL, LARGE]
     for shape in entry["shapes"]:
@@ -42,6 +42,6 @@ def test_asked_for_they_are_modelled_like_the_others_with_an_estimate(exercise):
 
 def test_a_machine_without_the_memory_is_told_before_it_is_taken(exercise, monkeypatch, tmp_path):
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:       100 kB\n")
-    monkeypatch.setattr(bench_virtual, "_MEMORY", tmp_path / "meminfo")
+    monkeypatch.setattr(on_virtual, "_MEMORY", tmp_path / "meminfo")
     with pytest.raises(CourseError, match=r"64 tokens, 8 × 128 needs about .* leave out --large"):
-        bench_virtual.bench_virtual(exercise, lambda text: None, large=True)
+        on_virtual.bench_virtual(exercise, lambda text: None, large=True)

@@ -16,7 +16,7 @@ from common.core.errors import MachineOverloaded
 from common.worker.process import Worker, WorkerTimeout
 from grader.classes import class_run
 from grader.classes.class_run import UNGRADED
-from grader.devices import time_budget as patience
+from grader.devices import time_budget
 from grader.devices.session import Outcome
 from grader.devices.virtual import VirtualSession
 from grader.pipeline.libraries import Libraries, compile_submission
@@ -47,8 +47,8 @@ def built(exercise: Exercise, tmp_path_factory: pytest.TempPathFactory) -> Libra
 
 @pytest.fixture
 def little_time(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
-    monkeypatch.setattr(patience, "CALL_SECONDS", LIMIT)
-    monkeypatch.setattr(patience, "_LEAST_SECONDS", LIMIT)
+    monkeypatch.setattr(time_budget, "CALL_SECONDS", LIMIT)
+    monkeypatch.setattr(time_budget, "_LEAST_SECONDS", LIMIT)
     with crowd(5 * len(os.sched_getaffinity(0))):
         yield
 
@@ -61,7 +61,7 @@ def run(exercise: Exercise, built: Libraries) -> CaseRun:
         "secret",
         quick=True,
         tell=lambda text: None,
-        patience=patience.Patience(1.2),
+        budget=time_budget.TimeBudget(1.2),
     )
     return found
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from common.virtual_gpu.report import Report
-from grader.devices.time_budget import Patience
+from grader.devices.time_budget import TimeBudget
 from grader.pipeline.stages.correctness import _judge_anew, _wrong_by_itself
 from grader.spec import Call, Comparison, Exact, Relative
 from tests.grader.test_compare import double, exercise, problem
@@ -64,4 +64,4 @@ def test_who_is_wrong_without_a_memory_has_kept_nothing(times: float, wrong: boo
     size, call = problem(spare=0)
     case: Any = SimpleNamespace(size=size)
     session: Any = Forgetful(times)
-    assert _wrong_by_itself(exercise(Exact()), session, case, call, Patience()) is wrong
+    assert _wrong_by_itself(exercise(Exact()), session, case, call, TimeBudget()) is wrong

@@ -10,8 +10,7 @@ import pytest
 from common.build.program import Target, build_program
 from common.sandbox.policy import Walls
 from common.worker.process import Worker
-from grader.devices import given_stream
-from grader.devices import time_budget as patience
+from grader.devices import given_stream, time_budget
 from grader.pipeline.grading import grade
 from grader.records.record import Record
 from grader.render import terminal
@@ -59,7 +58,7 @@ __global__ void wait(int* out) {
 
 
 def test_all_cases_together_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(patience, "VIRTUAL_SECONDS", 0.0)
+    monkeypatch.setattr(time_budget, "VIRTUAL_SECONDS", 0.0)
     record = graded(SOLUTION)
     assert (record.verdict, record.points) == ("takes too long", 0)
     assert record.cases[0].message.startswith("all cases together may take 0 s of CPU time and sleep here")

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 from common.core.background import begin
-from grader.devices.time_budget import Patience
+from grader.devices.time_budget import TimeBudget
 from grader.pipeline.libraries import Libraries
 from grader.pipeline.stages import speed_gpu, steps
 from grader.spec import Step
@@ -87,8 +87,8 @@ def test_a_step_that_will_be_timed_must_be_right_there(monkeypatch: pytest.Monke
 
     monkeypatch.setattr(steps, "run_on", run_on)
     for device in ("gpu", "virtual"):
-        built, patience = Libraries({}, begin(tuple), Path()), Patience.on(device)
-        steps.grade_step(STEP, built, "a seed", device, quick=False, tell=print, patience=patience)
+        built, budget = Libraries({}, begin(tuple), Path()), TimeBudget.on(device)
+        steps.grade_step(STEP, built, "a seed", device, quick=False, tell=print, budget=budget)
     assert asked == [["one", "ninety", "many", "very many"], ["one", "ninety"]]
 
 

@@ -12,7 +12,7 @@ from common.virtual_gpu.report import Finding, Report
 from grader.answers.compare import Answer, Difference, answer, bits, difference, same_buffers
 from grader.devices.given_stream import OFF_STREAM
 from grader.devices.session import Outcome, Session
-from grader.devices.time_budget import Patience
+from grader.devices.time_budget import TimeBudget
 from grader.records.record import CaseResult
 from grader.spec import Call, Case, Exact, Task, seeds
 from grader.spec.random_inputs import Random
@@ -73,33 +73,33 @@ def run_cases(
     where: str = "cpu",
     phase: str = "correctness",
     tell: Callable[[str], None] = lambda text: None,
-    patience: Patience | None = None,
+    budget: TimeBudget | None = None,
 ) -> Iterator[CaseRun]:
     """One verdict a case, as they come. `where` is the device that holds inputs and expectations."""
     ended_by = ""
-    patience = patience or Patience()
+    budget = budget or TimeBudget()
     for number, (case, public) in enumerate(cases):
         if ended_by:
             yield _failed(case, public, "not run", f"not run, because of what happened at {ended_by}")
             continue
-        if patience.unloadable or patience.over:
+        if budget.unloadable or budget.over:
             ended_by = case.name
-            if patience.unloadable:
-                yield _failed(case, public, "load", patience.unloadable)
+            if budget.unloadable:
+                yield _failed(case, public, "load", budget.unloadable)
             else:
-                yield _failed(case, public, TOO_LONG, patience.told(number, len(cases)))
+                yield _failed(case, public, TOO_LONG, budget.why_over(number, len(cases)))
             continue
         started = time.monotonic()
         tell(f"case {number + 1} of {len(cases)}: {case.name}")
         seed = seeds.derive(secret, phase, number)
         other_values = Random(seeds.derive(seed, "other values"), where)
-        run = _run_case(task, session, case, public, Random(seed, where), other_values, patience)
+        run = _run_case(task, session, case, public, Random(seed, where), other_values, budget)
         run.result.seconds = time.monotonic() - started
-        if run.result.reason == "timeout" and patience.over:  # it may have had less time than others
-            run.result.reason, run.result.message = TOO_LONG, patience.told(number, len(cases))
+        if run.result.reason == "timeout" and budget.over:  # it may have had less time than others
+            run.result.reason, run.result.message = TOO_LONG, budget.why_over(number, len(cases))
         ended_by = case.name if run.result.reason in FATAL else ""
         if run.result.reason == "load":
-            patience.unloadable = run.result.message
+            budget.unloadable = run.result.message
         yield run
 
 
@@ -116,14 +116,14 @@ def _run_case(
     public: bool,
     rng: Random,
     other_values: Random,
-    patience: Patience,
+    budget: TimeBudget,
 ) -> CaseRun:
     """The same call twice, and a third with the same sizes and other values: an answer that was kept from an
     earlier call passes at most two of them."""
     calls = [task.inputs(case.size, rng)] * 2 + [task.inputs(case.size, other_values)]
     outcomes: list[Outcome] = []
     for call in calls:
-        outcomes.append(patience.spend(session.run(task.entry, call, patience.for_a_call)))
+        outcomes.append(budget.spend(session.run(task.entry, call, budget.for_a_call)))
         if not outcomes[-1].ok:
             break
     # Only now is an expectation computed: while the submission runs there is none to look for.
@@ -133,7 +133,7 @@ def _run_case(
         reason, message = _judge_repeat(outcomes[0], outcomes[1])
     if not reason and len(outcomes) > 2:
         reason, message = _judge_anew(task, case, calls[2], outcomes[2], outcomes[0])
-        if reason == KEPT and _wrong_by_itself(task, session, case, calls[2], patience):
+        if reason == KEPT and _wrong_by_itself(task, session, case, calls[2], budget):
             reason = "mismatch"
     changed = _changed_bytes(calls[0], wanted.outputs)
     result = CaseResult(case.name, public, dict(case.sizes), not reason, reason, message)
@@ -200,11 +200,11 @@ def _judge_anew(task: Task, case: Case, call: Call, outcome: Outcome, first: Out
     return (KEPT if reason == "mismatch" and (kept or not near) else reason), told
 
 
-def _wrong_by_itself(task: Task, session: Session, case: Case, call: Call, patience: Patience) -> bool:
+def _wrong_by_itself(task: Task, session: Session, case: Case, call: Call, budget: TimeBudget) -> bool:
     """Whether a worker that has seen no other call is wrong as well: then nothing was kept. A mistake that
     few values show, such as ties, is right at first by chance."""
     session.close()
-    outcome = patience.spend(session.run(task.entry, call, patience.for_a_call))
+    outcome = budget.spend(session.run(task.entry, call, budget.for_a_call))
     return bool(_judge(task, case, call, outcome)[0])
 
 

@@ -13,7 +13,7 @@ from common.core.errors import MachineOverloaded
 from common.virtual_gpu.report import Launch
 from grader.answers.compare import answer, difference
 from grader.devices.session import Outcome
-from grader.devices.time_budget import CALL_SECONDS, Patience
+from grader.devices.time_budget import CALL_SECONDS, TimeBudget
 from grader.devices.virtual import MEASURING, VirtualSession
 from grader.pipeline.stages.correctness import explain
 from grader.pipeline.stages.mechanism import look
@@ -46,7 +46,7 @@ def model(
     cases = [case for case in exercise.bench if case.name in names]
     lacks: list[str] = []
     margin = model_margin(exercise)
-    patience = Patience.on("virtual")
+    budget = TimeBudget.on("virtual")
     tried = _tried_in_a_graph(exercise, targets)
     with (
         _session(*baseline, secret) as theirs,
@@ -69,14 +69,14 @@ def model(
             return speed
         under_way = begin(0) if cases else None
         for number, case in enumerate(cases):
-            if patience.over:
-                speed.notes.append(patience.told(number, len(cases)))
+            if budget.over:
+                speed.notes.append(budget.why_over(number, len(cases)))
                 speed.cases = []
                 return speed
             tell(f"modelling {case.name} ({number + 1} of {len(cases)})")
             assert under_way is not None
             (own, their_call, base), (_, call, mine) = (running.result() for running in under_way)
-            patience.spend(mine)
+            budget.spend(mine)
             under_way = begin(number + 1) if number + 1 < len(cases) else None
             if why := base.message if quick else _problem(exercise, own, their_call, base):
                 raise RuntimeError(f"the baseline failed on {own.name}: {why}")

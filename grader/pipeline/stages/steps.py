@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from common.virtual_gpu.report import Report
-from grader.devices.time_budget import Patience
+from grader.devices.time_budget import TimeBudget
 from grader.pipeline.stages import checks
 from grader.pipeline.stages.correctness import SEEN_ON_VIRTUAL, CaseRun
 from grader.pipeline.stages.events import Hear, TaskDone, nobody
@@ -38,7 +38,7 @@ def grade_step(
     *,
     quick: bool,
     tell: Tell,
-    patience: Patience,
+    budget: TimeBudget,
     hear: Hear = nobody,
 ) -> GradedStep:
     """Run a step's cases and look at how they are done."""
@@ -53,7 +53,7 @@ def grade_step(
         *(device, timed_too, built, secret),
         quick=quick,
         tell=tell_step,
-        patience=patience,
+        budget=budget,
         hear=hear,
         step=step.name,
     )

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Protocol
 
 from common.virtual_gpu.report import Report
 from grader.devices.session import Outcome, Session
-from grader.devices.time_budget import CALL_SECONDS, Patience
+from grader.devices.time_budget import CALL_SECONDS, TimeBudget
 from grader.pipeline.stages.correctness import CaseRun, all_cases, run_cases, without_copied
 from grader.pipeline.stages.events import CaseDone, Hear, nobody
 from grader.pipeline.stages.mechanism import look, look_everywhere
@@ -37,7 +37,7 @@ def run_on(
     *,
     quick: bool,
     tell: Tell,
-    patience: Patience | None = None,
+    budget: TimeBudget | None = None,
     hear: Hear = nobody,
     step: str = "",
 ) -> tuple[list[CaseRun], str]:
@@ -48,7 +48,7 @@ def run_on(
     runs = []
     with built.session(device) as session:
         where = "cuda" if on_gpu else "cpu"
-        for run in run_cases(task, session, cases, secret, where=where, tell=tell, patience=patience):
+        for run in run_cases(task, session, cases, secret, where=where, tell=tell, budget=budget):
             runs.append(run)
             hear(CaseDone(step, run.result, run.report.findings))
             if quick and not run.result.passed:
@@ -60,8 +60,8 @@ def check_on_virtual(task: Task, built: Libraries, secret: str, tell: Tell) -> l
     """The public cases once more where findings are seen, for a task that ran on a GPU."""
     public = [(case, public) for case, public in all_cases(task, secret, gpu=False) if public]
     with built.session("virtual") as session:
-        patience = Patience.on("virtual")
-        return list(run_cases(task, session, public, secret, phase="checks", tell=tell, patience=patience))
+        budget = TimeBudget.on("virtual")
+        return list(run_cases(task, session, public, secret, phase="checks", tell=tell, budget=budget))
 
 
 def check_between_blocks(task: Task, case: Case, built: Libraries, secret: str) -> Report:

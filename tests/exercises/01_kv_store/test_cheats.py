@@ -19,8 +19,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.devices import time_budget as patience
-from grader.devices import virtual
+from grader.devices import time_budget, virtual
 from grader.pipeline.grading import grade
 from grader.pipeline.libraries import compile_submission
 from grader.pipeline.stages.build import kernel_resources
@@ -111,7 +110,7 @@ def little_time() -> Iterator[None]:
     cases of a right kernel together take a second."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(virtual, "_KERNEL_SECONDS", 1)
-        patch.setattr(patience, "VIRTUAL_SECONDS", 8.0)
+        patch.setattr(time_budget, "VIRTUAL_SECONDS", 8.0)
         yield
 
 
