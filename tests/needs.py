@@ -101,7 +101,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "common/test_sandbox_connections.py",
         "common/test_wheels.py",
         "grader/test_build_stage.py",
-        "grader/test_suspicion.py",
+        "grader/test_symbols.py",
         "grader/test_tuning_gates.py::test_what_is_refused_as_indivisible",
     ),
 }

@@ -164,8 +164,8 @@ def on_this_gpu(quick: bool) -> dict[str, Any]:
     from benchmarks.cold import cold_seconds
     from common.serving.bucketed.kernel_backend import KernelBackend
     from common.serving.device import gpu
-    from grader.pipeline.stages.speed_gpu import copy_bandwidth
     from grader.spec import registry
+    from grader.timing.measured.measure import copy_bandwidth
 
     ours = KernelBackend(gpu())
     baseline = KernelBackend(gpu(), registry.find("04").folder / "baseline.cu")

@@ -14,9 +14,9 @@ from benchmarks.flash.ways import KernelWay, kernel_ways
 from benchmarks.markdown import table
 from common.core.errors import CourseError
 from common.virtual_gpu.report import Counters, Launch
-from grader.devices.virtual import MEASURING, VirtualSession
-from grader.pipeline.libraries import Libraries, compile_submission
-from grader.pipeline.scratch_folder import scratch_folder
+from grader.building.libraries import Libraries
+from grader.building.scratch_folder import scratch_folder
+from grader.devices.device import VirtualDevice
 from grader.spec.random_inputs import Random
 
 COUNTED = Shape(1, 1, MAIN_LENGTH)
@@ -50,14 +50,14 @@ def launches() -> dict[str, Launch]:
             key = (way.source, way.defines)
             if key not in built:
                 folder = scratch / str(number)
-                built[key] = compile_submission(way.source, "virtual", folder, way.defines)
+                built[key] = VirtualDevice().compile(way.source, folder, way.defines)
             found[way.name] = _launch(way, built[key])
     return found
 
 
 def _launch(way: KernelWay, built: Libraries) -> Launch:
     call = way.task.inputs(case_of(COUNTED).size, Random("counters"))
-    with VirtualSession(built.path("virtual"), options=MEASURING, resources=built.registers) as session:
+    with VirtualDevice().measuring_session(built) as session:
         outcome = session.run(way.task.entry, call, _SECONDS)
     if not outcome.ok:
         raise CourseError(f"{way.name} failed on the virtual GPU: {outcome.message}")

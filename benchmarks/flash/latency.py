@@ -75,7 +75,7 @@ def on_this_gpu(quick: bool, keep: Keep) -> None:
     """The whole measurement; `keep` gets all there is, after every shape."""
     import torch
 
-    from grader.pipeline.stages.speed_gpu import copy_bandwidth
+    from grader.timing.measured.measure import copy_bandwidth
 
     started = time.monotonic()
     sides = gpu_sides()

@@ -25,30 +25,30 @@ _OUTPUT: dict[Kind, str] = {"exe": "program", "shared": "library.so"}
 _COMMON_FLAGS = (*LANGUAGE_FLAGS, "-lineinfo", "-Xcompiler", "-g1,-fno-optimize-sibling-calls")
 # Of host code; nvcc compiles device code at its best whatever is said here. The host code of a library only
 # launches, and on the virtual GPU nobody times it: it is compiled in two thirds of the time.
-_HOST_OPTIMISATION = {("virtual", "shared"): "-O1"}
+_HOST_OPTIMISATION = {(True, "shared"): "-O1"}  # by whether it is for the virtual GPU, and by kind
 _KIND_FLAGS: dict[Kind, tuple[str, ...]] = {"exe": (), "shared": ("-Xcompiler", "-fPIC")}
 
 
 @dataclass(frozen=True)
 class Target:
-    """What a program is built for: a device kind and a compute capability such as "90"."""
+    """What a program is built for: the virtual GPU or a CUDA device, of a compute capability such as "90"."""
 
-    device: Literal["virtual", "gpu"]
+    on_virtual: bool
     cc: str
 
     @staticmethod
     def virtual(cc: str = "90") -> Target:
         """The virtual GPU: PTX as plain text in the fat binary, and our runtime in place of NVIDIA's."""
-        return Target("virtual", cc)
+        return Target(True, cc)
 
     @staticmethod
     def gpu(cc: str) -> Target:
         """A CUDA device: machine code for it, and NVIDIA's runtime linked in."""
-        return Target("gpu", cc)
+        return Target(False, cc)
 
     def compile_flags(self) -> tuple[str, ...]:
-        code = {"virtual": "compute", "gpu": "sm"}[self.device]
-        plain_text = {"virtual": ("-no-compress", "-cudart", "none"), "gpu": ()}[self.device]
+        code = "compute" if self.on_virtual else "sm"
+        plain_text = ("-no-compress", "-cudart", "none") if self.on_virtual else ()
         return (*plain_text, "-gencode", f"arch=compute_{self.cc},code={code}_{self.cc}")
 
 
@@ -94,7 +94,7 @@ def build_program(
         str(cxx.path),
         "-c",
         *_COMMON_FLAGS,
-        host_optimisation or _HOST_OPTIMISATION.get((target.device, kind), "-O3"),
+        host_optimisation or _HOST_OPTIMISATION.get((target.on_virtual, kind), "-O3"),
         *_KIND_FLAGS[kind],
         *target.compile_flags(),
         *(f"-D{define}" for define in _defines(defines)),
@@ -134,7 +134,7 @@ def _link(
     walls: CompilerWalls | None,
 ) -> tuple[Path, bool]:
     """g++ links, not nvcc: from wheels nvcc looks for its libraries in a lib64 that is not there."""
-    if target.device == "virtual":
+    if target.on_virtual:
         runtime = build_engine(cache=cache).runtime
         libraries = [str(runtime), f"-Wl,-rpath,{runtime.parent}"]
     else:

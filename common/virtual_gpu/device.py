@@ -24,8 +24,9 @@ from common.build.engine.error_names import error_name
 from common.core.cpu_time import TimeLimit
 from common.core.errors import CourseError
 from common.sandbox.policy import Walls
-from common.virtual_gpu.engine import DEFAULT_PROFILE, Engine, Options
+from common.virtual_gpu.engine import Engine, Options
 from common.virtual_gpu.places import shorten_places
+from common.virtual_gpu.profiles import DEFAULT_PROFILE
 from common.virtual_gpu.report import Finding, Launch, Report
 from common.virtual_gpu.tensor import DeviceTensor, dtype_name
 from common.virtual_gpu.wire import EngineDied

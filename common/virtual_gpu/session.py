@@ -17,8 +17,9 @@ from common.core.cpu_time import TimeLimit
 from common.core.death import end_with_parent
 from common.core.errors import CourseError, MachineOverloaded
 from common.core.process import session_members, status_text
-from common.virtual_gpu.engine import DEFAULT_PROFILE, Engine, Options
+from common.virtual_gpu.engine import Engine, Options
 from common.virtual_gpu.places import shorten_places
+from common.virtual_gpu.profiles import DEFAULT_PROFILE
 from common.virtual_gpu.report import Report
 
 _TICK_SECONDS = 0.5

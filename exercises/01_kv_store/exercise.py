@@ -10,7 +10,7 @@ from grader.spec.random_inputs import Random
 
 from .alternatives import ALTERNATIVES
 from .layout import inputs, reference, row, store
-from .mistakes import SUSPICIONS
+from .mistakes import KNOWN_MISTAKES
 from .predictions import PREDICTIONS
 
 HEADS = (1, 2, 3, 4, 5, 8, 12, 16, 32)
@@ -117,7 +117,7 @@ exercise = Exercise(
         CopyBandwidth(case=BENCH[9].name, fraction=0.92, share=0.2),
     ),
     points=Points(correct=50, clean=15, mechanism=10, speed=25),
-    suspicions=SUSPICIONS,
+    known_mistakes=KNOWN_MISTAKES,
     hints=(
         "A cp.async starts a copy and lets the thread go on: `__pipeline_memcpy_async(shared, global, n)` "
         "from <cuda_pipeline.h> moves n = 4, 8 or 16 bytes, both sides aligned to n. `__pipeline_commit()` "

@@ -103,7 +103,7 @@ def last_tokens_missing(multiple: int) -> Change:
     return change
 
 
-SUSPICIONS: dict[str, Change] = {
+KNOWN_MISTAKES: dict[str, Change] = {
     "K and V are swapped": swapped,
     "only K is stored": only_k,
     "only V is stored": only_v,

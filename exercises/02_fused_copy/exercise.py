@@ -10,7 +10,7 @@ from grader.spec.random_inputs import Random
 
 from .alternatives import ALTERNATIVES, CONTIGUOUS, FOREACH, SIX_COPIES, YARDSTICKS
 from .layout import FIELDS, VECTORS, inputs, length, reference, replay
-from .mistakes import suspicions
+from .mistakes import known_mistakes
 from .predictions import PREDICTIONS
 from .steps import STEPS
 
@@ -123,7 +123,7 @@ exercise = Exercise(
     ),
     points=Points(correct=35, clean=10, mechanism=10, speed=25),
     steps=STEPS,
-    suspicions=suspicions(FIELDS),
+    known_mistakes=known_mistakes(FIELDS),
     hints=(
         "What costs time is not the bytes but the launches: each of the six kernels takes about a "
         "microsecond in a graph, however little it copies. One kernel can do different work in different "

@@ -176,7 +176,7 @@ _OF_ALL_VECTORS: dict[str, Change] = {
 }
 
 
-def suspicions(fields: tuple[str, ...]) -> dict[str, Change]:
+def known_mistakes(fields: tuple[str, ...]) -> dict[str, Change]:
     """What may be wrong with a copy of these fields."""
     found = {name: change for field in fields for name, change in _OF_FIELD[field].items()}
     same_length = [field for field in fields if field in VECTORS[:4]]

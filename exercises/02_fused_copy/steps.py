@@ -10,7 +10,7 @@ from grader.spec.random_inputs import Random
 
 from .layout import VECTORS, call, reference, replay
 from .mechanisms import WideUnits
-from .mistakes import suspicions
+from .mistakes import known_mistakes
 
 POINTS = 5.0
 
@@ -96,7 +96,7 @@ def _step(
         cases=cases,
         hidden=hidden,
         points=POINTS,
-        suspicions=suspicions(fields),
+        known_mistakes=known_mistakes(fields),
         mechanisms=(Launches(exactly=1), *more_mechanisms),
     )
 

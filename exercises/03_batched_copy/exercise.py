@@ -13,7 +13,7 @@ from .alternatives import ALTERNATIVES, COPIES, MEMCPY, TRITON_ONE_LAUNCH, YARDS
 from .batches import LISTED, MODES, batch_of, dense, drawn, listed, metadata, wide
 from .layout import Buffers
 from .mechanisms import WideUnits
-from .mistakes import SUSPICIONS
+from .mistakes import KNOWN_MISTAKES
 from .predictions import PREDICTIONS
 
 GIGANTIC = ("a gigantic table", "rows far apart")  # past 2^31 bytes: only a GPU has the memory
@@ -132,7 +132,7 @@ exercise = Exercise(
         ),
     ),
     points=Points(correct=50, clean=15, mechanism=10, speed=25),
-    suspicions=SUSPICIONS,
+    known_mistakes=KNOWN_MISTAKES,
     hints=(
         "A kernel parameter may be a struct of up to 4 KB, passed by value: with `const __grid_constant__` "
         "before it, blocks read it where it lies, by any index. Let the host count how many tiles of work "

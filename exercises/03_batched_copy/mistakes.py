@@ -136,7 +136,7 @@ def all_but(missing: int) -> Change:
     return only(lambda number, count: number != missing)
 
 
-SUSPICIONS: dict[str, Change] = {
+KNOWN_MISTAKES: dict[str, Change] = {
     "only the first copy is done": only(lambda number, count: number == 0),
     "the last copy is left out": only(lambda number, count: number < count - 1),
     "the first copy is left out": only(lambda number, count: number > 0),

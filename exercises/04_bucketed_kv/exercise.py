@@ -150,7 +150,7 @@ exercise = Exercise(
     points=Points(correct=20, clean=8, mechanism=7, speed=25),
     steps=STEPS,
     predictions=PREDICTIONS,
-    suspicions=ATTENTION,
+    known_mistakes=ATTENTION,
     hints=(
         "Begin with steps 1 and 2, where every bit is checked. A lane takes its elements by eights: at b "
         "bits they are b bytes, so no byte belongs to two lanes, not even at three bits. The scale wants "

@@ -112,7 +112,7 @@ exercise = Exercise(
     points=Points(correct=20, clean=8, mechanism=10, speed=25),
     steps=STEPS,
     predictions=PREDICTIONS,
-    suspicions=MISTAKES,
+    known_mistakes=MISTAKES,
     hints=(
         "Step 1 is one row and one key at a time. Keep the highest score so far (m), the sum of the weights "
         "and the output, both relative to m. A new score s can only raise m: what was added up under the old "

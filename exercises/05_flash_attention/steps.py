@@ -76,7 +76,7 @@ def _step(name: str, entry: str, points: float, *mechanisms: Mechanism) -> Step:
         cases=CASES,
         hidden=hidden,
         points=points,
-        suspicions=MISTAKES,
+        known_mistakes=MISTAKES,
         mechanisms=(Launches(exactly=1), *mechanisms),
     )
 

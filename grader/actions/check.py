@@ -11,7 +11,8 @@ from common.core.errors import CourseError
 from grader.classes.submissions import Submission, read_source
 from grader.course import starters, student
 from grader.course.starters import Todo
-from grader.pipeline.stages.events import Hear, nobody
+from grader.pipeline.events import Hear, nobody
+from grader.records.device_info import DeviceInfo
 from grader.records.record import Record
 from grader.spec import Exercise
 
@@ -37,7 +38,7 @@ def checked(
     exercise: Exercise,
     source: Path,
     text: str,
-    device: str,
+    device: DeviceInfo,
     step: int | None,
     tell: Callable[[str], None],
     hear: Hear = nobody,
@@ -62,7 +63,12 @@ def _know_step(exercise: Exercise, step: int | None) -> None:
 
 
 def _grade(
-    exercise: Exercise, source: Path, device: str, step: int | None, tell: Callable[[str], None], hear: Hear
+    exercise: Exercise,
+    source: Path,
+    device: DeviceInfo,
+    step: int | None,
+    tell: Callable[[str], None],
+    hear: Hear,
 ) -> Record:
     from grader.pipeline.grading import grade
 

@@ -6,16 +6,16 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.core.errors import CourseError
+from common.virtual_gpu.profiles import DEFAULT_PROFILE
 from common.virtual_gpu.render import render_findings
 from common.virtual_gpu.report import Report
 from grader.answers.compare import answer, difference
+from grader.building.scratch_folder import scratch_folder
+from grader.devices.device import VirtualDevice
 from grader.devices.time_budget import CALL_SECONDS
-from grader.devices.virtual import MEASURING, VirtualSession
-from grader.pipeline.libraries import compile_submission
-from grader.pipeline.scratch_folder import scratch_folder
-from grader.spec import Case, Exercise, Protocol_, Speedup, seeds
+from grader.spec import Case, Exercise, Speedup, TimingProtocol, seeds
 from grader.spec.random_inputs import Random
-from grader.timing.modelled import modelled_call
+from grader.timing.modelled.call_time import modelled_call
 from grader.words.text import harmless
 
 _ADVICE = "`./course check {}` finds the smallest case that fails; mend that before you look for speed"
@@ -30,7 +30,7 @@ class Profile:
     seconds: float
     seconds_in_a_graph: float
     wrong: str = ""
-    protocol: Protocol_ = "cold"
+    protocol: TimingProtocol = "cold"
 
     @property
     def shown_seconds(self) -> float:
@@ -38,19 +38,22 @@ class Profile:
         return self.seconds if self.protocol == "cold" else self.seconds_in_a_graph
 
 
-def profile(exercise: Exercise, source: Path, case: Case, *, timeline: int = 0) -> Profile:
-    """With `timeline`, so many warps of a block are followed through the model, instruction by instruction.
+def profile(
+    exercise: Exercise, source: Path, case: Case, *, timeline: int = 0, card: str = DEFAULT_PROFILE
+) -> Profile:
+    """On the virtual GPU, which models `card`. With `timeline`, so many warps of a block are followed through
+    the model, instruction by instruction.
 
     Raises CourseError with a sentence when the call cannot be built or run.
     """
     import torch
 
     torch.set_num_threads(1)  # as in grading: threads that wait for each other cost more than they help
-    options = {**MEASURING, "timeline": timeline}
+    device = VirtualDevice(card)
     with scratch_folder() as scratch:
-        built = compile_submission(source, "virtual", scratch)
+        built = device.compile(source, scratch)
         call = exercise.inputs(case.size, Random(seeds.derive("profile", case.name)))
-        with VirtualSession(built.path("virtual"), options=options, resources=built.registers) as session:
+        with device.measuring_session(built, {"timeline": timeline}) as session:
             outcome = session.run(exercise.entry, call, CALL_SECONDS)
     if not outcome.ok:
         # The findings name the line; a profile of a call that failed would mislead.

@@ -2,19 +2,10 @@
 
 from __future__ import annotations
 
-import json
-
 from common.core.errors import CourseError
-from common.virtual_gpu.engine import PROFILES
 
 DEFAULT_CHECKS = ("memory", "race", "init", "sync", "async")
 CHECKS = (*DEFAULT_CHECKS, "global_race")
-
-
-def compute_capability(profile: str) -> str:
-    """Of a device profile, as the compiler spells it: "90"."""
-    data = json.loads(PROFILES.read_text())["profiles"][profile]
-    return f"{data['cc_major']}{data['cc_minor']}"
 
 
 def selected_checks(only: str | None, without: list[str]) -> dict[str, bool]:

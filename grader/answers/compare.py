@@ -171,7 +171,7 @@ def _guess(
         return "Nothing was written: every output is as it was before the call"
     if touched and all(bool((bits(after[name])[must_change[name]] == 0).all()) for name in touched):
         return "Every element that had to be written is zero"
-    for name, mistake in task.suspicions.items():
+    for name, mistake in task.known_mistakes.items():
         made = _answer(mistake, task.compare, size, call)
         if all(_looks_like(output, task.compare, made, after[output]) for output in call.outputs):
             return f"It looks like this: {name}"

@@ -8,7 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from grader.course import student
-from grader.pipeline.grading import device_info
+from grader.devices.device import device_of
+from grader.records.device_info import DeviceInfo
 from grader.spec import Exercise
 
 Tell = Callable[[str], None]
@@ -23,13 +24,14 @@ def kernels_of(exercise: Exercise) -> dict[str, Path]:
 
 
 def bench(
-    exercise: Exercise, device: str, tell: Tell = lambda text: None, *, large: bool = False
+    exercise: Exercise, device: DeviceInfo | str, tell: Tell = lambda text: None, *, large: bool = False
 ) -> dict[str, Any]:
     """Results by shape and kernel; seconds are medians with intervals, or modelled.
 
     With `large` the virtual GPU models the shapes meant for GPUs too; a GPU measures them in any case.
     """
-    info = device_info(device)
+    chosen = device_of(device)
+    info = chosen.info
     out: dict[str, Any] = {
         "device": info.name,
         "kind": info.kind,
@@ -37,12 +39,12 @@ def bench(
         "compiler": info.compiler,
         "date": datetime.datetime.now(datetime.UTC).date().isoformat(),
     }
-    if device == "gpu":
+    if chosen.modelled:
+        from grader.bench.on_virtual import bench_virtual
+
+        found = bench_virtual(exercise, tell, large=large, card=info.name)
+    else:
         from grader.bench.on_gpu import bench_gpu
 
         found = bench_gpu(exercise, tell)
-    else:
-        from grader.bench.on_virtual import bench_virtual
-
-        found = bench_virtual(exercise, tell, large=large)
     return {**out, "exercises": {exercise.id: found}}

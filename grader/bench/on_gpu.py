@@ -15,16 +15,16 @@ from common.gpu.clocks import exclusive, read_clocks
 from common.gpu.devices import first_gpu
 from grader.bench.bench import kernels_of
 from grader.bench.shapes import shape_of, step_shape_of
-from grader.devices.arena import random_inputs
-from grader.devices.gpu import GpuSession
-from grader.devices.timed import SECONDS
-from grader.pipeline.stages.build import build
-from grader.pipeline.stages.speed_gpu import copy_bandwidth
-from grader.spec import BASELINE, Case, Exercise, Protocol_, Step, Task, seeds
-from grader.timing.belief import Samples
-from grader.timing.contest import Contestant
+from grader.building.build import build
+from grader.devices.on_gpu.arena import random_inputs
+from grader.devices.on_gpu.session import GpuSession
+from grader.devices.on_gpu.timed import SECONDS
+from grader.spec import BASELINE, Case, Exercise, Step, Task, TimingProtocol, seeds
+from grader.timing.measured.comparison import Side
+from grader.timing.measured.interleaved import time_host_interleaved, time_interleaved
+from grader.timing.measured.measure import copy_bandwidth
+from grader.timing.measured.plausibility import Samples
 from grader.timing.statistics import hedges_g, mann_whitney_p, median_interval, ratio_interval
-from grader.timing.turns import take_host_turns, take_turns
 
 _TURNS = 40
 _SHAPE_SECONDS = 8.0
@@ -41,7 +41,7 @@ def bench_gpu(exercise: Exercise, tell: Callable[[str], None]) -> dict[str, Any]
     shapes = []
     with exclusive(), ExitStack() as stack:
         kernels = {name: stack.enter_context(GpuSession(path)) for name, path in libraries.items()}
-        sides: dict[str, Contestant] = {**kernels, **exercise.rivals}
+        sides: dict[str, Side] = {**kernels, **exercise.rivals}
         bandwidth = copy_bandwidth()
         for number, case in enumerate(exercise.bench):
             tell(f"measuring {case.name} ({number + 1} of {len(exercise.bench)})")
@@ -55,7 +55,7 @@ def bench_gpu(exercise: Exercise, tell: Callable[[str], None]) -> dict[str, Any]
     }
 
 
-def _shape(exercise: Exercise, case: Case, sides: Mapping[str, Contestant], seed: str) -> dict[str, Any]:
+def _shape(exercise: Exercise, case: Case, sides: Mapping[str, Side], seed: str) -> dict[str, Any]:
     """`results` as the exercise's targets time it; what is timed inside graphs is shown cold and by the
     host's clock as well."""
     shape = {
@@ -65,7 +65,7 @@ def _shape(exercise: Exercise, case: Case, sides: Mapping[str, Contestant], seed
     }
     if exercise.protocol == "graph":
         shape["cold"] = _timed(exercise, case, "cold", sides, seed)
-        host = take_host_turns(
+        host = time_host_interleaved(
             exercise,
             case,
             sides,
@@ -85,7 +85,7 @@ def _step_shapes(
     if not step.bench:
         return []
     smallest = step.inputs(step.cases[0].size, random_inputs(seeds.derive("bench", step.entry)))
-    sides: dict[str, Contestant] = {
+    sides: dict[str, Side] = {
         name: session
         for name, session in kernels.items()
         if session.run(step.entry, smallest, SECONDS).reason != session.problem_word
@@ -108,7 +108,7 @@ def _step_shapes(
 
 
 def _timed(
-    exercise: Exercise, case: Case, protocol: Protocol_, sides: Mapping[str, Contestant], seed: str
+    exercise: Exercise, case: Case, protocol: TimingProtocol, sides: Mapping[str, Side], seed: str
 ) -> dict[str, dict[str, float]]:
     samples = _samples(exercise, case, protocol, sides, seed, exercise.elsewhere(case), exercise.yardsticks)
     base = samples[BASELINE].per_call
@@ -118,14 +118,14 @@ def _timed(
 def _samples(
     task: Task,
     case: Case,
-    protocol: Protocol_,
-    sides: Mapping[str, Contestant],
+    protocol: TimingProtocol,
+    sides: Mapping[str, Side],
     seed: str,
     elsewhere: Mapping[str, Case],
     unchecked: Collection[str],
 ) -> dict[str, Samples]:
     samples = {name: Samples() for name in sides}
-    take_turns(
+    time_interleaved(
         task,
         case,
         protocol,

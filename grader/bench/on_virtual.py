@@ -9,20 +9,22 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
+from common.virtual_gpu.profiles import DEFAULT_PROFILE
 from grader.answers.compare import Answer, answer, difference
 from grader.bench.bench import kernels_of
 from grader.bench.shapes import shape_of, step_shape_of
+from grader.building.libraries import Libraries
+from grader.building.scratch_folder import scratch_folder
+from grader.devices.device import VirtualDevice
+from grader.devices.on_virtual.session import VirtualSession
 from grader.devices.session import Outcome
-from grader.devices.virtual import MEASURING, VirtualSession
-from grader.pipeline.libraries import Libraries, compile_submission
-from grader.pipeline.scratch_folder import scratch_folder
-from grader.spec import BASELINE, Call, Case, Exercise, Protocol_, Step, seeds
+from grader.spec import BASELINE, Call, Case, Exercise, Step, TimingProtocol, seeds
 from grader.spec.random_inputs import Random
-from grader.timing.modelled import modelled_call
+from grader.timing.modelled.call_time import modelled_call
 from grader.words import numbers
 
 _CALL_SECONDS = 600.0  # a large shape takes half a minute on a slow machine
-_OPTIONS = {**MEASURING, "max_seconds": int(_CALL_SECONDS)}
+_OPTIONS = {"max_seconds": int(_CALL_SECONDS)}
 # Inputs, device memory and what the device held afterwards lie side by side, caches with room to spare.
 _MEMORY_PER_BYTE_MOVED = 4
 _MEMORY = Path("/proc/meminfo")
@@ -36,7 +38,7 @@ class _Shape:
     task: Exercise | Step
     case: Case
     seed: str
-    protocol: Protocol_
+    protocol: TimingProtocol
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
@@ -71,8 +73,15 @@ class _Inputs:
     wanted: Answer | None = None
 
 
-def bench_virtual(exercise: Exercise, tell: Callable[[str], None], *, large: bool = False) -> dict[str, Any]:
+def bench_virtual(
+    exercise: Exercise,
+    tell: Callable[[str], None],
+    *,
+    large: bool = False,
+    card: str = DEFAULT_PROFILE,
+) -> dict[str, Any]:
     """Modelled seconds by shape and kernel, and the names of the shapes that were left out."""
+    device = VirtualDevice(card)
     every = _all_shapes(exercise)
     shapes = [shape for shape in every if large or not shape.case.gpu_only]
     # Shapes that fit share a session of each kernel; a large one has all the memory to itself.
@@ -82,10 +91,10 @@ def bench_virtual(exercise: Exercise, tell: Callable[[str], None], *, large: boo
         kernels: dict[str, Libraries] = {}
         for name, source in kernels_of(exercise).items():
             tell(f"building {name}")
-            kernels[name] = compile_submission(source, "virtual", scratch / name)
+            kernels[name] = device.compile(source, scratch / name)
         estimate = _Estimate(sum(s.task.moved(s.stands_on(name)) for s in shapes for name in kernels))
         for group in filter(None, (together, *alone)):
-            _bench_group(group, kernels, estimate, tell)
+            _bench_group(group, device, kernels, estimate, tell)
     left_out = [shape.name for shape in every if shape not in shapes]
     steps = [shape.plain() for shape in shapes if isinstance(shape.task, Step)]
     return {
@@ -108,7 +117,11 @@ def _all_shapes(exercise: Exercise) -> list[_Shape]:
 
 
 def _bench_group(
-    group: Sequence[_Shape], kernels: dict[str, Libraries], estimate: _Estimate, tell: Callable[[str], None]
+    group: Sequence[_Shape],
+    device: VirtualDevice,
+    kernels: dict[str, Libraries],
+    estimate: _Estimate,
+    tell: Callable[[str], None],
 ) -> None:
     """All kernels over shapes whose inputs are made once. They are gone when this returns."""
     inputs: dict[tuple[str, str], _Inputs] = {}
@@ -119,7 +132,7 @@ def _bench_group(
             made = shape.task.inputs(case.size, Random(shape.seed))
             inputs[shape.name, case.name] = _Inputs(made)
     for name, built in kernels.items():
-        with VirtualSession(built.path("virtual"), options=_OPTIONS, resources=built.registers) as session:
+        with device.measuring_session(built, _OPTIONS) as session:
             for shape in group:
                 tell(f"{shape.name}: modelling {name}{estimate}")
                 _model(shape, name, session, inputs[shape.name, shape.stands_on(name).name])

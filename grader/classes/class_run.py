@@ -26,7 +26,8 @@ from common.core.files import PARTIAL
 from grader.classes.grading_process import DEFAULT_GRADER, GradingProcess, Job, Orphans, last_line
 from grader.classes.progress import RunProgress, run_progress
 from grader.classes.submissions import Submission, kernel_name, read_source
-from grader.records.record import VERSION, DeviceInfo, Record
+from grader.records.device_info import DeviceInfo
+from grader.records.record import VERSION, Record
 from grader.spec import Exercise
 from grader.spec.names import file_name
 from grader.words.text import one_line
@@ -149,7 +150,7 @@ def _graded(
 def _places(run: ClassRun, tasks: int) -> list[list[int]]:
     """The CPUs of each process that may run at once: engine, torch and compiler use what they are given."""
     cpus = sorted(os.sched_getaffinity(0))
-    most = 1 if run.device.kind == "gpu" else min(run.jobs or len(cpus), tasks)
+    most = min(run.jobs or len(cpus), tasks) if run.device.modelled else 1
     return [cpus[index::most] or [cpus[index % len(cpus)]] for index in range(most)]
 
 
@@ -163,7 +164,7 @@ def _start(run: ClassRun, task: _Task, place: int, cpus: Sequence[int]) -> Gradi
         folder=run.exercises[task.submission.exercise].folder.absolute(),
         source=source,
         submission=task.submission.student,
-        device=run.device.kind,
+        device=run.device,
         cpus=tuple(cpus),
         scratch=scratch,
         seed=run.seed,

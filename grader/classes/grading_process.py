@@ -25,6 +25,7 @@ from common.core.cpu_time import TimeLimit
 from common.core.death import adopt_orphans, ask_for_signal
 from common.core.errors import CourseError
 from common.core.proc import Stat, all_processes
+from grader.records.device_info import DeviceInfo
 from grader.records.record import Record
 from grader.spec.registry import load
 
@@ -43,7 +44,7 @@ class Job:
     folder: Path  # the exercise's
     source: Path  # in the scratch folder
     submission: str
-    device: str
+    device: DeviceInfo
     cpus: Collection[int]
     scratch: Path  # absolute: the process moves there
     seed: str | None = None

@@ -6,15 +6,15 @@ import argparse
 import sys
 from pathlib import Path
 
-from grader.course.settings import DEVICES, Settings, choose_device, device_words, read_settings
-from grader.records.record import DeviceInfo
+from grader.course.settings import Settings, choose_device, read_settings
+from grader.records.device_info import KINDS, DeviceInfo
 
 DEFAULT_GRADES = Path("grades")
 
 
 def add_device(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
-        "--device", choices=DEVICES, help="default: the course's official device, else a GPU if there is one"
+        "--device", choices=KINDS, help="default: the course's official device, else a GPU if there is one"
     )
     parser.add_argument("--settings", metavar="FILE", type=Path, help="instead of course.toml")
 
@@ -38,5 +38,5 @@ def settled(options: argparse.Namespace) -> tuple[Settings, DeviceInfo]:
 
 def announce(device: DeviceInfo, settings: Settings, *, to_stderr: bool) -> None:
     remark = settings.remark(device.kind)
-    line = f"device: {device_words(device.kind, device.name)}" + (f" ({remark})" if remark else "")
+    line = f"device: {device}" + (f" ({remark})" if remark else "")
     print(line, file=sys.stderr if to_stderr else sys.stdout, flush=True)

@@ -1,6 +1,7 @@
 """The course's settings: `course.toml` at the repository's root, or the file named by --settings.
 
 official_device = "gpu"     # where marks count: "gpu" or "virtual"; without it, wherever they are made
+profile = "h200"            # the card that the virtual GPU models; `./course run --help` lists them
 wall_seconds = 300          # the most CPU time and sleep of one submission; waits for a CPU are free
 """
 
@@ -14,11 +15,10 @@ from typing import Any
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from common.gpu.devices import find_gpus, first_gpu
-from grader.records.record import DeviceInfo
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, profiles
+from grader.records.device_info import GPU, KINDS, VIRTUAL, DeviceInfo
 
 DEFAULT_FILE = REPOSITORY / "course.toml"
-DEVICES = ("virtual", "gpu")
-_VIRTUAL_PROFILE = "h200"
 
 
 @dataclass(frozen=True)
@@ -27,6 +27,7 @@ class Settings:
 
     official_device: str = ""
     wall_seconds: float = 300.0
+    profile: str = DEFAULT_PROFILE
 
     def is_official(self, device: str) -> bool:
         return not self.official_device or device == self.official_device
@@ -35,7 +36,7 @@ class Settings:
         """What to say beside marks made on `device`; empty where they count."""
         if self.is_official(device):
             return ""
-        return f"not official: this course's marks are made on {device_words(self.official_device)}"
+        return f"not official: this course's marks are made on {DeviceInfo(self.official_device, '')}"
 
 
 def read_settings(file: Path | None = None) -> Settings:
@@ -55,16 +56,19 @@ def _checked(data: dict[str, Any], path: Path) -> Settings:
     if unknown := sorted(set(data) - known):
         raise CourseError(f"{path} has a setting {unknown[0]!r}; the settings are {', '.join(sorted(known))}")
     device = data.get("official_device", "")
-    if device not in ("", *DEVICES):
+    if device not in ("", *KINDS):
         raise CourseError(
-            f"{path}: official_device is {device!r} where one of {', '.join(DEVICES)} was expected"
+            f"{path}: official_device is {device!r} where one of {', '.join(KINDS)} was expected"
         )
     seconds = data.get("wall_seconds", Settings.wall_seconds)
     if isinstance(seconds, bool) or not isinstance(seconds, int | float) or not seconds > 0:
         raise CourseError(
             f"{path}: wall_seconds is {seconds!r} where a number of seconds above 0 was expected"
         )
-    return Settings(device, float(seconds))
+    profile = data.get("profile", Settings.profile)
+    if profile not in profiles():
+        raise CourseError(f"{path}: profile is {profile!r} where one of {', '.join(profiles())} was expected")
+    return Settings(device, float(seconds), profile)
 
 
 def choose_device(asked: str | None, settings: Settings) -> DeviceInfo:
@@ -73,15 +77,8 @@ def choose_device(asked: str | None, settings: Settings) -> DeviceInfo:
     A machine without a GPU takes the virtual one in the official GPU's place; its marks are then labelled.
     """
     gpus = find_gpus()
-    kind = asked or (settings.official_device if gpus else "virtual") or "gpu"
-    if kind == "gpu":
+    kind = asked or (settings.official_device if gpus else VIRTUAL) or GPU
+    if kind == GPU:
         gpu = first_gpu()
-        return DeviceInfo("gpu", gpu.name, driver=gpu.driver)
-    return DeviceInfo("virtual", _VIRTUAL_PROFILE)
-
-
-def device_words(kind: str, name: str = "") -> str:
-    """ "virtual GPU (h200)", "NVIDIA H200"."""
-    if kind == "virtual":
-        return f"virtual GPU ({name})" if name else "the virtual GPU"
-    return name or "a GPU"
+        return DeviceInfo(GPU, gpu.name, driver=gpu.driver)
+    return DeviceInfo(VIRTUAL, settings.profile)

@@ -11,8 +11,8 @@ from grader.answers.tolerance import largest_row_error
 from grader.devices.session import Outcome, Session
 from grader.devices.time_budget import CALL_SECONDS
 from grader.gate.measured import VIRTUAL_GPU, CaseError, Look
-from grader.pipeline.stages import checks
-from grader.pipeline.stages.correctness import explain
+from grader.pipeline.judging import findings as checks
+from grader.pipeline.judging.cases import explain
 from grader.spec import Call, Case, Exercise, seeds
 from grader.spec.random_inputs import Random
 

@@ -13,11 +13,10 @@ from typing import Any
 
 from common.core.errors import CourseError
 from common.core.files import write_json, write_whole
-from grader.course.settings import device_words
 from grader.gate.measured import Free, Measured, Taken, Times
 from grader.gate.spec import Gate
 from grader.gate.verdict import Verdict
-from grader.records.record import DeviceInfo
+from grader.records.device_info import DeviceInfo
 from grader.spec import Exercise
 from grader.words import numbers
 from grader.words.markdown import markdown_table
@@ -91,7 +90,7 @@ def _free_row(free: Free) -> tuple[str, ...]:
 def markdown(report: Report) -> str:
     device = report.device
     about = [f"compiler {device.compiler}"] + ([f"driver {device.driver}"] if device.driver else [])
-    where = f"{report.source} on {device_words(device.kind, device.name)}, {', '.join(about)}"
+    where = f"{report.source} on {device}, {', '.join(about)}"
     lines = [f"# {report.exercise.id}: {report.verdict.headline}", "", f"{where}. {report.title}.", ""]
     lines += markdown_table(_COLUMNS, report.rows())
     if report.verdict.reasons:

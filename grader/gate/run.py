@@ -8,17 +8,16 @@ from pathlib import Path
 
 from common.build.resources import KernelResources
 from common.core.errors import CourseError
-from common.gpu.devices import first_gpu
 from common.virtual_gpu.report import Launch
-from grader.devices.arena import random_inputs
+from grader.building.build import kernel_resources
+from grader.building.libraries import Libraries
+from grader.devices.device import Device
+from grader.devices.on_gpu.arena import random_inputs
 from grader.devices.time_budget import CALL_SECONDS
-from grader.devices.virtual import MEASURING, VirtualSession
 from grader.gate import accuracy, sanitizer
 from grader.gate.measured import CaseError, Counters, Free, Look, Measured, Taken, Times
 from grader.gate.spec import Gate
 from grader.gate.timing import timed
-from grader.pipeline.libraries import Libraries, compile_submission
-from grader.pipeline.stages.build import kernel_resources
 from grader.spec import Exercise, seeds
 from grader.spec.random_inputs import Random
 from grader.tuning import ncu
@@ -37,7 +36,7 @@ class Request:
     exercise: Exercise
     gate: Gate
     source: Path
-    device: str  # "gpu" or "virtual"
+    device: Device
     trusted: bool
 
 
@@ -61,14 +60,14 @@ def measure(request: Request, scratch: Path, tell: Tell) -> Measured:
 
 def _unright(request: Request, errors: Sequence[CaseError], looks: Sequence[Look], why: str) -> Measured:
     """Nobody cares how fast a wrong answer is."""
-    modelled = request.device == "virtual"
+    modelled = request.device.modelled
     return Measured(
         Times(modelled=modelled, lack=why), Counters(lack=why), errors, looks, Taken(lack=why), Free(lack=why)
     )
 
 
-def _built(source: Path, device: str, scratch: Path, defines: Sequence[str] = ()) -> Libraries:
-    built = compile_submission(source, device, scratch, defines)
+def _built(source: Path, device: Device, scratch: Path, defines: Sequence[str] = ()) -> Libraries:
+    built = device.compile(source, scratch, defines)
     if built.failed is not None:
         raise CourseError(built.failed.message)
     return built
@@ -77,32 +76,33 @@ def _built(source: Path, device: str, scratch: Path, defines: Sequence[str] = ()
 def _cases(request: Request, mine: Libraries, tell: Tell) -> tuple[list[CaseError], list[Look]]:
     """Errors on the device itself; mistakes on both, where there is a GPU."""
     exercise, gate, device = request.exercise, request.gate, request.device
-    with mine.session(device) as session:
-        draw = Random if device == "virtual" else random_inputs
+    with device.session(mine) as session:
+        draw = Random if device.modelled else random_inputs
         errors, reports = accuracy.run_cases(exercise, gate.cases, session, draw, tell)
-    if device == "virtual":
+    if device.modelled:
         return errors, [accuracy.look(reports), *sanitizer.absent("it needs a GPU")]
-    with mine.session("virtual") as session:
+    with device.virtual.session(mine) as session:
         _, reports = accuracy.run_cases(exercise, gate.checked, session, Random, tell)
     looks = [accuracy.look(reports)]
     if not request.trusted:
         return errors, [*looks, *sanitizer.absent(_NEEDS_TRUST)]
-    return errors, [*looks, *sanitizer.look(exercise, gate.checked, mine.path("gpu"), tell)]
+    return errors, [*looks, *sanitizer.look(exercise, gate.checked, mine.gpu_library, tell)]
 
 
 def _launches(request: Request, built: Libraries) -> Sequence[Launch]:
     """Of one call at the gate's case, on the virtual GPU."""
     exercise, case = request.exercise, request.gate.case
     call = exercise.inputs(case.size, Random(seeds.derive("gate", case.name)))
-    with VirtualSession(built.path("virtual"), options=MEASURING, resources=built.registers) as session:
+    with request.device.virtual.measuring_session(built) as session:
         return session.run(exercise.entry, call, CALL_SECONDS).report.launches
 
 
 def _resources(request: Request, built: Libraries, defines: Mapping[str, int]) -> Sequence[KernelResources]:
     """As ptxas has them for the device: the virtual GPU's own architecture, or that of the GPU here."""
-    if request.device == "virtual":
+    target = request.device.gpu_target
+    if target is None:
         return built.resources
-    return kernel_resources(request.source, None, _macros(defines), first_gpu().cc)
+    return kernel_resources(request.source, None, target.cc, _macros(defines))
 
 
 def _macros(defines: Mapping[str, int]) -> list[str]:
@@ -138,7 +138,7 @@ def _free(request: Request, mine: Libraries, scratch: Path, tell: Tell) -> Free:
 
 
 def _counters(request: Request, theirs: Libraries, mine: Libraries, tell: Tell) -> Counters:
-    if request.device == "virtual":
+    if request.device.modelled:
         counted = [of_launches(tuple(_launches(request, built))) for built in (theirs, mine)]
         return Counters(counted[0], counted[1], lack=_NO_CACHE)
     if not ncu.installed():
@@ -147,7 +147,7 @@ def _counters(request: Request, theirs: Libraries, mine: Libraries, tell: Tell) 
         return Counters(lack=_NEEDS_TRUST)
     tell("counting with ncu")
     name, case = request.exercise.id, request.gate.case
-    counted = [ncu.profiled(name, case, built.path("gpu")) for built in (theirs, mine)]
+    counted = [ncu.profiled(name, case, built.gpu_library) for built in (theirs, mine)]
     if not all(counted):
         return Counters(lack="ncu counted nothing: it may not be allowed to on this machine")
     return Counters(counted[0], counted[1])

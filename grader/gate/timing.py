@@ -5,8 +5,9 @@ from __future__ import annotations
 import dataclasses
 from collections.abc import Callable
 
+from grader.building.libraries import Libraries
+from grader.devices.device import Device, GpuDevice
 from grader.gate.measured import Times
-from grader.pipeline.libraries import Libraries
 from grader.records.record import Speed
 from grader.spec import Case, Exercise, Speedup
 
@@ -14,7 +15,7 @@ from grader.spec import Case, Exercise, Speedup
 def timed(
     exercise: Exercise,
     case: Case,
-    device: str,
+    device: Device,
     theirs: Libraries,
     mine: Libraries,
     seed: str,
@@ -24,7 +25,7 @@ def timed(
     # Longer where it is not clear which of the two is faster.
     target = Speedup((case.name,), passing=1.0, full=1.0, protocol=exercise.protocol)
     alone = dataclasses.replace(exercise, targets=(target,), steps=())
-    speed = (_measured if device == "gpu" else _modelled)(alone, theirs, mine, seed, tell)
+    speed = (_modelled if device.modelled else _measured)(alone, device, theirs, mine, seed, tell)
     if not speed.cases:
         return Times(modelled=speed.modelled, lack="; ".join(speed.notes) or "no time was left for it")
     (found,) = speed.cases
@@ -34,27 +35,30 @@ def timed(
 
 
 def _measured(
-    exercise: Exercise, theirs: Libraries, mine: Libraries, seed: str, tell: Callable[[str], None]
+    exercise: Exercise,
+    device: Device,
+    theirs: Libraries,
+    mine: Libraries,
+    seed: str,
+    tell: Callable[[str], None],
 ) -> Speed:
-    from grader.pipeline.stages import speed_gpu
+    from grader.timing.measured.measure import measure
 
-    ours = speed_gpu.GpuSession(mine.path("gpu"))
-    speed = speed_gpu.measure(exercise, theirs.path("gpu"), ours, seed, tell)
+    assert isinstance(device, GpuDevice)
+    speed = measure(exercise, theirs.gpu_library, device.session(mine), seed, tell)
     if not speed.targets:  # what is not believed is no time
         speed.cases = []
     return speed
 
 
 def _modelled(
-    exercise: Exercise, theirs: Libraries, mine: Libraries, seed: str, tell: Callable[[str], None]
+    exercise: Exercise,
+    device: Device,
+    theirs: Libraries,
+    mine: Libraries,
+    seed: str,
+    tell: Callable[[str], None],
 ) -> Speed:
-    from grader.pipeline.stages.speed_virtual import model
+    from grader.timing.modelled.model import model
 
-    return model(
-        exercise,
-        (theirs.path("virtual"), theirs.registers),
-        (mine.path("virtual"), mine.registers),
-        mine.resources,
-        seed,
-        tell,
-    )
+    return model(exercise, device.virtual, theirs, mine, seed, tell)

@@ -15,13 +15,13 @@ from pathlib import Path
 from common.core.errors import CourseError
 from common.virtual_gpu.report import Report
 from grader.answers.compare import answer, difference
+from grader.building.scratch_folder import scratch_folder
+from grader.devices.device import VirtualDevice
 from grader.devices.time_budget import CALL_SECONDS
-from grader.pipeline.libraries import compile_submission
-from grader.pipeline.scratch_folder import scratch_folder
 from grader.spec import Call, Case, Comparison, OnBuffers, Size, registry, seeds
 from grader.spec.names import is_named
 from grader.spec.random_inputs import Random
-from grader.timing.modelled import modelled_call
+from grader.timing.modelled.call_time import modelled_call
 from grader.words import numbers
 
 WRONG_ANSWER = "wrong answer"
@@ -72,7 +72,7 @@ class Lab:
     cases: tuple[Case]
     faults: Mapping[str, str]  # id -> what it is, in words
     hidden: Callable[[Random], Sequence[Case]] = _no_cases
-    suspicions: Mapping[str, OnBuffers] = field(default_factory=dict)
+    known_mistakes: Mapping[str, OnBuffers] = field(default_factory=dict)
     folder: Path = Path()  # filled in by find_lab
 
     @property
@@ -163,10 +163,9 @@ def run_kernel(lab: Lab, source: Path) -> Seen:
         raise CourseError(f"there is no file {source}: name your own copy of one of the lab's kernels")
     [case] = lab.cases
     call = lab.inputs(case.size, Random(seeds.derive("lab", case.name)))
-    with scratch_folder() as scratch:
-        built = compile_submission(source, "virtual", scratch)
-        with built.session("virtual") as session:
-            outcome = session.run(lab.entry, call, CALL_SECONDS)
+    device = VirtualDevice()
+    with scratch_folder() as scratch, device.session(device.compile(source, scratch)) as session:
+        outcome = session.run(lab.entry, call, CALL_SECONDS)
     wrong = None
     if outcome.ok:
         wrong = difference(lab, case.size, call, answer(lab, case.size, call), outcome.after)

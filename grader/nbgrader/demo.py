@@ -19,6 +19,7 @@ from grader.nbgrader.exchange import fetch, submit
 from grader.nbgrader.kernels import class_run
 from grader.pipeline.grading import grade
 from grader.questions.measured import Measured, measure, timed
+from grader.records.device_info import DeviceInfo
 from grader.spec import Exercise
 
 _MARKER = ".demo-class"
@@ -37,7 +38,7 @@ book.commit()
 
 
 @dataclass(frozen=True)
-class Pretender:
+class DemoStudent:
     """A student: what becomes of the notebook and of kernel.cu between fetching and submitting."""
 
     name: str
@@ -79,26 +80,26 @@ def _hostile(notebook: dict[str, Any], exercise: Exercise, counted: Measured) ->
 
 
 PRETENDERS = (
-    Pretender("ada", "everything right", _solution, _answered(1.0, "Because the trips overlap.")),
-    Pretender(
+    DemoStudent("ada", "everything right", _solution, _answered(1.0, "Because the trips overlap.")),
+    DemoStudent(
         "ben",
         "right, but not faster than the baseline; half of the predictions",
         lambda exercise: exercise.baseline.read_text(),
         _answered(0.5, "It is faster, I think."),
     ),
-    Pretender(
+    DemoStudent(
         "cleo",
         "only the starter",
         lambda exercise: exercise.starter.read_text(),
         _answered(0.3, ""),
     ),
-    Pretender(
+    DemoStudent(
         "dan",
         "hostile: a library that ends its loader, deleted cells, SQL for the gradebook",
         lambda exercise: _LEAVES_AT_ONCE + exercise.baseline.read_text(),
         _hostile,
     ),
-    Pretender(
+    DemoStudent(
         "eva",
         "right and two days late, with a notebook cut off in the middle",
         _solution,
@@ -114,6 +115,7 @@ def make_demo_class(
     """Everything below `root`, which is made anew; it must be an earlier demo or not there."""
     folder = ClassFolder(root.absolute())
     _make_room(folder)
+    run = class_run(folder, device=device)
     tell("releasing")
     make_assignments(folder, [exercise.id])
     with nbgrader_functions(folder) as functions:
@@ -124,7 +126,7 @@ def make_demo_class(
                 gradebook.update_or_create_student(one.name, first_name=one.name.title(), last_name="Demo")
         must_succeed("the release", functions.release_assignment(exercise.id))
         tell("counting what was there to predict")
-        counted = _to_predict(exercise, device)
+        counted = _to_predict(exercise, run.device)
         for one in PRETENDERS:
             tell(f"{one.name} fetches and submits")
             _take_part(functions, one, exercise, counted, folder.root / "students" / one.name)
@@ -133,7 +135,6 @@ def make_demo_class(
         for one in PRETENDERS:
             if one.days_late:
                 _date(folder, one, exercise, due)
-    run = class_run(folder, device=device)
     graded = autograde(folder, run, handed_in(folder, [exercise.id]))
     tell("writing feedback")
     with nbgrader_functions(folder) as functions:
@@ -142,10 +143,10 @@ def make_demo_class(
     return graded
 
 
-def _to_predict(exercise: Exercise, device: str) -> Measured:
+def _to_predict(exercise: Exercise, device: DeviceInfo) -> Measured:
     """What somebody would predict who knows. A GPU's clock is asked only where it will be asked again."""
     counted = measure(exercise, exercise.solution)
-    if device != "gpu":
+    if device.modelled:
         return counted
     record = grade(exercise, exercise.solution, submission="solution", device=device)
     return counted | timed(exercise, record.speed)
@@ -167,7 +168,7 @@ def _make_room(folder: ClassFolder) -> None:
     config.write_text(line.sub(f"c.LatePerDay.percent = {_LATE_PERCENT:g}", config.read_text()))
 
 
-def _take_part(functions: Any, one: Pretender, exercise: Exercise, counted: Measured, home: Path) -> None:
+def _take_part(functions: Any, one: DemoStudent, exercise: Exercise, counted: Measured, home: Path) -> None:
     place = fetch(functions, one.name, exercise.id, home)
     notebook = place / f"{exercise.id}.ipynb"
     made = one.notebook(json.loads(notebook.read_text()), exercise, counted)
@@ -176,7 +177,7 @@ def _take_part(functions: Any, one: Pretender, exercise: Exercise, counted: Meas
     submit(functions, one.name, exercise.id, home)
 
 
-def _date(folder: ClassFolder, one: Pretender, exercise: Exercise, due: datetime.datetime) -> None:
+def _date(folder: ClassFolder, one: DemoStudent, exercise: Exercise, due: datetime.datetime) -> None:
     """Pretend that it was handed in later than it was."""
     handed_in_at = due + datetime.timedelta(days=one.days_late, minutes=-5)
     stamp = folder.handed_in(one.name, exercise.id) / "timestamp.txt"

@@ -31,7 +31,7 @@ def grade(exercise: Exercise, source: Path, **how: Any) -> Record:
         how["tell"]("counting what was predicted")
         native = source.suffix == ".cu" and record.verdict != "does not compile"
         found = measure(exercise, source if native else None)
-        if record.device.kind == "gpu":
+        if not record.device.modelled:
             found |= timed(exercise, record.speed)
         record.measured, record.unmeasured = found.values, found.missing
     return record

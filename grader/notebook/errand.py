@@ -25,7 +25,7 @@ from grader.words.text import one_line
 _MODULE = "grader.notebook.errand_process"
 _MOST_ANSWER = 64 << 20
 _MOST_WORDS = 4096
-TIRED_OF_WAITING = 0  # the status of a process that got no order for long
+IDLE_EXIT = 0  # the status of a process that got no order for long
 
 
 def run_errand(
@@ -37,7 +37,7 @@ def run_errand(
     process = _waiting.take(setting)
     try:
         answer = process.ask(order, tell) if process is not None else None
-        if process is not None and answer is None and process.ending() == TIRED_OF_WAITING:
+        if process is not None and answer is None and process.ending() == IDLE_EXIT:
             process.end()
             process = None
         if process is None:

@@ -16,7 +16,8 @@ from typing import Any
 from common.core.errors import CourseError
 from grader.actions.check import checked, readable
 from grader.course.settings import choose_device, read_settings
-from grader.notebook.errand import TIRED_OF_WAITING
+from grader.notebook.errand import IDLE_EXIT
+from grader.records.device_info import GPU, DeviceInfo
 from grader.render.public import for_student
 from grader.spec import BASELINE, Exercise, registry
 
@@ -29,7 +30,7 @@ def check(exercise: Exercise, file: Path, tell: Tell, *, device: str | None, ste
     text = readable(exercise, file, step)
     settings = read_settings()
     chosen = choose_device(device, settings)
-    found = checked(exercise, file, text, chosen.kind, step, tell)
+    found = checked(exercise, file, text, chosen, step, tell)
     return {
         "record": None if found.record is None else for_student(found.record).to_dict(),
         "todos": [vars(todo) for todo in found.todos],
@@ -48,7 +49,7 @@ def profile(
     if of == BASELINE:
         source, chosen = exercise.baseline, exercise.case_of_baseline(chosen)
     tell(f"running {source.name} at {chosen.name} on the virtual GPU")
-    seen = profiled(exercise, source, chosen, timeline=timeline)
+    seen = profiled(exercise, source, chosen, timeline=timeline, card=read_settings().profile)
     return {
         "file": source.name,
         "source": source.read_bytes()[:_MOST_SOURCE].decode(errors="replace"),
@@ -70,7 +71,7 @@ def measure(exercise: Exercise, file: Path, tell: Tell, *, names: list[str]) -> 
     if on_gpu := [one.name for one in exercise.predictions if one.needs_gpu and one.name in names]:
         try:
             text = readable(exercise, file, None)
-            record = checked(exercise, file, text, "gpu", None, tell).record
+            record = checked(exercise, file, text, DeviceInfo(GPU, ""), None, tell).record
             found |= timed(exercise, None if record is None else record.speed)
         except CourseError as problem:  # the rest was counted all the same
             found |= Measured(missing=dict.fromkeys(on_gpu, str(problem)))
@@ -81,10 +82,10 @@ def run(exercise: None, file: Path, tell: Tell, *, seconds: float) -> dict[str, 
     """A program with a main() of its own, on the virtual GPU: what it printed and what was seen of it."""
     from common.build.program import Target, build_program
     from common.build.resources import resources_of, write_for_engine
-    from common.virtual_gpu.engine import DEFAULT_PROFILE
+    from common.virtual_gpu.profiles import DEFAULT_PROFILE, compute_capability
     from common.virtual_gpu.session import run_program
-    from grader.actions.run import compute_capability, selected_checks
-    from grader.pipeline.scratch_folder import scratch_folder
+    from grader.actions.run import selected_checks
+    from grader.building.scratch_folder import scratch_folder
 
     cc = compute_capability(DEFAULT_PROFILE)
     tell("building")
@@ -158,7 +159,7 @@ def main() -> int:
         try:
             order = json.loads(orders.get(timeout=_PATIENCE_SECONDS))
         except queue.Empty:
-            return TIRED_OF_WAITING
+            return IDLE_EXIT
         try:
             answer = _obeyed(order, lambda text: send(tell=text))
         except CourseError as problem:
@@ -166,7 +167,7 @@ def main() -> int:
         else:
             send(answer=answer)
         if _holds_gpu():
-            return TIRED_OF_WAITING  # others may want its memory
+            return IDLE_EXIT  # others may want its memory
 
 
 def _holds_gpu() -> bool:

@@ -22,10 +22,10 @@ from typing import Any
 
 from common.core.errors import CourseError
 from grader.classes.submissions import KERNEL
-from grader.course.settings import DEVICES
 from grader.notebook.errand import run_errand
 from grader.notebook.progress import line
 from grader.notebook.views.display import Display, Earning, sentence
+from grader.records.device_info import KINDS
 from grader.spec import BASELINE, registry
 
 _MINE = "mine"
@@ -64,7 +64,7 @@ class Lab:
         def show() -> Display:
             if step is not None and type(step) is not int:
                 raise CourseError(f"step is a number, such as step=1, not {step!r}")
-            _one_of("device", device, (None, *DEVICES))
+            _one_of("device", device, (None, *KINDS))
             return self._check(step, device)
 
         return shown_or_told(show)
@@ -141,7 +141,7 @@ class Lab:
 
             self._must_ask()
             device = choose_device(None, read_settings())
-            asked = asked_on(device.kind, self._exercise.predictions)
+            asked = asked_on(device, self._exercise.predictions)
             answers = _plain_numbers(predictions)
             # What nobody has predicted yet is not shown, so it need not be counted.
             names = [one.name for one in asked if _is_answered(answers, one.name)]

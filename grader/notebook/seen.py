@@ -10,7 +10,7 @@ from typing import Any
 from common.virtual_gpu.report import Launch, Report, Timeline
 from grader.render import traffic
 from grader.render.findings import counters_by_line
-from grader.spec import Protocol_
+from grader.spec import TimingProtocol
 from grader.words import numbers
 
 
@@ -23,7 +23,7 @@ class Seen:
     report: Report
     seconds: float
     seconds_in_a_graph: float
-    protocol: Protocol_
+    protocol: TimingProtocol
     wrong: str = ""
 
     @staticmethod

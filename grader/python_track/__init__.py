@@ -1,2 +1,2 @@
-"""Submissions in Python, from the file to its points, for the one exercise that takes them. May import what
-the pipeline imports, and the stages themselves."""
+"""Submissions in Python, for the one exercise that takes them: the program, and the devices that run it. May
+import the devices and what they import."""

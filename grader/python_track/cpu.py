@@ -13,7 +13,7 @@ from common.worker.process import Order, Worker, WorkerDied, WorkerMisbehaved, W
 from common.worker.python_launch import SCRIPT, interpreted
 from grader.devices.arguments import judge_answer
 from grader.devices.failures import CallFailed, failure, retried
-from grader.devices.gpu_memory import read_all, write_all
+from grader.devices.on_gpu.memory import read_all, write_all
 from grader.devices.scratch import filled
 from grader.devices.session import Outcome
 from grader.python_track.calls import explained, python_call

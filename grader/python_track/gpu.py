@@ -10,7 +10,7 @@ from common.gpu.support import library_path
 from common.worker.process import Order, Worker, WorkerDied, WorkerMisbehaved, WorkerTimeout
 from common.worker.python_launch import SCRIPT, on_gpu
 from grader.devices.failures import CallFailed
-from grader.devices.gpu import GpuSession
+from grader.devices.on_gpu.session import GpuSession
 from grader.python_track.calls import explained, python_call
 from grader.python_track.cpu import RAISES
 from grader.spec import Call, PythonTrack

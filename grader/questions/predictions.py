@@ -11,6 +11,7 @@ import math
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
+from grader.records.device_info import DeviceInfo
 from grader.spec.prediction import Prediction
 from grader.words.text import one_line
 
@@ -37,10 +38,10 @@ class Marked:
         return self.credit * self.points
 
 
-def asked_on(device: str, predictions: Sequence[Prediction]) -> tuple[Prediction, ...]:
-    """Those that can be held against something on a "gpu" or the "virtual" one: nobody gains or loses by what
+def asked_on(device: DeviceInfo, predictions: Sequence[Prediction]) -> tuple[Prediction, ...]:
+    """Those that can be held against something on the device: nobody gains or loses by what
     cannot be known there."""
-    return tuple(one for one in predictions if device == "gpu" or not one.needs_gpu)
+    return tuple(one for one in predictions if not (device.modelled and one.needs_gpu))
 
 
 def mark(asked: Sequence[Prediction], answers: object, measured: Mapping[str, float]) -> list[Marked]:

@@ -10,18 +10,9 @@ from typing import Any
 
 from common.core.errors import CourseError
 from common.core.files import write_json
+from grader.records.device_info import DeviceInfo
 
 VERSION = 1
-
-
-@dataclass
-class DeviceInfo:
-    """`kind` is "gpu" or "virtual"; `name` the card, or the profile that the virtual GPU models."""
-
-    kind: str
-    name: str
-    driver: str = ""
-    compiler: str = ""
 
 
 @dataclass
@@ -145,7 +136,7 @@ class Record:
     measured: dict[str, float] = field(default_factory=dict)
     unmeasured: dict[str, str] = field(default_factory=dict)
     output: str = ""  # what the submission printed: text for the student, nothing else
-    flags: list[str] = field(default_factory=list)  # suspicions for a person, never points
+    flags: list[str] = field(default_factory=list)  # known_mistakes for a person, never points
     source: str = ""
     file: str = "kernel.cu"  # the name of the source's file
     source_sha256: str = ""

@@ -14,7 +14,7 @@ def differences(before: Record, after: Record) -> list[str]:
 
 
 def _differences(before: Record, after: Record) -> Iterator[str]:
-    measured = before.device.kind == "gpu"
+    measured = not before.device.modelled
     if before.verdict != after.verdict and not (measured and _differs_by_speed_alone(before, after)):
         yield f"the verdict was {before.verdict!r} and is {after.verdict!r}"
     earned = {part.name: part.points for part in after.parts}

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Sequence
 
 from grader.course.starters import Todo
-from grader.pipeline.stages.events import BuildDone, CaseDone, Event
+from grader.pipeline.events import BuildDone, CaseDone, Event
 from grader.records.record import Record, Speed, SpeedCase
 from grader.render import terminal
 from grader.render.findings import findings_text

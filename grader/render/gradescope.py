@@ -6,7 +6,6 @@ import json
 from pathlib import Path
 from typing import Any
 
-from grader.course.settings import device_words
 from grader.records.record import CaseResult, PartResult, Record
 from grader.render.findings import diagnostic_text, findings_text
 from grader.render.public import for_student
@@ -22,7 +21,7 @@ def write_results(record: Record, path: Path, remark: str = "") -> None:
 def results(record: Record, remark: str = "") -> dict[str, Any]:
     """Points by part, and the cases with what was wrong; without the seed."""
     record = for_student(record)
-    device = device_words(record.device.kind, record.device.name)
+    device = record.device
     return {
         "score": record.points,
         "output": "\n".join(filter(None, (harmless(record.verdict), f"graded on {device}", remark))),

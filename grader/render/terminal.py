@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from grader.course.settings import device_words
 from grader.records.record import CaseResult, Record, Speed
 from grader.render.findings import diagnostic_text, findings_text
 from grader.words import numbers
@@ -50,7 +49,7 @@ def speed_words(speed: Speed | None) -> str:
 
 def summary(record: Record, remark: str = "") -> str:
     """Everything worth reading about one submission."""
-    name, device = one_line(record.submission), device_words(record.device.kind, record.device.name)
+    name, device = one_line(record.submission), record.device
     sections = (
         f"{name}, {record.exercise}, on {device}: {one_line(record.verdict, 400)}\n",
         diagnostics(record.diagnostics),

@@ -17,10 +17,10 @@ from grader.spec.target import (
     HostTime,
     Mechanism,
     Points,
-    Protocol_,
     SeenInEveryCall,
     Speedup,
     Target,
+    TimingProtocol,
 )
 
 __all__ = [
@@ -40,7 +40,6 @@ __all__ = [
     "Normwise",
     "OnBuffers",
     "Points",
-    "Protocol_",
     "PythonTrack",
     "Relative",
     "Scalar",
@@ -50,6 +49,7 @@ __all__ = [
     "Step",
     "Target",
     "Task",
+    "TimingProtocol",
     "case",
     "f32",
     "i32",

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from grader.spec.call import Call
 from grader.spec.case import Case, Size, named
 from grader.spec.comparison import Comparison
-from grader.spec.target import BASELINE, Mechanism, Points, Protocol_, Speedup, Target
+from grader.spec.target import BASELINE, Mechanism, Points, Speedup, Target, TimingProtocol
 
 if TYPE_CHECKING:
     import torch
@@ -39,7 +39,7 @@ class Task(Protocol):
     @property
     def hidden(self) -> Callable[[Random], Sequence[Case]]: ...
     @property
-    def suspicions(self) -> Mapping[str, OnBuffers]: ...
+    def known_mistakes(self) -> Mapping[str, OnBuffers]: ...
 
 
 @dataclass(frozen=True)
@@ -57,7 +57,7 @@ class Step:
     cases: tuple[Case, ...]
     hidden: Callable[[Random], Sequence[Case]]
     points: float
-    suspicions: Mapping[str, OnBuffers] = field(default_factory=dict)
+    known_mistakes: Mapping[str, OnBuffers] = field(default_factory=dict)
     mechanisms: tuple[Mechanism, ...] = ()
     bench: tuple[Case, ...] = ()
     bytes_moved: Callable[[Size], int] | None = None  # read and written, at least
@@ -108,7 +108,7 @@ class Exercise:
     targets: tuple[Target, ...]
     points: Points
     # Named guesses at what went wrong: for each, what the buffers would hold if that were the mistake.
-    suspicions: Mapping[str, OnBuffers] = field(default_factory=dict)
+    known_mistakes: Mapping[str, OnBuffers] = field(default_factory=dict)
     hints: tuple[str, ...] = ()
     mechanism_case: str = ""  # of `cases`; the first when empty
     # Of `cases`, where blocks leave each other something: run once more, and races between them looked for.
@@ -145,7 +145,7 @@ class Exercise:
         return sum(self.rubric.values())
 
     @property
-    def protocol(self) -> Protocol_:
+    def protocol(self) -> TimingProtocol:
         """How its kernels are timed: as the first ratio among its targets says."""
         return next((target.protocol for target in self.targets if isinstance(target, Speedup)), "cold")
 

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Literal, Protocol, runtime_checkable
 if TYPE_CHECKING:
     from grader.spec.evidence import Evidence
 
-Protocol_ = Literal["cold", "graph"]
+TimingProtocol = Literal["cold", "graph"]
 
 
 class Mechanism(Protocol):
@@ -45,7 +45,7 @@ class Speedup:
     passing: float
     full: float
     least_each: float = 1.0
-    protocol: Protocol_ = "cold"
+    protocol: TimingProtocol = "cold"
     share: float = 1.0  # of the points for speed
     # What must hold on the virtual GPU when its modelled ratio is too close to the target to call.
     structure: tuple[Mechanism, ...] = ()

@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from grader.records.record import SpeedCase
-from grader.spec import BASELINE, Case, CopyBandwidth, Exercise, Protocol_, Speedup, Step
-from grader.timing.belief import Samples
+from grader.spec import BASELINE, Case, CopyBandwidth, Exercise, Speedup, Step, TimingProtocol
+from grader.timing.measured.plausibility import Samples
 from grader.timing.statistics import ratio_interval
 
 SUBMISSION = "submission"
@@ -19,7 +19,7 @@ COPY = "a plain copy"  # what a step's times are held against
 class Point:
     """A case timed in one way, with all sides that targets compare there; a step's, without the baseline."""
 
-    protocol: Protocol_
+    protocol: TimingProtocol
     case: Case
     step: Step | None = None
     samples: dict[str, Samples] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class Point:
 
 def points_of(exercise: Exercise) -> list[Point]:
     """In the order of the bench cases, then the steps'."""
-    wanted: list[tuple[Protocol_, str, str]] = []
+    wanted: list[tuple[TimingProtocol, str, str]] = []
     of_steps = []
     for target in exercise.targets:
         if isinstance(target, Speedup):

@@ -7,11 +7,11 @@ from pathlib import Path
 
 from common.core.errors import CourseError
 from grader.devices.failures import CallFailed
-from grader.devices.gpu import GpuSession
-from grader.devices.graphs import WorkerGraph
+from grader.devices.on_gpu.graphs import WorkerGraph
+from grader.devices.on_gpu.session import GpuSession
 from grader.spec import Case, seeds
-from grader.timing.contest import ALIGNMENT, calls_together
-from grader.timing.ground import Ground
+from grader.timing.measured.comparison import ALIGNMENT, calls_together
+from grader.timing.measured.shared_inputs import SharedInputs
 from grader.tuning.builds import Built
 from grader.tuning.spec import Tuning
 from grader.tuning.trial import TrialFailed
@@ -49,20 +49,20 @@ class GpuBench:
 
     def __init__(self, tuning: Tuning, case: Case, profiler: Profiler) -> None:
         self._tuning, self._profiler = tuning, profiler
-        self._ground = Ground(tuning, case, ALIGNMENT["graph"])
-        self._calls = calls_together("graph", self._ground.draw(seeds.derive("tune", case.name)))
-        self._ground.place(self._calls)
+        self._inputs = SharedInputs(tuning, case, ALIGNMENT["graph"])
+        self._calls = calls_together("graph", self._inputs.draw(seeds.derive("tune", case.name)))
+        self._inputs.place(self._calls)
 
     def enter(self, built: Built) -> InGraph:
         assert built.library is not None, "what was not built cannot run"
         library = built.library
         session = GpuSession(library)
         try:
-            self._ground.fill()
-            side = WorkerGraph(session, self._tuning.entry, self._ground.calls, self._ground.arena)
-            self._ground.fill()
+            self._inputs.fill()
+            side = WorkerGraph(session, self._tuning.entry, self._inputs.calls, self._inputs.arena)
+            self._inputs.fill()
             side.time()
-            wrong = self._ground.first_wrong()
+            wrong = self._inputs.first_wrong()
         except CallFailed as problem:
             session.close()
             raise TrialFailed(str(problem)) from problem
@@ -72,4 +72,4 @@ class GpuBench:
         return InGraph(session, side, self._calls, lambda: self._profiler(library))
 
     def close(self) -> None:
-        self._ground.close(())
+        self._inputs.close(())

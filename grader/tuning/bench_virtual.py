@@ -7,11 +7,11 @@ from dataclasses import dataclass
 
 from common.build.resources import write_for_engine
 from grader.answers.compare import Answer, answer, difference
-from grader.devices.virtual import MEASURING, VirtualSession
-from grader.pipeline.scratch_folder import scratch_folder
+from grader.building.scratch_folder import scratch_folder
+from grader.devices.on_virtual.session import MEASURING, VirtualSession
 from grader.spec import Case, seeds
 from grader.spec.random_inputs import Random
-from grader.timing.modelled import modelled_call
+from grader.timing.modelled.call_time import modelled_call
 from grader.tuning.builds import Built
 from grader.tuning.counters import of_launches
 from grader.tuning.spec import Tuning

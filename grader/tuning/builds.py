@@ -19,7 +19,7 @@ from common.build.errors import BuildError
 from common.build.program import Target, build_program
 from common.build.resources import KernelResources, resources, resources_of
 from common.core.errors import CourseError
-from grader.pipeline.stages.build import HEADERS
+from grader.building.build import HEADERS
 from grader.tuning import gates
 from grader.tuning.gates import Footprint, Multiprocessor, Refusal
 from grader.tuning.spec import Config, Limits
@@ -101,7 +101,7 @@ def _build(order: Order) -> Built:
     """For a GPU machine code first: what its registers forbid is not built any further. A library for the
     virtual GPU comes first itself, for ptxas needs no more than the PTX inside it."""
     arch, flags = f"sm_{order.target.cc}", _flags(order)
-    if order.target.device == "virtual":
+    if order.target.on_virtual:
         kernels = resources_of(_library(order), order.source, arch, **flags)
     else:
         kernels = resources(order.source, arches=[arch], **flags)[arch]

@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.core.errors import CourseError
+from grader.building.build import HEADERS
 from grader.classes.submissions import Submission, read_source
-from grader.pipeline.stages.build import HEADERS
 from grader.spec import Case, registry
 from grader.spec.names import is_named
 from grader.tuning.spec import Tuning

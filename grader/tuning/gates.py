@@ -6,13 +6,13 @@ compiler can tell, registers, spills and with them occupancy.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
 from common.gpu.devices import first_gpu
-from common.virtual_gpu.engine import DEFAULT_PROFILE, PROFILES
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, compute_capability, profiles
+from grader.devices.device import Device
 from grader.spec import Size
 from grader.tuning.spec import Config, Limits, Tuning
 
@@ -59,14 +59,13 @@ class Footprint:
     spilled: int = 0  # bytes
 
 
-def multiprocessor(device: str) -> Multiprocessor:
+def multiprocessor(device: Device) -> Multiprocessor:
     """Of the virtual GPU's profile, or of this machine's GPU."""
-    profiles = json.loads(PROFILES.read_text())["profiles"]
-    if device == "virtual":
-        return _of_profile(profiles[DEFAULT_PROFILE])
+    if device.modelled:
+        return _of_profile(profiles()[device.virtual.profile])
     cc = first_gpu().cc
-    same = (one for one in profiles.values() if f"{one['cc_major']}{one['cc_minor']}" == cc)
-    return _as_torch_says(_of_profile(next(same, profiles[DEFAULT_PROFILE])))
+    same = (name for name in profiles() if compute_capability(name) == cc)
+    return _as_torch_says(_of_profile(profiles()[next(same, DEFAULT_PROFILE)]))
 
 
 def _of_profile(profile: Mapping[str, Any]) -> Multiprocessor:

@@ -11,14 +11,13 @@ from typing import Any
 
 from common.build.engine.build import build_engine
 from common.build.program import Target
-from common.gpu.devices import first_gpu
-from grader.pipeline.stages.build import ARCHITECTURE
+from grader.devices.device import Device
 from grader.spec import Case
 from grader.tuning import gates, ncu
 from grader.tuning.builds import Builder
 from grader.tuning.find import Tunable
 from grader.tuning.report import summary
-from grader.tuning.search import Ground, Search
+from grader.tuning.search import Search, SearchSetting
 from grader.tuning.space import Space
 from grader.tuning.spec import Config, Limits
 from grader.tuning.store import Store
@@ -33,8 +32,7 @@ class Request:
     """What somebody wants searched."""
 
     tunable: Tunable
-    device: str  # "gpu" or "virtual"
-    device_name: str  # as files are called after it
+    device: Device
     cases: Sequence[Case]
     free: bool
     document_gates: bool
@@ -48,7 +46,7 @@ class Request:
 
     @property
     def modelled(self) -> bool:
-        return self.device == "virtual"
+        return self.device.modelled
 
     @property
     def limits(self) -> Limits:
@@ -57,11 +55,11 @@ class Request:
 
     @property
     def target(self) -> Target:
-        return Target.virtual(ARCHITECTURE) if self.modelled else Target.gpu(first_gpu().cc)
+        return self.device.gpu_target or self.device.virtual.target
 
     def study_name(self, case: Case) -> str:
         """Searches that differ in any of these have nothing to tell each other."""
-        return " / ".join((self.device_name, self.search, case.name, self.tunable.fingerprint()))
+        return " / ".join((self.device.info.file_stem, self.search, case.name, self.tunable.fingerprint()))
 
 
 def run_cases(
@@ -76,25 +74,25 @@ def run_cases(
     with Builder(modelled=request.modelled) as builder:
         for number, case in enumerate(request.cases):
             share = (deadline - time.monotonic()) / (len(request.cases) - number)
-            ground = Ground(request.tunable, case, request.target, request.limits, sm)
-            _run_case(request, ground, builder, time.monotonic() + share, best, tell, found)
+            setting = SearchSetting(request.tunable, case, request.target, request.limits, sm)
+            _run_case(request, setting, builder, time.monotonic() + share, best, tell, found)
 
 
 def _run_case(
     request: Request,
-    ground: Ground,
+    setting: SearchSetting,
     builder: Builder,
     deadline: float,
     best: list[Config],
     tell: Callable[[str], None],
     found: Callable[[Case, dict[str, Any]], None],
 ) -> None:
-    tunable, case = ground.tunable, ground.case
+    tunable, case = setting.tunable, setting.case
     with closing(Store(request.study, request.study_name(case))) as store:
         advice = adviser(Space(tunable.tuning.tunables), store.trials)
         try:
             with _bench(request, case) as bench:
-                search = Search(ground, store, advice, builder, bench, tell, best)
+                search = Search(setting, store, advice, builder, bench, tell, best)
                 search.run(request.trials, deadline)
             tell(f"{case.name}: building the best")
             search.prebuild()

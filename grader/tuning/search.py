@@ -26,7 +26,7 @@ PREBUILT = 5
 
 
 @dataclass(frozen=True)
-class Ground:
+class SearchSetting:
     """What is searched, where, and within which limits."""
 
     tunable: Tunable
@@ -50,7 +50,7 @@ class Search:
 
     def __init__(
         self,
-        ground: Ground,
+        setting: SearchSetting,
         store: Store,
         adviser: Adviser,
         builder: Builder,
@@ -59,10 +59,10 @@ class Search:
         first: Sequence[Config] = (),
     ) -> None:
         """`first` are configurations to try before any that the adviser has to propose."""
-        self._ground, self._store, self._adviser = ground, store, adviser
+        self._setting, self._store, self._adviser = setting, store, adviser
         self._builder, self._bench, self._tell = builder, bench, tell
         self._building: deque[tuple[Config, Future[Built]]] = deque()
-        self._first = (ground.tunable.tuning.defaults, *ground.tunable.tuning.worth, *first)
+        self._first = (setting.tunable.tuning.defaults, *setting.tunable.tuning.worth, *first)
         self._best: Contender | None = None
 
     def run(self, trials: int, deadline: float) -> None:
@@ -79,7 +79,7 @@ class Search:
 
     def prebuild(self) -> int:
         """Make sure that the fastest are in the build cache; how many are."""
-        orders = [self._ground.order(trial.config) for trial in self._store.fastest(PREBUILT)]
+        orders = [self._setting.order(trial.config) for trial in self._store.fastest(PREBUILT)]
         made = [future.result() for future in [self._builder.start(order) for order in orders]]
         return sum(built.library is not None for built in made)
 
@@ -90,10 +90,10 @@ class Search:
                 break
             if (config := self._next()) is None:
                 break
-            if refused := self._ground.refusal(config):
+            if refused := self._setting.refusal(config):
                 self._finish(Trial(config, "refused", gate=refused.gate, reason=refused.reason))
             else:
-                self._building.append((config, self._builder.start(self._ground.order(config))))
+                self._building.append((config, self._builder.start(self._setting.order(config))))
         return bool(self._building)
 
     def _next(self) -> Config | None:
@@ -146,7 +146,7 @@ class Search:
         if (best := self._store.best) is None:
             return
         self._tell(f"going on after {numbers.counted(len(self._store.trials), 'trial')}")
-        built = self._builder.start(self._ground.order(best.config)).result()
+        built = self._builder.start(self._setting.order(best.config)).result()
         try:
             if built.library is None:
                 raise TrialFailed(built.problem or (built.refusal.reason if built.refusal else ""))
@@ -162,7 +162,7 @@ class Search:
         known = f", best {numbers.seconds(best.seconds)}" if best else ""
         refused = sum(trial.state == "refused" for trial in self._store.trials)
         return (
-            f"{self._ground.case.name}: trial {self._store.tried + 1} of {trials}{known}, {refused} refused"
+            f"{self._setting.case.name}: trial {self._store.tried + 1} of {trials}{known}, {refused} refused"
         )
 
 

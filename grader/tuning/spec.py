@@ -45,7 +45,7 @@ class Tuning:
     compare: Comparison
     cases: tuple[Case, ...]
     worth: tuple[Config, ...] = ()  # known to be good at some size: tried right after the defaults
-    suspicions: Mapping[str, OnBuffers] = field(default_factory=dict)
+    known_mistakes: Mapping[str, OnBuffers] = field(default_factory=dict)
 
     @property
     def hidden(self) -> Callable[[Random], Sequence[Case]]:

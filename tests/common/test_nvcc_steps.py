@@ -72,7 +72,7 @@ def test_they_make_what_nvcc_makes(cache, kernel, monkeypatch, target):
     assert symbols(beside.path) == symbols(alone.path)
     assert 'variable "unused" was declared' in beside.log
     assert beside.log == alone.log
-    if target.device == "virtual":
+    if target.on_virtual:
         codes = [(embedded_ptx(one.path.read_bytes()) or b"").decode() for one in (beside, alone)]
         assert "scaled" in codes[0]
         bodies = [re.sub(r"\w+(scaled|calls)\w*", r"\1", code) for code in codes]

@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.build.program import Target
-from grader.devices.virtual import VirtualSession
-from grader.pipeline.stages.build import ARCHITECTURE, build
-from grader.pipeline.stages.correctness import CaseRun, run_cases
+from grader.building.build import build
+from grader.devices.on_virtual.session import VirtualSession
+from grader.pipeline.judging.cases import CaseRun, run_cases
 from grader.spec import Exercise, Step
 
 _AHEAD = 2  # as many as a small machine has processors
@@ -53,7 +53,7 @@ def compiled_ahead(count: int, text_of: Callable[[int], str], folder: Path) -> I
 
 def library_of(source: Path) -> Path:
     """Nothing will be measured, so ptxas is not needed."""
-    built = build(source, Target.virtual(ARCHITECTURE))
+    built = build(source, Target.virtual())
     assert built.library is not None, built.message
     return built.library
 
@@ -67,8 +67,8 @@ def guessing(task: Exercise | Step, words: str) -> Exercise | Step:
     """The same, without its guesses at what went wrong where `words` are of none of them: guesses take longer
     than all the rest."""
     guessed = words.rpartition("It looks like this: ")[2]
-    asked = guessed and any(guessed in guess for guess in task.suspicions)
-    return task if asked else dataclasses.replace(task, suspicions={})
+    asked = guessed and any(guessed in guess for guess in task.known_mistakes)
+    return task if asked else dataclasses.replace(task, known_mistakes={})
 
 
 def runs_of(library: Path, task: Exercise | Step, names: tuple[str, ...]) -> list[CaseRun]:

@@ -11,9 +11,9 @@ from common.build.program import Target
 from common.core.paths import REPOSITORY
 from common.gpu.devices import first_gpu
 from grader.bench import one_call
+from grader.building.build import build
 from grader.gate import sanitizer
 from grader.gate.find import find
-from grader.pipeline.stages.build import build
 from grader.tuning import ncu
 from grader.tuning.counters import L2_HITS
 

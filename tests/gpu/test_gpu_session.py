@@ -7,9 +7,9 @@ import pytest
 from common.build.program import Target
 from common.gpu.devices import first_gpu
 from grader.answers.compare import answer, difference
-from grader.devices.gpu import GpuSession
-from grader.devices.gpu_memory import Copied, Shared
-from grader.pipeline.stages.build import build
+from grader.building.build import build
+from grader.devices.on_gpu.memory import Copied, Shared
+from grader.devices.on_gpu.session import GpuSession
 from grader.spec.random_inputs import Random
 from grader.spec.registry import find
 

@@ -8,11 +8,11 @@ import pytest
 
 from common.build.program import Target
 from common.gpu.devices import first_gpu
-from grader.devices.gpu import GpuSession
+from grader.building.build import build
+from grader.devices.on_gpu.session import GpuSession
 from grader.pipeline.grading import grade
-from grader.pipeline.stages import speed_gpu
-from grader.pipeline.stages.build import build
 from grader.records.record import Record, Speed
+from grader.timing.measured import measure as speed_gpu
 from tests.grader.stepped_exercise import EXERCISE, GRAPH_CHEATS, LARGER, SMALL, SOLUTION, graph_cheat
 
 

@@ -12,14 +12,14 @@ from common.build.program import Target
 from common.gpu.devices import first_gpu
 from grader.answers.compare import answer, difference
 from grader.bench.on_gpu import bench_gpu
-from grader.devices.gpu import GpuSession
-from grader.devices.gpu_memory import Copied, Shared
+from grader.building.build import build
+from grader.devices.on_gpu.memory import Copied, Shared
+from grader.devices.on_gpu.session import GpuSession
 from grader.pipeline.grading import grade
-from grader.pipeline.stages import speed_gpu
-from grader.pipeline.stages.build import build
 from grader.records.record import Record, Speed
-from grader.spec import CopyBandwidth, Exercise, Protocol_, Speedup
+from grader.spec import CopyBandwidth, Exercise, Speedup, TimingProtocol
 from grader.spec.random_inputs import Random
+from grader.timing.measured import measure as speed_gpu
 from grader.timing.speed_cases import COPY
 from tests.grader.pooled_exercise import (
     COUNTERS_LEFT,
@@ -45,7 +45,7 @@ def measured(source: Path, exercise: Exercise = EXERCISE) -> Speed:
     return speed_gpu.measure(exercise, library(EXERCISE.baseline), GpuSession(library(source)), "secret")
 
 
-def timed(protocol: Protocol_, **changes) -> Exercise:
+def timed(protocol: TimingProtocol, **changes) -> Exercise:
     target = Speedup((CASE.name,), passing=0.5, full=0.6, least_each=0.1, protocol=protocol)
     return dataclasses.replace(EXERCISE, targets=(target,), **changes)
 
@@ -84,7 +84,7 @@ def test_scratch_holds_nothing_of_use(memory):
 
 
 @pytest.mark.parametrize("protocol", ["cold", "graph"])
-def test_calls_that_are_timed_must_restore_their_counters(protocol: Protocol_):
+def test_calls_that_are_timed_must_restore_their_counters(protocol: TimingProtocol):
     speed = measured(SOLUTION, timed(protocol))
     assert [target.decision for target in speed.targets] == ["met"], speed.notes
     left = measured(changed(COUNTERS_LEFT), timed(protocol))
@@ -93,7 +93,7 @@ def test_calls_that_are_timed_must_restore_their_counters(protocol: Protocol_):
 
 
 @pytest.mark.parametrize("protocol", ["cold", "graph"])
-def test_a_ratio_is_over_the_baseline_on_its_own_case(protocol: Protocol_):
+def test_a_ratio_is_over_the_baseline_on_its_own_case(protocol: TimingProtocol):
     apart = measured(EXERCISE.baseline, timed(protocol)).cases[0]
     same = measured(EXERCISE.baseline, timed(protocol, baseline_case=None)).cases[0]
     assert 0.9 < same.ratio < 1.1

@@ -10,9 +10,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from grader.records.device_info import DeviceInfo
 from grader.records.record import (
     CaseResult,
-    DeviceInfo,
     MechanismResult,
     PartResult,
     Record,
@@ -30,7 +30,7 @@ def grade(
     source: Path,
     *,
     submission: str,
-    device: str,
+    device: DeviceInfo | str,
     seed: str | None = None,
     stages: object = None,
     quick: bool = False,
@@ -38,11 +38,12 @@ def grade(
     tell: Callable[[str], None] = lambda text: None,
 ) -> Record:
     tell("looking at it")
+    kind = device if isinstance(device, str) else device.kind
     text = source.read_text()
     for word, deed in _DEEDS.items():
         if f"// {word}" in text:
             deed(text)
-    return make_record(submission, exercise.id, text, device, seed or SEED, right="// wrong" not in text)
+    return make_record(submission, exercise.id, text, kind, seed or SEED, right="// wrong" not in text)
 
 
 def _leave_an_orphan(text: str) -> None:

@@ -6,9 +6,10 @@ driver cannot share it. Times are the virtual GPU's.
 
 from __future__ import annotations
 
+import dataclasses
 import itertools
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from pathlib import Path
 
@@ -18,19 +19,24 @@ import torch
 from common.build.program import Target, build_program
 from common.gpu import support
 from common.gpu.clocks import Clocks
+from common.gpu.devices import Gpu
 from common.sandbox.policy import Walls
 from common.virtual_gpu import engine
 from common.virtual_gpu.engine import Engine
 from common.worker.process import Worker
-from grader.devices import arena, gpu, timed
-from grader.devices.gpu import GpuSession
-from grader.devices.gpu_memory import Copied
-from grader.devices.timed import Timing, TorchCall
-from grader.pipeline.stages import speed_gpu
-from grader.pipeline.stages.build import build
+from grader.building.build import build
+from grader.building.libraries import Libraries
+from grader.devices.device import GpuDevice, VirtualDevice
+from grader.devices.on_gpu import arena, timed
+from grader.devices.on_gpu import session as gpu
+from grader.devices.on_gpu.memory import Copied
+from grader.devices.on_gpu.session import GpuSession
+from grader.devices.on_gpu.timed import Timing, TorchCall
 from grader.records.record import Speed
 from grader.spec import Exercise, Size
-from grader.timing import contest, turns
+from grader.timing.measured import comparison as contest
+from grader.timing.measured import interleaved as turns
+from grader.timing.measured import measure as speed_gpu
 
 _addresses = itertools.count(1 << 32, 1 << 32)
 _CHECKS = {"init": False, "race": False}
@@ -98,6 +104,21 @@ class EngineSession(GpuSession):
         )
         self._support, self._library = (worker.load(path) for path in libraries)
         return worker
+
+
+class GpuOnVirtual(GpuDevice):
+    """A GPU that is none: what is built for it is built for the engine."""
+
+    def __init__(self) -> None:
+        self._gpu = Gpu("NVIDIA H200", "90", "none", 0)
+        self._virtual = VirtualDevice()
+
+    def compile(self, source: Path, scratch: Path, defines: Sequence[str] = ()) -> Libraries:
+        built = self.virtual.compile(source, scratch, defines)
+        return dataclasses.replace(built, on_gpu=built.on_virtual)
+
+    def session(self, program: Libraries) -> GpuSession:
+        return EngineSession(program.gpu_library)
 
 
 class HostGraph(TorchCall):

@@ -6,7 +6,7 @@ import pytest
 import torch
 
 from common.core.errors import CourseError
-from grader.devices import arena
+from grader.devices.on_gpu import arena
 from grader.spec import STREAM, At, Call, i32
 from tests.grader.gpu_on_virtual import HostBuffer
 from tests.grader.stepped_exercise import EXERCISE

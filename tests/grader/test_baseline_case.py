@@ -12,11 +12,11 @@ from common.core.errors import CourseError
 from common.gpu.clocks import Clocks
 from grader.answers.compare import Answer
 from grader.bench import on_gpu, on_virtual
-from grader.devices import arena
+from grader.building.build import build
+from grader.devices.on_gpu import arena
 from grader.pipeline.grading import grade
-from grader.pipeline.stages.build import build
 from grader.spec import BASELINE, Exercise, Size, Speedup
-from grader.timing.contest import Contest, Contestant
+from grader.timing.measured.comparison import Side, TimedComparison
 from tests.grader.gpu_on_virtual import EngineSession, few_samples, gpu_on_virtual, library, measured
 from tests.grader.pooled_exercise import EXERCISE, SOLUTION
 
@@ -49,28 +49,28 @@ def test_without_one_everybody_stands_on_the_same_case():
 def test_each_side_finds_its_own_inputs_and_is_checked_against_its_own_answer(protocol):
     with EngineSession(library(EXERCISE.baseline)) as theirs, EngineSession(library(SOLUTION)) as ours:
         sides = {"ours": ours, BASELINE: theirs}
-        with Contest(EXERCISE, CASE, protocol, sides, elsewhere=EXERCISE.elsewhere(CASE)) as contest:
+        with TimedComparison(EXERCISE, CASE, protocol, sides, elsewhere=EXERCISE.elsewhere(CASE)) as compared:
             for seed in ("one", "two"):
-                contest.refresh(seed)
+                compared.refresh(seed)
                 for name in sides:
-                    contest.run(name, lambda side: side.time())
-                    contest.check(name)
-            grounds = {name: contest._ground[name] for name in sides}
-            assert grounds["ours"].arena is not grounds[BASELINE].arena
-            assert {name: ground.size.groups for name, ground in grounds.items()} == {
+                    compared.run(name, lambda side: side.time())
+                    compared.check(name)
+            inputs = {name: compared._inputs[name] for name in sides}
+            assert inputs["ours"].arena is not inputs[BASELINE].arena
+            assert {name: one.size.groups for name, one in inputs.items()} == {
                 "ours": CASE.size.groups,
                 BASELINE: 2 * CASE.size.groups,
             }
-            assert len(grounds["ours"].calls) == len(grounds[BASELINE].calls) == contest.count
+            assert len(inputs["ours"].calls) == len(inputs[BASELINE].calls) == compared.count
             # One's answer does not do for the other.
-            contest.run(BASELINE, lambda side: side.time())
-            grounds[BASELINE].arena.views(grounds[BASELINE].arena.now(), 0)["out"].zero_()
+            compared.run(BASELINE, lambda side: side.time())
+            inputs[BASELINE].arena.views(inputs[BASELINE].arena.now(), 0)["out"].zero_()
             with pytest.raises(CourseError, match="baseline is wrong at 64 groups, wide"):
-                contest.check(BASELINE)
+                compared.check(BASELINE)
 
 
 @pytest.mark.usefixtures(gpu_on_virtual.__name__)
-def test_answers_are_computed_once_for_all_who_stand_on_a_ground(monkeypatch: pytest.MonkeyPatch):
+def test_answers_are_computed_once_for_all_who_share_inputs(monkeypatch: pytest.MonkeyPatch):
     seen: list[int] = []
 
     def counted(task, size: Size, call) -> Answer:
@@ -80,13 +80,13 @@ def test_answers_are_computed_once_for_all_who_stand_on_a_ground(monkeypatch: py
     plain = arena.answer
     monkeypatch.setattr(arena, "answer", counted)
     with EngineSession(library(SOLUTION)) as one, EngineSession(library(SOLUTION)) as other:
-        sides: dict[str, Contestant] = {"one": one, "other": other, "torch": EXERCISE.reference}
-        with Contest(EXERCISE, CASE, "cold", sides) as contest:
+        sides: dict[str, Side] = {"one": one, "other": other, "torch": EXERCISE.reference}
+        with TimedComparison(EXERCISE, CASE, "cold", sides) as compared:
             for seed in ("first", "second"):
-                contest.refresh(seed)
+                compared.refresh(seed)
                 for name in ("one", "other"):
-                    contest.run(name, lambda side: side.time())
-                    contest.check(name)
+                    compared.run(name, lambda side: side.time())
+                    compared.check(name)
     assert seen == [CASE.size.groups] * 2
 
 

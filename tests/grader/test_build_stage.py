@@ -10,7 +10,7 @@ from common.build.engine.build import EngineError
 from common.build.program import Target
 from common.build.toolchain import ToolchainError
 from common.core.errors import CourseError
-from grader.pipeline.stages import build as stage
+from grader.building import build as stage
 
 
 @pytest.mark.parametrize("problem", [EngineError("no engine"), ToolchainError("no nvcc")])

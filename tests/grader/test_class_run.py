@@ -19,7 +19,8 @@ from common.core.paths import REPOSITORY
 from grader.classes import grading_process
 from grader.classes.class_run import UNGRADED, ClassRun, grade_all
 from grader.classes.submissions import Submission
-from grader.records.record import DeviceInfo, Record
+from grader.records.device_info import DeviceInfo
+from grader.records.record import Record
 from grader.spec import registry
 from tests.grader.course_fixtures import FIRST, GRADER, course
 
@@ -183,7 +184,7 @@ SCRIPT = textwrap.dedent(
     from grader.classes import grading_process
     from grader.spec import registry
     from grader.classes.class_run import ClassRun, grade_all
-    from grader.records.record import DeviceInfo
+    from grader.records.device_info import DeviceInfo
     from grader.classes.submissions import Submission
 
     if __name__ == "__main__":

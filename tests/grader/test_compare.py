@@ -36,7 +36,7 @@ def exercise(compare=None) -> Exercise:
         mechanisms=(),
         targets=(),
         points=Points(1, 1, 1, 1),
-        suspicions={"the order is reversed": swapped},
+        known_mistakes={"the order is reversed": swapped},
     )
 
 
@@ -105,7 +105,7 @@ def test_elements_made_of_others_of_the_same_output_had_to_be_written():
     def move(size: Size, buffers) -> None:
         buffers["out"][size.n :] = buffers["out"][: size.n] * 2
 
-    task = dataclasses.replace(exercise(), reference=move, suspicions={})
+    task = dataclasses.replace(exercise(), reference=move, known_mistakes={})
     call = Call({"out": torch.arange(1.0, 9.0)}, ("out",), (At("out"),))
     after = {"out": call.buffers["out"].clone()}
     move(Size(n=4), after)

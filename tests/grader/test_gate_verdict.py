@@ -25,7 +25,7 @@ from grader.gate.measured import (
     Times,
 )
 from grader.gate.verdict import Verdict, decide
-from grader.records.record import DeviceInfo
+from grader.records.device_info import DeviceInfo
 from grader.spec import registry
 from grader.tuning.counters import DRAM_THROUGHPUT, L2_HITS
 

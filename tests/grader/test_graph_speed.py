@@ -6,8 +6,8 @@ import dataclasses
 
 import pytest
 
-from grader.pipeline.stages import speed_gpu
 from grader.spec import HostTime
+from grader.timing.measured import measure as speed_gpu
 from tests.grader.gpu_on_virtual import TORCH_SECONDS, few_samples, gpu_on_virtual, measured
 from tests.grader.stepped_exercise import EXERCISE, GRAPH_CHEATS, LARGER, SMALL, SOLUTION, graph_cheat
 

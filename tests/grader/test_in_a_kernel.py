@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from common.virtual_gpu.report import Counters, Report
-from grader.pipeline.stages.correctness import NOT_IN_A_KERNEL, _judge_kernels
+from grader.pipeline.judging.cases import NOT_IN_A_KERNEL, _judge_kernels
 
 CHANGED = 1 << 20
 

@@ -10,12 +10,13 @@ import pytest
 from common.build.program import Target, build_program
 from common.sandbox.policy import Walls
 from common.worker.process import Worker
-from grader.devices import given_stream, time_budget
+from grader.devices import device
+from grader.devices.on_virtual import given_stream
 from grader.pipeline.grading import grade
 from grader.records.record import Record
 from grader.render import terminal
 from grader.spec import case
-from grader.timing.unmodelled import unmodelled
+from grader.timing.modelled.unmodelled import unmodelled
 from tests.grader.stepped_exercise import EXERCISE, SOLUTION
 
 WHOLE = dataclasses.replace(EXERCISE, steps=())
@@ -58,7 +59,7 @@ __global__ void wait(int* out) {
 
 
 def test_all_cases_together_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(time_budget, "VIRTUAL_SECONDS", 0.0)
+    monkeypatch.setattr(device, "_VIRTUAL_SECONDS", 0.0)
     record = graded(SOLUTION)
     assert (record.verdict, record.points) == ("takes too long", 0)
     assert record.cases[0].message.startswith("all cases together may take 0 s of CPU time and sleep here")

@@ -7,8 +7,8 @@ import time
 import pytest
 
 from common.build.program import Target
-from grader.pipeline.line_directives import line_directive
-from grader.pipeline.stages.build import build
+from grader.building.build import build
+from grader.building.line_directives import line_directive
 from grader.spec import registry
 
 

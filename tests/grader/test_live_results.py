@@ -8,14 +8,15 @@ from pathlib import Path
 
 import pytest
 
-import grader.pipeline.libraries
 from common.core.background import begin
 from common.core.progress import Progress
+from grader.building.build import Built
+from grader.building.libraries import Libraries
 from grader.cli.student.live import LiveResults
-from grader.pipeline.libraries import Libraries
-from grader.pipeline.stages.build import Built
-from grader.pipeline.stages.events import BuildDone, CaseDone, Event, InOrder, TaskDone
-from grader.records.record import CaseResult, DeviceInfo, Record
+from grader.devices import device
+from grader.pipeline.events import BuildDone, CaseDone, Event, InOrder, TaskDone
+from grader.records.device_info import DeviceInfo
+from grader.records.record import CaseResult, Record
 from grader.render.check import report
 from grader.spec import Exercise
 
@@ -27,15 +28,17 @@ ERROR = {"severity": "error", "file": "/a/kernel.cu", "line": 7, "column": None,
 def test_a_later_task_is_heard_when_the_earlier_ones_are_over():
     heard: list[Event] = []
     in_order = InOrder(heard.append, 3)
-    first, second, third = (in_order.task(number) for number in range(3))
-    third(CaseDone("c", RIGHT, ()))
-    second(TaskDone("b", [RIGHT]))
-    first(CaseDone("a", RIGHT, ()))
-    assert heard == [CaseDone("a", RIGHT, ())]
-    first(TaskDone("a", [RIGHT]))
-    assert heard[1:] == [TaskDone("a", [RIGHT]), TaskDone("b", [RIGHT]), CaseDone("c", RIGHT, ())]
-    third(TaskDone("c", [RIGHT]))
-    assert heard[-1] == TaskDone("c", [RIGHT])
+    with in_order.part(2) as third:
+        third(CaseDone("c", RIGHT, ()))
+        with in_order.part(0) as first:
+            with in_order.part(1) as second:
+                second(TaskDone("b", [RIGHT]))
+            first(CaseDone("a", RIGHT, ()))
+            assert heard == [CaseDone("a", RIGHT, ())]
+            first(TaskDone("a", [RIGHT]))
+        assert heard[1:] == [TaskDone("a", [RIGHT]), TaskDone("b", [RIGHT]), CaseDone("c", RIGHT, ())]
+        third(TaskDone("c", [RIGHT]))
+        assert heard[-1] == TaskDone("c", [RIGHT])
 
 
 @pytest.mark.parametrize(
@@ -75,10 +78,10 @@ def course_exercise() -> Exercise:
 @pytest.mark.parametrize("asks", [True, False])
 def test_cases_wait_for_ptxas_only_where_host_code_asks_for_registers(monkeypatch, tmp_path, asks):
     wanted = {"cudaLaunchKernel", *(["cudaOccupancyMaxActiveBlocksPerMultiprocessor"] if asks else [])}
-    monkeypatch.setattr(grader.pipeline.libraries, "wanted_symbols", lambda library: wanted)
+    monkeypatch.setattr(device, "needed_symbols", lambda library: wanted)
     figures: Future[tuple] = Future()
-    libraries = Libraries({"virtual": Built(tmp_path / "library.so")}, figures, tmp_path)
-    session = begin(libraries.session, "virtual")
+    libraries = Libraries(Built(tmp_path / "library.so"), None, figures, tmp_path)
+    session = begin(device.VirtualDevice().session, libraries)
     if asks:
         with pytest.raises(TimeoutError):
             session.result(0.2)

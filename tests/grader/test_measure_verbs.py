@@ -9,6 +9,7 @@ import pytest
 from common.core.errors import CourseError
 from grader.cli.instructor import bench
 from grader.cli.student import report
+from grader.records.device_info import GPU, VIRTUAL, DeviceInfo
 from tests.grader.course_fixtures import FIRST, SECOND, course
 from tests.grader.fake_pipeline import SEED, make_record
 
@@ -69,9 +70,9 @@ def test_bench_says_what_it_left_out_and_how_to_have_it(monkeypatch, capsys):
 
 
 def test_a_device_has_a_file_of_its_own():
-    assert bench.slug("gpu", "NVIDIA H200") == "nvidia-h200"
-    assert bench.slug("gpu", "NVIDIA GeForce RTX 4090 (Laptop)") == "nvidia-geforce-rtx-4090-laptop"
-    assert bench.slug("virtual", "h200") == "virtual-h200"
+    assert DeviceInfo(GPU, "NVIDIA H200").file_stem == "nvidia-h200"
+    assert DeviceInfo(GPU, "NVIDIA GeForce RTX 4090 (Laptop)").file_stem == "nvidia-geforce-rtx-4090-laptop"
+    assert DeviceInfo(VIRTUAL, "h200").file_stem == "virtual-h200"
 
 
 @pytest.mark.usefixtures("_measured")

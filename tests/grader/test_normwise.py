@@ -95,7 +95,7 @@ def largest(size: Size, buffers) -> None:
 
 
 def judged_largest(change) -> Difference | None:
-    task = dataclasses.replace(EXERCISE, compare=Normwise(), reference=largest, suspicions={})
+    task = dataclasses.replace(EXERCISE, compare=Normwise(), reference=largest, known_mistakes={})
     x = torch.tensor([[1.0, 2.0], [-torch.inf, -torch.inf], [-3.0, -4.0]])
     call = Call({"x": x, "out": torch.zeros(3)}, ("out",), ())
     after = {"x": x, "out": torch.tensor([2.0, -torch.inf, -3.0])}
@@ -133,7 +133,7 @@ def test_whole_numbers_are_compared_bit_by_bit():
     def count(size: Size, buffers) -> None:
         buffers["out"].fill_(1_000_000)
 
-    task = dataclasses.replace(EXERCISE, compare=Normwise(), reference=count, suspicions={})
+    task = dataclasses.replace(EXERCISE, compare=Normwise(), reference=count, known_mistakes={})
     call = Call({"out": torch.zeros(2, 2, dtype=torch.int32)}, ("out",), ())
     after = {"out": torch.full((2, 2), 1_000_000, dtype=torch.int32)}
     assert difference(task, Size(), call, answer(task, Size(), call), after) is None

@@ -3,20 +3,20 @@
 from __future__ import annotations
 
 from grader.pipeline.grading import grade
-from grader.pipeline.printed import told_once
+from grader.pipeline.repeated_lines import without_repeats
 from grader.spec import registry
 
 
 def test_lines_are_told_in_their_order_with_how_often_they_came():
-    assert told_once("a\nb\na\na\n\n\n") == (
+    assert without_repeats("a\nb\na\na\n\n\n") == (
         "a  [3 times]\nb\n\n"
         "[3 lines that repeat others are left out: the kernel is called several times for every case]\n"
     )
 
 
 def test_what_does_not_repeat_stays_as_it_is():
-    assert told_once("") == ""
-    assert told_once("a\n b\nc") == "a\n b\nc"
+    assert without_repeats("") == ""
+    assert without_repeats("a\n b\nc") == "a\n b\nc"
 
 
 def test_a_kernel_that_prints_is_heard_once_and_not_once_a_call(tmp_path):

@@ -39,7 +39,7 @@ def test_a_right_file_without_a_triton_kernel_earns_its_answers_alone():
 
 
 def test_a_right_file_with_one_earns_all_but_the_speed_and_says_why(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("grader.python_track.grading.launches_a_kernel", lambda source: True)
+    monkeypatch.setattr("grader.python_track.program.launches_a_kernel", lambda source: True)
     record = graded(FILES / "torch_copies.py")
     assert {part.name: part.points for part in record.parts} == {"correct": 60, "speed": 0}
     assert record.verdict == "correct, speed not measured"

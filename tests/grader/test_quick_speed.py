@@ -11,7 +11,7 @@ from common.virtual_gpu.places import shorten_places, shown_path
 from common.virtual_gpu.report import Counters, KernelTotals, LineCounters, Report
 from grader.answers.compare import Answer, answer
 from grader.pipeline.grading import grade
-from grader.pipeline.stages import speed_virtual
+from grader.timing.modelled import model as speed_virtual
 from tests.grader.stepped_exercise import EXERCISE, SOLUTION
 
 

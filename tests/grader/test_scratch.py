@@ -10,17 +10,17 @@ import torch
 
 from common.build.program import Target
 from grader.answers.compare import answer, difference, expected
-from grader.devices import arena
+from grader.building.build import build
+from grader.devices.on_gpu import arena
+from grader.devices.on_virtual.session import VirtualSession
 from grader.devices.scratch import POISON
 from grader.devices.session import Session
-from grader.devices.virtual import VirtualSession
 from grader.pipeline.grading import grade
-from grader.pipeline.stages import speed_gpu
-from grader.pipeline.stages.build import build
 from grader.records.record import Record, Speed
-from grader.spec import At, Call, Protocol_, Speedup
+from grader.spec import At, Call, Speedup, TimingProtocol
 from grader.spec.random_inputs import Random
-from grader.timing import turns
+from grader.timing.measured import interleaved as turns
+from grader.timing.measured import measure as speed_gpu
 from tests.grader.gpu_on_virtual import EngineSession, HostBuffer, gpu_on_virtual
 from tests.grader.pooled_exercise import (
     COUNTERS_LEFT,
@@ -128,7 +128,9 @@ def test_scratch_lies_behind_everything_else_in_an_arena(monkeypatch: pytest.Mon
 
 @pytest.mark.usefixtures(gpu_on_virtual.__name__)
 @pytest.mark.parametrize("protocol", ["cold", "graph"])
-def test_calls_that_are_timed_have_scratch_of_their_own(protocol: Protocol_, monkeypatch: pytest.MonkeyPatch):
+def test_calls_that_are_timed_have_scratch_of_their_own(
+    protocol: TimingProtocol, monkeypatch: pytest.MonkeyPatch
+):
     monkeypatch.setattr(speed_gpu, "PAIRS", 2)
     monkeypatch.setattr(turns, "_BATCHES", 1)
     case = EXERCISE.bench[0].name

@@ -9,11 +9,11 @@ from pathlib import Path
 
 from common.core.paths import REPOSITORY
 from common.sandbox import folder
-from grader.pipeline.scratch_folder import scratch_folder
+from grader.building.scratch_folder import scratch_folder
 
 KILLED = """
 import os, signal
-from grader.pipeline.scratch_folder import scratch_folder
+from grader.building.scratch_folder import scratch_folder
 with scratch_folder() as path:
     (path / "submission").mkdir()
     os.kill(os.getpid(), signal.SIGKILL)

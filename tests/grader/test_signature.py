@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from grader.pipeline.stages.signature import mismatch
+from grader.pipeline.judging.signature import mismatch
 from grader.spec import STREAM, At, i32, i64, registry
 from grader.spec.random_inputs import Random
 

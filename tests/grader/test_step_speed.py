@@ -8,12 +8,16 @@ from pathlib import Path
 import pytest
 
 from common.core.background import begin
+from grader.building.build import Built
+from grader.building.libraries import Libraries
+from grader.devices.device import VirtualDevice
 from grader.devices.time_budget import TimeBudget
-from grader.pipeline.libraries import Libraries
-from grader.pipeline.stages import speed_gpu, steps
+from grader.pipeline.context import Context
+from grader.pipeline.stages import steps
 from grader.spec import Step
+from grader.timing.measured import measure as speed_gpu
 from grader.timing.speed_cases import COPY
-from tests.grader.gpu_on_virtual import EngineSession, few_samples, gpu_on_virtual, measured
+from tests.grader.gpu_on_virtual import EngineSession, GpuOnVirtual, few_samples, gpu_on_virtual, measured
 from tests.grader.pooled_exercise import (
     EXERCISE,
     SOLUTION,
@@ -81,14 +85,14 @@ def test_where_python_is_handed_in_steps_are_not_timed(monkeypatch: pytest.Monke
 def test_a_step_that_will_be_timed_must_be_right_there(monkeypatch: pytest.MonkeyPatch):
     asked: list[list[str]] = []
 
-    def run_on(device, task, *rest, **options):
+    def run_task(task, *rest):
         asked.append([case.name for case in task.cases])
         return [], ""
 
-    monkeypatch.setattr(steps, "run_on", run_on)
-    for device in ("gpu", "virtual"):
-        built, budget = Libraries({}, begin(tuple), Path()), TimeBudget.on(device)
-        steps.grade_step(STEP, built, "a seed", device, quick=False, tell=print, budget=budget)
+    monkeypatch.setattr(steps, "run_task", run_task)
+    for device in (GpuOnVirtual(), VirtualDevice()):
+        built = Libraries(Built(), None, begin(tuple), Path())
+        steps.grade_step(STEP, built, Context(device, "a seed", TimeBudget(), Path(), frozenset()))
     assert asked == [["one", "ninety", "many", "very many"], ["one", "ninety"]]
 
 

@@ -190,7 +190,7 @@ def test_profile_shows_costs_beside_the_source_and_draws_them(course, capsys, mo
     report = dataclasses.replace(report, launches=(dataclasses.replace(report.launches[0], lines=lines),))
     asked = []
 
-    def profiled(exercise, source, case):
+    def profiled(exercise, source, case, *, card):
         asked.append(case.name)
         return profile_run.Profile(report, 3e-6, 2e-6, wrong="K[0] is 1, expected 2")
 

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from common.build.errors import BuildError
 from common.build.resources import resources
-from grader.pipeline.stages.build import HEADERS
+from grader.building.build import HEADERS
+from grader.devices.device import VirtualDevice
 from grader.spec import registry
 from grader.tuning import gates
 from grader.tuning.find import find
@@ -17,7 +18,7 @@ from grader.tuning.run import DOCUMENT_OCCUPANCY
 from grader.tuning.space import Space, key
 from grader.tuning.spec import Limits
 
-H200 = gates.multiprocessor("virtual")
+H200 = gates.multiprocessor(VirtualDevice())
 FLASH = find("05")
 TUNING = FLASH.tuning
 SIZE = TUNING.cases[0].size

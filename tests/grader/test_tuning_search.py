@@ -19,7 +19,7 @@ from grader.tuning.space import Space, key
 from grader.tuning.spec import Limits
 from grader.tuning.store import Store, Trial
 from grader.tuning.study import RandomSearch, Tpe, adviser
-from tests.grader.tuned_course import SPACE, FakeBench, FakeBuilder, ground_of, tuned_course
+from tests.grader.tuned_course import SPACE, FakeBench, FakeBuilder, setting_of, tuned_course
 
 __all__ = ["tuned_course"]
 
@@ -49,7 +49,7 @@ def seconds(config) -> float:
 def searched(
     store, bench=None, *, builder=None, trials=100, limits=None, advice=None, tell=lambda text: None, first=()
 ):
-    ground = ground_of(limits=limits)
+    ground = setting_of(limits=limits)
     advice = advice or adviser(Space(ground.tunable.tuning.tunables), store.trials)
     builder, bench = builder or FakeBuilder(), bench or FakeBench(seconds)
     search = Search(ground, store, advice, builder, bench, tell, first)
@@ -68,7 +68,7 @@ def keys(store) -> list[str]:
 
 @pytest.mark.parametrize("kind", ADVISERS)
 def test_everything_is_tried_once_and_the_fastest_wins(store, kind):
-    ground = ground_of()
+    ground = setting_of()
     space = Space(ground.tunable.tuning.tunables)
     bench = FakeBench(seconds)
     searched(store, bench, advice=kind(space, ()) if kind else None)
@@ -88,7 +88,7 @@ def test_the_defaults_come_first_and_are_what_must_be_beaten(store):
 @pytest.mark.parametrize("kind", ADVISERS)
 def test_what_was_best_elsewhere_is_tried_next_and_once(store, kind):
     elsewhere = [{"THREADS": 256, "EACH": 2}, {"THREADS": 64, "EACH": 4}, {"THREADS": 256, "EACH": 2}]
-    advice = kind(Space(ground_of().tunable.tuning.tunables), ()) if kind else None
+    advice = kind(Space(setting_of().tunable.tuning.tunables), ()) if kind else None
     searched(store, advice=advice, first=elsewhere)
     built = [key(trial.config) for trial in store.trials if trial.built]
     assert built[1:3] == [key(config) for config in elsewhere[:2]]
@@ -134,7 +134,7 @@ def test_slow_ones_are_given_up_only_where_that_saves_samples(store, modelled):
 
 
 def _tunables():
-    return ground_of().tunable.tuning.tunables
+    return setting_of().tunable.tuning.tunables
 
 
 @needs_optuna

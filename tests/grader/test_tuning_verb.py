@@ -13,6 +13,7 @@ import pytest
 
 from common.core.errors import CourseError
 from grader.cli.instructor import tune
+from grader.devices.device import VirtualDevice
 from grader.tuning import bench_gpu, ncu, run
 from grader.tuning.builds import Builder, build
 from grader.tuning.find import find
@@ -20,7 +21,7 @@ from grader.tuning.report import profile_summary
 from grader.tuning.search import Search
 from grader.tuning.trial import TrialFailed
 from tests.grader.gpu_on_virtual import EngineSession, gpu_on_virtual
-from tests.grader.tuned_course import CASE, KERNEL, NAME, ground_of, tuned_course
+from tests.grader.tuned_course import CASE, KERNEL, NAME, setting_of, tuned_course
 from tests.virtual_gpu.small_programs import wait_until
 
 __all__ = ["gpu_on_virtual", "tuned_course"]
@@ -131,14 +132,14 @@ def test_a_result_file_that_is_none_is_not_overwritten(tuned_course):
 
 
 def test_a_new_kernel_begins_a_new_study(tuned_course):
-    before = ground_of().tunable.fingerprint()
+    before = setting_of().tunable.fingerprint()
     (tuned_course / "solutions" / NAME / "kernel.cu").write_text(KERNEL + "// faster\n")
-    assert ground_of().tunable.fingerprint() != before
+    assert setting_of().tunable.fingerprint() != before
 
 
 @pytest.mark.usefixtures("tuned_course")
 def test_what_the_compiler_refuses_comes_back_in_words():
-    order = ground_of().order({"THREADS": 96, "EACH": 1})
+    order = setting_of().order({"THREADS": 96, "EACH": 1})
     with Builder(modelled=True) as builder:
         built = builder.start(order).result()
     assert built.library is None
@@ -150,7 +151,7 @@ def test_builds_under_way_are_given_up_when_the_search_ends(tuned_course):
     os.mkfifo(endless)
     (tuned_course / "solutions" / NAME / "kernel.cu").write_text(f'#include "{endless}"\n')
     with Builder(modelled=True) as builder:
-        given_up = builder.start(ground_of().order({"THREADS": 32, "EACH": 1}))
+        given_up = builder.start(setting_of().order({"THREADS": 32, "EACH": 1}))
         compiler = wait_for_a_reader(endless)
     assert isinstance(given_up.exception(timeout=20), BrokenProcessPool)
     with compiler:
@@ -180,7 +181,7 @@ def is_read(fifo: FileIO) -> bool:
 @pytest.mark.usefixtures("tuned_course", "gpu_on_virtual")
 def test_the_gpu_s_bench_times_in_turns_and_refuses_wrong_answers(tuned_course, monkeypatch):
     monkeypatch.setattr(bench_gpu, "GpuSession", EngineSession)
-    ground = ground_of()
+    ground = setting_of()
     bench = bench_gpu.GpuBench(
         ground.tunable.tuning, ground.case, lambda library: {"path": len(str(library))}
     )
@@ -193,7 +194,7 @@ def test_the_gpu_s_bench_times_in_turns_and_refuses_wrong_answers(tuned_course, 
     source = tuned_course / "solutions" / NAME / "kernel.cu"
     source.write_text(KERNEL.replace("2 * mine", "3 * mine"))
     with pytest.raises(TrialFailed, match="its answer is wrong: "):
-        bench.enter(build(ground_of().order({"THREADS": 32, "EACH": 1})))
+        bench.enter(build(setting_of().order({"THREADS": 32, "EACH": 1})))
     bench.close()
 
 
@@ -213,7 +214,7 @@ def test_ncu_s_table_is_read_and_what_it_lacks_is_left_out():
 @pytest.mark.usefixtures("tuned_course")
 def test_without_ncu_nothing_is_counted_and_the_summary_says_so(monkeypatch):
     monkeypatch.setattr(ncu.shutil, "which", lambda name: None)
-    assert ncu.profiled("09", ground_of().case, Path("library.so")) == {}
+    assert ncu.profiled("09", setting_of().case, Path("library.so")) == {}
     entry = {"defines": {"EACH": 1}, "seconds": 1e-6, "registers": 9, "occupancy": 0.5, "counters": {}}
     merged = {"exercise": NAME, "device": "NVIDIA H200", "modelled": False}
     text = profile_summary({**merged, "cases": {CASE: {"free": {"promoted": [entry]}}}})
@@ -222,7 +223,7 @@ def test_without_ncu_nothing_is_counted_and_the_summary_says_so(monkeypatch):
 
 
 def test_the_document_s_gates_make_a_search_of_their_own(tuned_course):
-    tunable = ground_of().tunable
-    asked = run.Request(tunable, "virtual", "virtual-h200", (), False, True, 1, 1.0, Path("s"))
+    tunable = setting_of().tunable
+    asked = run.Request(tunable, VirtualDevice(), (), False, True, 1, 1.0, Path("s"))
     assert asked.search == "gated, document's gates"
     assert (asked.limits.occupancy, asked.limits.registers) == (0.5, 96)

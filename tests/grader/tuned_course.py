@@ -13,12 +13,13 @@ import pytest
 
 from common.build.program import Target
 from grader.course import student
+from grader.devices.device import VirtualDevice
 from grader.spec import case, registry
 from grader.tuning import gates
 from grader.tuning.builds import Built, Order
 from grader.tuning.find import Tunable, find
 from grader.tuning.gates import Footprint
-from grader.tuning.search import Ground
+from grader.tuning.search import SearchSetting
 from grader.tuning.spec import Config, Limits
 from grader.tuning.trial import Contender, TrialFailed
 
@@ -109,11 +110,13 @@ def tuned_course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return root
 
 
-def ground_of(tunable: Tunable | None = None, limits: Limits | None = None) -> Ground:
+def setting_of(tunable: Tunable | None = None, limits: Limits | None = None) -> SearchSetting:
     """The small kernel on the virtual GPU, in the course that is current."""
     tunable = tunable or find("09")
     limits = limits or tunable.tuning.gated
-    return Ground(tunable, case(CASE, count=4096), Target.virtual(), limits, gates.multiprocessor("virtual"))
+    return SearchSetting(
+        tunable, case(CASE, count=4096), Target.virtual(), limits, gates.multiprocessor(VirtualDevice())
+    )
 
 
 class FakeBuilder:

@@ -8,7 +8,8 @@ import pytest
 
 from grader.nbgrader.handing_in.answers import Answers, read_answers
 from grader.nbgrader.marks.cell_marks import Marker, slug
-from grader.records.record import DeviceInfo, PartResult
+from grader.records.device_info import DeviceInfo
+from grader.records.record import PartResult
 from grader.spec import registry
 from grader.spec.prediction import MEASURED_SPEEDUP, Prediction
 from tests.grader.fake_pipeline import SEED, make_record

@@ -9,6 +9,7 @@ import pytest
 from grader.nbgrader import demo
 from grader.questions.measured import Measured
 from grader.questions.predictions import asked_on
+from grader.records.device_info import GPU, VIRTUAL, DeviceInfo
 from grader.records.record import Speed, SpeedCase
 from grader.spec import Exercise, registry
 
@@ -16,7 +17,7 @@ EXERCISE = registry.find("01")
 
 
 def counted(exercise: Exercise, yours: object) -> Measured:
-    return Measured({one.name: 1.0 for one in asked_on("virtual", exercise.predictions)})
+    return Measured({one.name: 1.0 for one in asked_on(DeviceInfo(VIRTUAL, ""), exercise.predictions)})
 
 
 def timed_everywhere(exercise: Exercise, *_: object, **__: object) -> SimpleNamespace:
@@ -24,8 +25,9 @@ def timed_everywhere(exercise: Exercise, *_: object, **__: object) -> SimpleName
     return SimpleNamespace(speed=Speed(False, cases))
 
 
-@pytest.mark.parametrize("device", ["virtual", "gpu"])
-def test_the_best_student_answers_all_that_is_asked(device: str, monkeypatch: pytest.MonkeyPatch):
+@pytest.mark.parametrize("kind", [VIRTUAL, GPU])
+def test_the_best_student_answers_all_that_is_asked(kind: str, monkeypatch: pytest.MonkeyPatch):
+    device = DeviceInfo(kind, "")
     monkeypatch.setattr(demo, "measure", counted)
     monkeypatch.setattr(demo, "grade", timed_everywhere)
     asked = {one.name for one in asked_on(device, EXERCISE.predictions)}

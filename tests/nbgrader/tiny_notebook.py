@@ -11,8 +11,9 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from grader.course import jupyter_kernel
 from grader.nbgrader.marks.cell_marks import slug
-from grader.pipeline.stages.points import PARTS
+from grader.pipeline.judging.rubric import PARTS
 from grader.questions.predictions import asked_on
+from grader.records.device_info import VIRTUAL, DeviceInfo
 from grader.spec import Exercise
 
 QUESTION = "q-why"
@@ -27,7 +28,7 @@ def tiny_notebook(exercise: Exercise) -> NotebookNode:
     if exercise.predictions:
         names = "".join(f'    "{one.name}": ...,  # {one.ask}\n' for one in exercise.predictions)
         cells.append(_cell("predictions", f"predictions = {{\n{names}}}", solution=True))
-        worth = sum(one.points for one in asked_on("virtual", exercise.predictions))
+        worth = sum(one.points for one in asked_on(DeviceInfo(VIRTUAL, ""), exercise.predictions))
         cells.append(_cell("predictions-points", "lab.compare(predictions)", grade=True, points=worth))
     parts = {step.name: step.points for step in exercise.steps}
     parts |= {name: getattr(exercise.points, name) for name in PARTS}

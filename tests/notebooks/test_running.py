@@ -13,6 +13,7 @@ import pytest
 
 from grader.questions.measured import measure
 from grader.questions.predictions import asked_on, mark
+from grader.records.device_info import VIRTUAL, DeviceInfo
 from grader.spec import registry
 from tests.notebooks.sources import (
     NOTEBOOKS,
@@ -145,5 +146,7 @@ def test_with_the_solution_the_first_notebook_earns_every_point(
             most = graded(cell)["points"]
             assert f"{most:g}/{most:g} points" in text_shown(cell), name
     given = ast.literal_eval(text_of(shown["predictions"]).partition("= ")[2])
-    marked = mark(asked_on("virtual", exercise.predictions), given, measured_values[exercise.id])
+    marked = mark(
+        asked_on(DeviceInfo(VIRTUAL, ""), exercise.predictions), given, measured_values[exercise.id]
+    )
     assert sum(one.earned for one in marked) == 20

@@ -12,7 +12,7 @@ import pytest
 from common.build.program import Target, build_program
 from common.virtual_gpu.report import Launch
 from common.virtual_gpu.session import run_program
-from grader.pipeline.stages.build import HEADERS
+from grader.building.build import HEADERS
 
 SOURCE = Path(__file__).parent / "copies_ahead" / "copies_ahead.cu"
 KERNELS = ("double_buffered", "waits_for_all", "waits_at_once", "commits_late", "empty_groups")

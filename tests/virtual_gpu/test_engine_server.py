@@ -18,13 +18,13 @@ from pathlib import Path
 
 import pytest
 
+from common.virtual_gpu.profiles import profiles
 from tests.virtual_gpu.engine_client import (
     ADDRESS,
     DEVICE,
     MAGIC,
     ON_DEVICE,
     PINNED,
-    PROFILES,
     REQUEST,
     REQUESTS,
     STICKY,
@@ -433,7 +433,7 @@ def test_wrong_arguments_are_explained(start: Start, arguments: list[str], words
 
 
 def test_every_profile_loads(start: Start) -> None:
-    for profile in json.loads(PROFILES.read_text())["profiles"]:
+    for profile in profiles():
         assert start("--profile", profile).program.hello().error == 0
 
 

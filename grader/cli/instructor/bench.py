@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import re
 import sys
 from collections.abc import Mapping
 from pathlib import Path
@@ -22,6 +21,7 @@ from common.core.progress import Progress
 from grader.cli import options as shared
 from grader.cli.parser import Parser
 from grader.course import student
+from grader.records.device_info import DeviceInfo
 from grader.render import figures
 from grader.render.bench_rows import bench_rows
 from grader.spec import Exercise, registry
@@ -49,16 +49,16 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     _, device = shared.settled(options)
     exercises = [registry.find(options.exercise)] if options.exercise else registry.all_exercises()
-    path = options.output / f"{slug(device.kind, device.name)}.json"
+    path = options.output / f"{device.file_stem}.json"
     merged: dict[str, Any] = {}
     for exercise in exercises:
         progress = Progress(f"bench {exercise.id}")
-        result = _benched(exercise, device.kind, progress, large=options.large)
+        result = _benched(exercise, device, progress, large=options.large)
         progress.finish("done")
         merged = merge(path, result)
-        _draw(options.output, path.stem, exercise, merged)
+        _draw(options.output, path.stem, exercise, merged, modelled=device.modelled)
         if not options.json:
-            how = "modelled" if device.kind == "virtual" else "measured"
+            how = "modelled" if device.modelled else "measured"
             columns, rows = bench_rows(merged["exercises"][exercise.id])
             print(table(columns, rows, f"{exercise.id}, {how}"))
             if left_out := merged["exercises"][exercise.id].get("left_out"):
@@ -70,16 +70,10 @@ def main(arguments: list[str]) -> int:
     return 0
 
 
-def _benched(exercise: Exercise, device: str, progress: Progress, *, large: bool) -> dict[str, Any]:
+def _benched(exercise: Exercise, device: DeviceInfo, progress: Progress, *, large: bool) -> dict[str, Any]:
     from grader.bench.bench import bench
 
     return bench(exercise, device, progress.update, large=large)
-
-
-def slug(kind: str, name: str) -> str:
-    """ "NVIDIA H200" is nvidia-h200; the virtual GPU's profile h200 is virtual-h200."""
-    plain = re.sub(r"[^a-z0-9]+", "-", name.lower()).strip("-")
-    return f"virtual-{plain}" if kind == "virtual" else plain or "gpu"
 
 
 def merge(path: Path, result: Mapping[str, Any]) -> dict[str, Any]:
@@ -97,10 +91,10 @@ def merge(path: Path, result: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _draw(folder: Path, stem: str, exercise: Exercise, merged: Mapping[str, Any]) -> None:
+def _draw(folder: Path, stem: str, exercise: Exercise, merged: Mapping[str, Any], *, modelled: bool) -> None:
     if not figures.has_matplotlib():
         print("note: no plot was drawn, because matplotlib is not installed here", file=sys.stderr)
         return
     path = folder / "plots" / f"{stem}-{exercise.number}.png"
     entry = merged["exercises"][exercise.id]
-    figures.bench_plot(exercise.id, entry, merged["device"], path, modelled=stem.startswith("virtual-"))
+    figures.bench_plot(exercise.id, entry, merged["device"], path, modelled=modelled)

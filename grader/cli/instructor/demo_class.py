@@ -15,6 +15,7 @@ from grader.cli import options as shared
 from grader.cli.instructor.nbgrader import show_graded
 from grader.cli.parser import Parser
 from grader.course import student
+from grader.records.device_info import VIRTUAL
 from grader.spec import registry
 
 
@@ -24,7 +25,7 @@ def main(arguments: list[str]) -> int:
     )
     parser.add_argument("folder", metavar="DIR", nargs="?", type=Path, default=student.WORK / "demo_class")
     parser.add_argument("--exercise", metavar="NN", default="01", help="of which notebook (default: 01)")
-    parser.add_argument("--device", choices=shared.DEVICES, default="virtual", help="default: virtual")
+    parser.add_argument("--device", choices=shared.KINDS, default=VIRTUAL, help=f"default: {VIRTUAL}")
     options = parser.parse_args(arguments)
     from grader.nbgrader.apps import must_be_installed
 

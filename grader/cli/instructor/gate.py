@@ -15,12 +15,11 @@ from typing import TYPE_CHECKING
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from common.core.progress import Progress
+from grader.building.scratch_folder import scratch_folder
 from grader.cli import options as shared
-from grader.cli.instructor.bench import slug
 from grader.cli.parser import Parser
 from grader.course import student
-from grader.pipeline.scratch_folder import scratch_folder
-from grader.records.record import DeviceInfo
+from grader.records.device_info import DeviceInfo
 from grader.spec import Exercise
 
 if TYPE_CHECKING:
@@ -60,7 +59,7 @@ def main(arguments: list[str]) -> int:
 
     data = plain(report, source.read_bytes())
     folder = options.output or (REPORTS if own is None else student.WORK / "gate")
-    path = write(report, data, folder, f"{slug(device.kind, device.name)}-{exercise.number}")
+    path = write(report, data, folder, f"{device.file_stem}-{exercise.number}")
     if options.json:
         print(json.dumps(data, indent=1))
     else:
@@ -70,14 +69,14 @@ def main(arguments: list[str]) -> int:
 
 
 def _judged(exercise: Exercise, gate: Gate, source: Path, device: DeviceInfo, *, trusted: bool) -> Report:
+    from grader.devices.device import device_of
     from grader.gate.report import Report
     from grader.gate.run import Request, measure
     from grader.gate.verdict import decide
-    from grader.pipeline.grading import device_info
 
-    progress = Progress(f"gate {exercise.id}")
+    chosen, progress = device_of(device), Progress(f"gate {exercise.id}")
     with scratch_folder() as scratch:
-        measured = measure(Request(exercise, gate, source, device.kind, trusted), scratch, progress.update)
+        measured = measure(Request(exercise, gate, source, chosen, trusted), scratch, progress.update)
     progress.finish("done")
     shown = student.shown(source)
-    return Report(exercise, gate, shown, device_info(device.kind), measured, decide(gate, measured))
+    return Report(exercise, gate, shown, chosen.info, measured, decide(gate, measured))

@@ -16,14 +16,15 @@ from typing import Any
 
 from common.build.engine.build import build_engine
 from common.core.errors import CourseError
+from grader.building.scratch_folder import scratch_folder
 from grader.classes import similarity
 from grader.classes.class_run import UNGRADED, ClassRun, grade_all
 from grader.classes.submissions import Submission, find_submissions
 from grader.cli import options as shared
 from grader.cli.parser import Parser, above_zero, count
 from grader.course.settings import Settings, choose_device, read_settings
-from grader.pipeline.scratch_folder import scratch_folder
-from grader.records.record import DeviceInfo, Record
+from grader.records.device_info import DeviceInfo
+from grader.records.record import Record
 from grader.records.replay import differences
 from grader.render import terminal
 from grader.render.csv import write_csv
@@ -44,7 +45,7 @@ def main(arguments: list[str]) -> int:
         return _replay(options)
     settings = read_settings(options.settings)
     device = choose_device(options.device, settings)
-    if device.kind == "gpu" and (options.jobs or 1) > 1:
+    if not device.modelled and (options.jobs or 1) > 1:
         raise CourseError("on a GPU submissions are graded one at a time: leave out --jobs")
     shared.announce(device, settings, to_stderr=options.json)
     return (_grade_paths if options.paths else _self_check)(options, settings, device)
@@ -218,7 +219,7 @@ def _replay(options: argparse.Namespace) -> int:
         raise CourseError(f"{options.replay} was made on {before.device.kind!r}: leave out --device")
     exercise = registry.find(before.exercise)
     settings = read_settings(options.settings)
-    device = choose_device(before.device.kind, settings)
+    device = before.device if before.device.modelled else choose_device(before.device.kind, settings)
     shared.announce(device, settings, to_stderr=options.json)
     with scratch_folder() as scratch:
         source = scratch / before.file

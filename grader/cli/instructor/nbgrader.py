@@ -115,7 +115,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--student", metavar="ID", action="append", default=[], help="only this one; may be repeated")
     add("--jobs", metavar="N", type=count, help="at once, on the virtual GPU (default: one a CPU)")
     add("--force", action="store_true", help="grade again what was graded before")
-    add("--device", choices=shared.DEVICES, help="default: the course's official device, else a GPU if any")
+    add("--device", choices=shared.KINDS, help="default: the course's official device, else a GPU if any")
     shared.add_json(parser)
     return parser
 

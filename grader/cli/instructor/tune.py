@@ -20,12 +20,12 @@ from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from common.core.progress import Progress
 from grader.cli import options as shared
-from grader.cli.instructor.bench import slug
 from grader.cli.parser import Parser, above_zero, count
 from grader.course import student
 from grader.spec import Case
 
 if TYPE_CHECKING:
+    from grader.devices.device import Device
     from grader.tuning.find import Tunable
     from grader.tuning.run import Request
 
@@ -72,16 +72,17 @@ def main(arguments: list[str]) -> int:
         help="default: benchmarks/tuned/, and work/tuning/ for a kernel of your own",
     )
     options = parser.parse_args(arguments)
+    from grader.devices.device import device_of
     from grader.tuning.find import find
     from grader.tuning.run import Request
 
     tunable = find(options.exercise, options.file)
     _, device = shared.settled(options)
+    chosen = device_of(device)
     request = Request(
         tunable,
-        device.kind,
-        slug(device.kind, device.name),
-        _cases(tunable, device.kind, options.case),
+        chosen,
+        _cases(tunable, chosen, options.case),
         free=options.free,
         document_gates=options.document_gates,
         trials=options.trials,
@@ -100,10 +101,10 @@ def main(arguments: list[str]) -> int:
     return _INTERRUPTED if stopped else 0
 
 
-def _cases(tunable: Tunable, device: str, name: str | None) -> list[Case]:
+def _cases(tunable: Tunable, device: Device, name: str | None) -> list[Case]:
     if name is not None:
         return [tunable.case(name)]
-    fitting = [case for case in tunable.tuning.cases if device == "gpu" or not case.gpu_only]
+    fitting = [case for case in tunable.tuning.cases if device.runs(case)]
     if not fitting:
         raise CourseError(f"all cases of {tunable.id} are meant for a GPU; name one with --case all the same")
     return fitting
@@ -134,7 +135,7 @@ def _write(request: Request, device: str, results: Results, output: Path) -> Pat
         "modelled": request.modelled,
         "date": date.today().isoformat(),
     }
-    return write(output / f"{request.device_name}-{request.tunable.number}", about, results)
+    return write(output / f"{request.device.info.file_stem}-{request.tunable.number}", about, results)
 
 
 def _show(request: Request, results: Results, path: Path | None, *, as_json: bool) -> None:

@@ -12,7 +12,7 @@ from typing import Any
 from common.build.program import Target, build_program
 from common.core.errors import CourseError
 from common.gpu.devices import Gpu, find_gpus
-from common.virtual_gpu.engine import DEFAULT_PROFILE, PROFILES
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, PROFILES, profiles
 from grader.cli.parser import Parser
 
 SOURCE = PROFILES.parent / "calibration" / "measure.cu"
@@ -62,10 +62,10 @@ def identity_of(name: str) -> str:
 
 
 def _base(name: str) -> dict[str, Any]:
-    profiles: dict[str, dict[str, Any]] = json.loads(PROFILES.read_text())["profiles"]
-    if name not in profiles:
-        raise CourseError(f"there is no profile {name!r}; there are {', '.join(sorted(profiles))}")
-    return profiles[name]
+    known = profiles()
+    if name not in known:
+        raise CourseError(f"there is no profile {name!r}; there are {', '.join(sorted(known))}")
+    return known[name]
 
 
 def _measure(gpu: Gpu) -> dict[str, Any]:

@@ -27,6 +27,7 @@ from grader.lab.lab import (
     run_kernel,
 )
 from grader.lab.sheet import Result, grade_sheet, read_key, read_sheet
+from grader.records.device_info import VIRTUAL
 from grader.words import numbers
 from grader.words.text import harmless, table, wrapped
 
@@ -46,7 +47,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _run(lab: Lab, file: Path | None, *, as_json: bool) -> int:
-    shared.announce(choose_device("virtual", Settings()), Settings(), to_stderr=as_json)
+    shared.announce(choose_device(VIRTUAL, Settings()), Settings(), to_stderr=as_json)
     seen = []
     for shown in run_all(lab) if file is None else [run_kernel(lab, file)]:
         seen.append(shown)

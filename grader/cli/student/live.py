@@ -6,7 +6,7 @@ import dataclasses
 from collections.abc import Sequence
 
 from common.core.progress import Progress
-from grader.pipeline.stages.events import BuildDone, CaseDone, Event, TaskDone
+from grader.pipeline.events import BuildDone, CaseDone, Event, TaskDone
 from grader.records.record import CaseResult
 from grader.render import terminal
 from grader.words import numbers

@@ -13,7 +13,8 @@ from grader.actions.profile import Profile, chosen_case, profile
 from grader.cli import options as shared
 from grader.cli.parser import Parser
 from grader.course import student
-from grader.course.settings import Settings, choose_device
+from grader.course.settings import Settings, choose_device, read_settings
+from grader.records.device_info import VIRTUAL
 from grader.render import figures
 from grader.render.profile import profile_text
 from grader.spec import Exercise, registry
@@ -36,8 +37,10 @@ def main(arguments: list[str]) -> int:
     exercise = registry.find(options.exercise)
     source = student.own_file(exercise, options.file)
     case = chosen_case(exercise, options.case)
-    shared.announce(choose_device("virtual", Settings()), Settings(), to_stderr=options.json)
-    profiled = profile(exercise, source, case)
+    settings = read_settings()
+    device = choose_device(VIRTUAL, settings)
+    shared.announce(device, Settings(), to_stderr=options.json)
+    profiled = profile(exercise, source, case, card=device.name)
     report = profiled.report
     if options.json:
         told = {"case": case.name, "sizes": dict(case.sizes), "wrong": profiled.wrong}

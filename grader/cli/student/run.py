@@ -13,11 +13,12 @@ from common.build.program import Target, build_program
 from common.build.resources import resources_of, write_for_engine
 from common.core.errors import CourseError
 from common.gpu.devices import Gpu, find_gpus, first_gpu
-from common.virtual_gpu.engine import DEFAULT_PROFILE, PROFILES
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, compute_capability, profiles
 from common.virtual_gpu.render import render_report
 from common.virtual_gpu.session import run_program
-from grader.actions.run import CHECKS, compute_capability, selected_checks
+from grader.actions.run import CHECKS, selected_checks
 from grader.cli.parser import Parser
+from grader.records.device_info import GPU, KINDS
 
 FINDINGS_STATUS = 3
 # As env, timeout and docker answer when the fault is theirs and not the program's.
@@ -81,7 +82,7 @@ def _parser() -> argparse.ArgumentParser:
     )
     add = parser.add_argument
     add("file", metavar="FILE.cu", type=Path)
-    add("--device", choices=("virtual", "gpu"), help="default: a GPU if there is one")
+    add("--device", choices=KINDS, help="default: a GPU if there is one")
     add("-D", metavar="NAME[=VALUE]", action="append", default=[], dest="defines", help="define a macro")
     add("-I", metavar="FOLDER", action="append", default=[], dest="includes", help="look for headers there")
     names = ", ".join(CHECKS)
@@ -89,13 +90,12 @@ def _parser() -> argparse.ArgumentParser:
     add("--json", metavar="OUT", type=Path, help="write launches, findings and counters to a file")
     add("--checks", metavar="NAMES", help=f"run only these, separated by commas: {names}; or none")
     add("--no-check", metavar="NAME", action="append", default=[], choices=CHECKS, help="leave one out")
-    profiles = json.loads(PROFILES.read_text())["profiles"]
-    add("--profile", default=DEFAULT_PROFILE, choices=sorted(profiles), help="the device to pretend to be")
+    add("--profile", default=DEFAULT_PROFILE, choices=sorted(profiles()), help="the device to pretend to be")
     return parser
 
 
 def _choose_gpu(device: str | None) -> Gpu | None:
-    if device == "gpu":
+    if device == GPU:
         return first_gpu()
     return next(iter(find_gpus()), None) if device is None else None
 

@@ -68,7 +68,7 @@ class Marker:
         return CellMark(points, part_feedback(record, part, points, most))
 
     def _predictions(self, exercise: Exercise, record: Record, most: float) -> CellMark:
-        asked = asked_on(record.device.kind, exercise.predictions)
+        asked = asked_on(record.device, exercise.predictions)
         marked = mark(asked, self._answers.values, record.measured)
         worth = sum(one.points for one in asked)
         earned = sum(one.earned for one in marked)

@@ -5,7 +5,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from grader.course.settings import device_words
 from grader.notebook.views.compare_view import Comparison
 from grader.notebook.views.display import Display, cut, excerpt, limited
 from grader.questions.predictions import Marked
@@ -23,7 +22,7 @@ _MOST_WORDS = 2000
 
 def part_feedback(record: Record, part: PartResult, points: float, most: float) -> Display:
     title = f"{part.name}: {numbers.points_of(points, most)} points"
-    device = device_words(record.device.kind, record.device.name)
+    device = record.device
     text = f"{title} ({record.file} on {device})\n{part_text(record, part)}"
     kind = "good" if points >= most else "doubt" if points > 0 else "bad"
     return Display(

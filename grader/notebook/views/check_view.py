@@ -7,7 +7,6 @@ from pathlib import Path
 from typing import Any
 
 from common.virtual_gpu.report import Finding
-from grader.course.settings import device_words
 from grader.course.starters import Todo
 from grader.notebook.views.display import Display, cut, excerpt, heading, limited
 from grader.records.record import CaseResult, Record
@@ -76,7 +75,7 @@ def _body(
         tag("span", "PASSED" if passed else "FAILED", class_="good" if passed else "bad"),
         f": {cut(record.verdict, 300)} · {numbers.points_of(record.points, record.max_points)} points",
     )
-    yield tag("p", f"{file} on {device_words(record.device.kind, record.device.name)}", class_="faint")
+    yield tag("p", f"{file} on {record.device}", class_="faint")
     yield tag("p", remark, class_="doubt") if remark else None
     yield from (part for title, body in sections if body for part in (heading(title), body))
 

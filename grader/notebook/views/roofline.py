@@ -5,10 +5,9 @@ A copy has no arithmetic to count, but it has instructions: this roofline has a 
 
 from __future__ import annotations
 
-import json
 from typing import TYPE_CHECKING, Any
 
-from common.virtual_gpu.engine import PROFILES
+from common.virtual_gpu.profiles import profiles
 from common.virtual_gpu.report import Launch
 from grader.notebook.seen import Seen
 from grader.notebook.views.pictures import new_figure, styled
@@ -28,7 +27,7 @@ _DRAM, _L2, _ISSUE = "#3b6fb6", "#7b5ea7", "#555555"
 
 
 def roofline(seen: Seen) -> Figure:
-    profile = json.loads(PROFILES.read_text())["profiles"][seen.report.profile]
+    profile = profiles()[seen.report.profile]
     roofs = {
         "DRAM": (profile["dram_bytes_per_second"] / _SECTOR, _DRAM),
         "L2": (profile["l2_bytes_per_second"] / _SECTOR, _L2),

@@ -1,1 +1,2 @@
-"""How a submission becomes points: build, correctness, checks, mechanism, speed, points; one module each."""
+"""The stages of a grading, one module each: build, steps, correctness, checks, mechanism, speed, points. A
+stage imports how things are judged, and of other stages their results alone."""

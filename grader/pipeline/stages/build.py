@@ -1,86 +1,97 @@
-"""Compile a submission, behind the same walls that it will run behind."""
+"""A submission becomes a program: libraries compiled behind walls, or a Python file that workers import."""
 
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Sequence
+from concurrent.futures import Future
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
-from common.build.diagnostics import Diagnostic
-from common.build.engine.build import EngineError
-from common.build.errors import BuildError
-from common.build.program import Target, build_program
-from common.build.resources import KernelResources, resources, resources_of
-from common.build.toolchain import ToolchainError
-from common.build.walled import CompilerWalls
-from common.core.errors import CourseError
-from common.core.paths import REPOSITORY
-from grader.pipeline.line_directives import line_directive
+from common.core.background import begin
+from grader.building.libraries import Libraries
+from grader.building.symbols import unusual_calls
+from grader.pipeline.context import Context
+from grader.pipeline.events import BuildDone
+from grader.pipeline.judging.signature import mismatch
+from grader.pipeline.results import Result, Results
+from grader.pipeline.submission import Submission
+from grader.python_track.program import PythonProgram, python_program
+from grader.spec import Task
+from grader.spec.random_inputs import Random
 
-_WALLS = CompilerWalls(memory_bytes=2 << 30)  # a kernel takes a tenth of it
-HEADERS = REPOSITORY / "common" / "cuda"
-ARCHITECTURE = "90"  # whose PTX the virtual GPU runs, and for which ptxas counts registers
-
-
-@dataclass(frozen=True)
-class Built:
-    """A library for one target, or why there is none."""
-
-    library: Path | None = None
-    message: str = ""
-    diagnostics: tuple[Diagnostic, ...] = ()
-
-    def plain(self) -> list[dict[str, Any]]:
-        return [dataclasses.asdict(item) for item in self.diagnostics]
+Program = Libraries | PythonProgram
 
 
-def build(source: Path, target: Target, defines: Sequence[str] = ()) -> Built:
-    """Compile and link one file as a shared library, with macros "NAME=VALUE" where there are any."""
-    if (line := line_directive(source.read_text(errors="replace"))) is not None:
-        return _refused(source, line)
-    try:
-        result = build_program(
-            [source], target, kind="shared", defines=defines, include_dirs=[HEADERS], walls=_WALLS
-        )
-    except (EngineError, ToolchainError):
-        raise  # of this machine, and nothing that a submission could mend
-    except BuildError as problem:
-        return Built(message=str(problem), diagnostics=tuple(problem.diagnostics))
-    except CourseError as problem:
-        return Built(message=str(problem))
-    return Built(result.path, diagnostics=tuple(result.diagnostics))
+@dataclass(frozen=True, kw_only=True)
+class Built(Result):
+    """The program, or `failure`: why there is none. The baseline may still be in the compiler's hands."""
+
+    program: Program | None = None
+    baseline: Future[Libraries] | None = None
+    failure: str = ""
 
 
-def _refused(source: Path, line: int) -> Built:
-    """Findings and the compiler's messages must point into the file that was handed in."""
-    refused = Diagnostic(
-        severity="error",
-        file=str(source),
-        line=line,
-        column=None,
-        message="#line is not allowed in a submission: it would move findings to other files and lines",
-        hint="remove the directive",
+def run(submission: Submission, context: Context, earlier: Results) -> Built:
+    if submission.in_python:
+        return _python(submission, context)
+    context.tell("building")
+    compiling = begin(_compile, submission, context)
+    _import_torch()  # takes seconds, in which the compilers have the other core
+    program = compiling.result()
+    if program.failed is not None:
+        return Built(diagnostics=program.diagnostics, failure=program.failed.message, ends=True)
+    diagnostics = [*program.diagnostics, *_signatures(submission, context)]
+    return Built(
+        diagnostics=diagnostics,
+        flags=unusual_calls(program.virtual_library),
+        program=program,
+        # Needed much later, and begun now, when no message of the compiler's waits for it.
+        baseline=_begin_baseline(submission, context, program),
     )
-    return Built(message=f"{source}:{line}: {refused.message}", diagnostics=(refused,))
 
 
-def kernel_resources(
-    source: Path, library: Path | None, defines: Sequence[str] = (), architecture: str = ARCHITECTURE
-) -> tuple[KernelResources, ...]:
-    """ptxas figures of every kernel in the file; none where ptxas had nothing to say.
+def _compile(submission: Submission, context: Context) -> Libraries:
+    """And say at once what came of it, whatever else is still to be loaded."""
+    program = context.device.compile(submission.path, context.scratch / "submission")
+    context.hear(BuildDone(program.failed is None, program.seconds, program.diagnostics))
+    return program
 
-    `library` is the file built for the virtual GPU, for the same architecture: its PTX is there already, and
-    that is most of the work.
-    """
-    arch = f"sm_{architecture}"
-    try:
-        if library is None:
-            compiled = resources(source, arches=[arch], defines=defines, include_dirs=[HEADERS], walls=_WALLS)
-            return tuple(compiled[arch])
-        return tuple(
-            resources_of(library, source, arch, defines=defines, include_dirs=[HEADERS], walls=_WALLS)
+
+def _python(submission: Submission, context: Context) -> Built:
+    _import_torch()
+    track = submission.exercise.python
+    if track is None:
+        return Built(
+            failure=f"{submission.exercise.id} is an exercise in CUDA: hand in a kernel.cu", ends=True
         )
-    except CourseError:
-        return ()
+    program = python_program(submission.path, submission.text, track, context.scratch / "submission")
+    # On a GPU it is timed against libraries.
+    return Built(program=program, baseline=_begin_baseline(submission, context, program))
+
+
+def _begin_baseline(submission: Submission, context: Context, program: Program) -> Future[Libraries] | None:
+    """Where speed will be looked at, unless something turns out to be wrong."""
+    if "speed" not in context.wanted or context.step is not None:
+        return None
+    if not (context.device.timed and program.timed):
+        return None
+    return begin(context.device.compile, submission.exercise.baseline, context.scratch / "baseline")
+
+
+def _signatures(submission: Submission, context: Context) -> list[dict[str, Any]]:
+    """Warnings about entry points that take something else than they are given."""
+    exercise = submission.exercise
+    found = []
+    tasks: tuple[Task, ...] = (*exercise.steps, exercise)
+    for task in tasks:
+        call = task.inputs(task.cases[0].size, Random(context.seed))
+        found.append(mismatch(submission.path, submission.text, task.entry, call.arguments))
+    return [dataclasses.asdict(warning) for warning in found if warning is not None]
+
+
+def _import_torch() -> None:
+    """Tensors here are small: threads would wait for each other, and for whoever else grades on this
+    machine."""
+    import torch
+
+    torch.set_num_threads(1)

@@ -1,23 +1,60 @@
-"""The virtual GPU's findings over all cases, told once each."""
+"""The virtual GPU's findings: of the cases just run there, or of the public ones run again.
+
+That answers came from kernels, on the stream that was given, only shows there, too."""
 
 from __future__ import annotations
 
-import dataclasses
-from collections.abc import Iterable
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
 
 from common.virtual_gpu.report import Finding, Report
+from grader.building.libraries import Libraries
+from grader.pipeline.context import Context
+from grader.pipeline.judging import findings
+from grader.pipeline.judging.cases import SEEN_ON_VIRTUAL, CaseRun
+from grader.pipeline.judging.task import check_between_blocks, check_on_virtual
+from grader.pipeline.results import Result, Results
+from grader.pipeline.stages.build import Built
+from grader.pipeline.stages.correctness import Correctness
+from grader.pipeline.stages.steps import Steps
+from grader.pipeline.submission import Submission
 
 
-def merge(reports: Iterable[Report]) -> list[Finding]:
-    """One finding for each mistake at each place: of the first case that showed it, with all occurrences."""
-    seen: dict[tuple[str, str, int, str], Finding] = {}  # the second side without its template arguments
-    for report in reports:
-        for finding in report.findings:
-            other = str(finding.other[0]) if finding.other else ""
-            key = (finding.kind, finding.file, finding.line, other)
-            if key in seen:
-                count = seen[key].count + finding.count
-                seen[key] = dataclasses.replace(seen[key], count=count)
-            else:
-                seen[key] = finding
-    return list(seen.values())
+@dataclass(frozen=True, kw_only=True)
+class Checks(Result):
+    """`runs` are those on the virtual GPU. Findings of steps are in the record with the others, but cost the
+    steps alone: `own` are the exercise's."""
+
+    runs: tuple[CaseRun, ...] = ()
+    own: tuple[Finding, ...] = ()
+
+
+def run(submission: Submission, context: Context, earlier: Results) -> Checks | None:
+    program, steps = earlier.of(Built).program, earlier.find(Steps)
+    if not isinstance(program, Libraries) or steps is None:
+        return None
+    correctness = earlier.find(Correctness)
+    if correctness is None:
+        return Checks(findings=_plain(findings.merge(steps.reports)))
+    exercise, device = submission.exercise, context.device
+    runs, wrong = correctness.runs, []
+    if device is not device.virtual:
+        runs = tuple(check_on_virtual(exercise, program, context, context.seed))
+        wrong = [run.result for run in runs if run.result.reason in SEEN_ON_VIRTUAL]
+    reports = [run.report for run in runs]
+    if exercise.blocks_share and earlier.correct and not wrong:
+        case = exercise.case(exercise.blocks_share)
+        reports.append(check_between_blocks(exercise, case, program, context, context.seed))
+    return Checks(
+        cases=wrong,
+        correct=not wrong,
+        findings=_plain(findings.merge([*steps.reports, *reports])),
+        runs=runs,
+        own=tuple(findings.merge(reports)),
+    )
+
+
+def _plain(found: Sequence[Finding]) -> list[dict[str, Any]]:
+    plain: list[dict[str, Any]] = Report(findings=tuple(found)).to_dict()["findings"]
+    return plain

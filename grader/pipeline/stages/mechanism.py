@@ -1,60 +1,36 @@
-"""Look for what the exercise teaches, in counters and ptxas figures that the submission cannot touch."""
+"""What the exercise teaches, looked for in one call after the other on the virtual GPU."""
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import dataclasses
+from dataclasses import dataclass
 
-from common.build.resources import KernelResources
-from grader.devices.session import Outcome
-from grader.pipeline.stages.correctness import CaseRun
-from grader.records.record import MechanismResult
-from grader.spec import Case, Exercise, Mechanism, SeenInEveryCall, Task
-from grader.spec.evidence import Evidence
-
-
-def mechanism_case(exercise: Exercise) -> Case:
-    return exercise.case(exercise.mechanism_case) if exercise.mechanism_case else exercise.cases[0]
-
-
-def look(
-    mechanisms: Sequence[Mechanism], case: Case, outcome: Outcome, resources: Sequence[KernelResources]
-) -> list[MechanismResult]:
-    """One result for each mechanism, from one call of the submission on the virtual GPU."""
-    if not outcome.ok:
-        return [MechanismResult(m.name, False, f"the call failed: {outcome.message}") for m in mechanisms]
-    evidence = _evidence(case, outcome, resources)
-    results = []
-    for mechanism in mechanisms:
-        lack = mechanism.look(evidence)
-        results.append(MechanismResult(mechanism.name, lack is None, lack or ""))
-    return results
+from grader.building.libraries import Libraries
+from grader.pipeline.context import Context
+from grader.pipeline.judging.mechanisms import mechanism_case
+from grader.pipeline.judging.task import look_at
+from grader.pipeline.results import Result, Results
+from grader.pipeline.stages.build import Built
+from grader.pipeline.stages.checks import Checks
+from grader.pipeline.stages.correctness import Correctness
+from grader.pipeline.submission import Submission
 
 
-def _evidence(case: Case, outcome: Outcome, resources: Sequence[KernelResources]) -> Evidence:
-    return Evidence(case, outcome.report.launches, resources, outcome.runtime_copies)
+@dataclass(frozen=True, kw_only=True)
+class Mechanisms(Result):
+    """What a call launched goes into the record, too: it is what a profile shows."""
 
 
-def look_everywhere(
-    mechanisms: Sequence[Mechanism],
-    results: Sequence[MechanismResult],
-    task: Task,
-    runs: Sequence[CaseRun],
-    resources: Sequence[KernelResources],
-) -> list[MechanismResult]:
-    """The results, with what the calls of `runs` lack of mechanisms that can be seen in any call."""
-    cases = {case.name: case for case in task.cases}
-    found = []
-    for mechanism, result in zip(mechanisms, results, strict=True):
-        if result.passed and isinstance(mechanism, SeenInEveryCall):
-            for run in runs:
-                case = cases.get(run.result.name) or Case(run.result.name, run.result.sizes)
-                lacks = [
-                    mechanism.look_anywhere(_evidence(case, outcome, resources))
-                    for outcome in run.outcomes
-                    if outcome.ok and outcome.report.profile
-                ]
-                if lack := next(filter(None, lacks), None):
-                    result = MechanismResult(mechanism.name, False, lack)
-                    break
-        found.append(result)
-    return found
+def run(submission: Submission, context: Context, earlier: Results) -> Mechanisms | None:
+    program, correctness = earlier.of(Built).program, earlier.find(Correctness)
+    if not isinstance(program, Libraries) or correctness is None or correctness.fatal:
+        return None
+    context.tell("looking at how it works")
+    exercise, checks = submission.exercise, earlier.find(Checks)
+    runs = checks.runs if checks is not None else correctness.runs
+    found, outcome = look_at(
+        exercise, exercise.mechanisms, mechanism_case(exercise), program, context, context.seed, runs
+    )
+    launches = [dataclasses.asdict(launch) for launch in outcome.report.launches]
+    lines = [line for launch in launches for line in launch.pop("lines")]
+    return Mechanisms(mechanisms=found, launches=launches, lines=lines)

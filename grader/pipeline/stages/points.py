@@ -1,108 +1,76 @@
-"""Points by the exercise's rubric."""
+"""Points by the exercise's rubric, from what all other stages made."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 
-from grader.devices.arguments import NOT_REFUSED
-from grader.pipeline.stages.correctness import TOO_LONG, CaseRun
-from grader.records.record import MechanismResult, PartResult, Record, Speed
+from common.virtual_gpu.report import Report
+from grader.pipeline.context import Context
+from grader.pipeline.judging import rubric
+from grader.pipeline.judging.cases import CaseRun
+from grader.pipeline.results import Result, Results
+from grader.pipeline.stages.build import Built
+from grader.pipeline.stages.checks import Checks
+from grader.pipeline.stages.correctness import Correctness
+from grader.pipeline.stages.python_points import python_parts
+from grader.pipeline.stages.speed import Speeds
+from grader.pipeline.stages.steps import Steps
+from grader.pipeline.submission import Submission
+from grader.records.record import PartResult
 from grader.spec import Exercise
 
-PARTS = ("correct", "clean", "mechanism", "speed")
-NEEDS_CORRECT = "counts once every case is right"
-MISSING = "missing"  # the reason of a step whose entry point is not there yet
 
-# A failed case's reason, as a verdict. "input changed" and "not repeatable" say it themselves.
-_VERDICTS = {
-    "mismatch": "wrong answer",
-    "timeout": "does not end",
-    "crash": "crashes",
-    "error": "answers an error",
-    NOT_REFUSED: "accepts what it must refuse",
-    "limit": "takes too much",
-    TOO_LONG: "takes too long",
-    "call": "meddles with the worker",
-    "entry": "has no such entry point",
-    "load": "cannot be loaded",
-    "raises": "raises an exception",
-    MISSING: "has no such entry point yet",
-    "device": "breaks the virtual GPU",
-}
+@dataclass(frozen=True, kw_only=True)
+class Points(Result):
+    """`verdict` is empty where it follows from cases and points."""
+
+    verdict: str = ""
 
 
-def correct_part(exercise: Exercise, runs: Sequence[CaseRun], worth: float | None = None) -> PartResult:
-    """The lesser of the public and the hidden share of cases passed; cases that nothing-done passes are no
-    merit, but failing them is a fault."""
-    worth = exercise.points.correct if worth is None else worth
-    shares = []
-    for public in (True, False):
-        group = [run for run in runs if run.result.public is public]
-        merits = [run for run in group if run.counts or not run.result.passed]
-        if merits:
-            shares.append(sum(run.result.passed for run in merits) / len(merits))
-    share = min(shares, default=0.0)
-    failed = [run.result for run in runs if not run.result.passed]
-    message = f"{len(runs) - len(failed)} of {len(runs)} cases passed"
-    if failed:
-        message += f"; first failure, {failed[0].name}: {failed[0].message}"
-    return PartResult("correct", round(worth * share, 2), worth, message)
+def run(submission: Submission, context: Context, earlier: Results) -> Points:
+    if submission.in_python:
+        verdict = "takes no Python" if submission.exercise.python is None else ""
+        return Points(parts=python_parts(submission, context, earlier, _counted(earlier)), verdict=verdict)
+    if failure := earlier.of(Built).failure:
+        return Points(parts=_not_built(submission.exercise, failure, context), verdict="does not compile")
+    steps = [
+        rubric.step_part(one.step, one.cases, one.findings, one.mechanisms)
+        for one in earlier.of(Steps).graded
+    ]
+    return Points(parts=[*steps, *(_own_parts(submission, context, earlier) if context.step is None else ())])
 
 
-def clean_part(exercise: Exercise, correct: bool, findings: int, unchecked: str = "") -> PartResult:
-    worth = exercise.points.clean
-    if not correct:
-        return PartResult("clean", 0.0, worth, NEEDS_CORRECT)
-    if unchecked:
-        return PartResult("clean", 0.0, worth, unchecked)
-    if findings:
-        return PartResult("clean", 0.0, worth, f"{findings} finding{'s' if findings > 1 else ''}")
-    return PartResult("clean", worth, worth, "no findings")
+def _not_built(exercise: Exercise, failure: str, context: Context) -> list[PartResult]:
+    lost = exercise.rubric if context.step is None else {context.step.name: context.step.points}
+    names = {"correct" if context.step is None else context.step.name: failure}
+    return [
+        PartResult(name, 0.0, most, names.get(name, "needs a kernel that compiles"))
+        for name, most in lost.items()
+    ]
 
 
-def mechanism_part(exercise: Exercise, correct: bool, results: Sequence[MechanismResult]) -> PartResult:
-    worth = exercise.points.mechanism
-    if not correct:
-        return PartResult("mechanism", 0.0, worth, NEEDS_CORRECT)
-    there = sum(result.passed for result in results)
-    lacking = [result.message for result in results if not result.passed]
-    points = worth * there / len(results) if results else worth
-    return PartResult("mechanism", round(points, 2), worth, lacking[0] if lacking else "all there")
+def _counted(earlier: Results) -> Sequence[CaseRun]:
+    """The runs that points for right answers are counted from. Those on a GPU, unless the virtual GPU showed
+    what a GPU cannot see; and a case that went wrong while it was timed."""
+    correctness, checks, speeds = earlier.find(Correctness), earlier.find(Checks), earlier.find(Speeds)
+    if checks is not None and not checks.correct:
+        return [run for run in checks.runs if run.counts]
+    timed = [CaseRun(case, Report(), counts=True) for case in speeds.cases] if speeds is not None else []
+    return [*(correctness.runs if correctness is not None else ()), *timed]
 
 
-def speed_part(exercise: Exercise, correct: bool, speed: Speed | None) -> PartResult:
-    worth = exercise.points.speed
-    if not correct:
-        return PartResult("speed", 0.0, worth, NEEDS_CORRECT)
-    if speed is None or not speed.targets:
-        why = "; ".join(speed.notes) if speed else "not measured"
-        return PartResult("speed", 0.0, worth, why)
-    shares = sum(target.share for target in speed.targets)
-    earned = sum(target.share * target.earned for target in speed.targets) / shares
-    return PartResult("speed", round(worth * earned, 2), worth, speed.targets[0].message)
-
-
-def settle(record: Record) -> None:
-    """Sums and the verdict in a few words."""
-    record.points = round(sum(part.points for part in record.parts), 2)
-    record.max_points = sum(part.max_points for part in record.parts)
-    if record.verdict:
-        return
-    failed = next((case for case in record.deciding_cases if not case.passed), None)
-    if failed is not None:
-        record.verdict = _VERDICTS.get(failed.reason, failed.reason)
-        return
-    if record.points >= record.max_points:
-        record.verdict = "full marks"
-        return
-    short = {part.name: part for part in record.parts if part.points < part.max_points}
-    for name, verdict in (("clean", "correct, with findings"), ("mechanism", "correct, not as asked")):
-        if name in short:
-            record.verdict = verdict
-            return
-    if "speed" not in short:
-        record.verdict = "correct, steps missing"
-    elif record.speed is None or not record.speed.targets:
-        record.verdict = "correct, speed not measured"
-    else:
-        record.verdict = "correct, too slow" if short["speed"].points == 0 else "correct, not at full speed"
+def _own_parts(submission: Submission, context: Context, earlier: Results) -> list[PartResult]:
+    """Of the exercise itself: right answers, and for the stages that were wanted what they found."""
+    exercise, correct = submission.exercise, earlier.correct
+    parts = [rubric.correct_part(exercise, _counted(earlier))]
+    if (checks := earlier.find(Checks)) is not None:
+        unsupported = next((one for one in checks.own if one.kind == "unsupported"), None)
+        why = f"the virtual GPU cannot check this kernel: {unsupported.message}" if unsupported else ""
+        parts.append(rubric.clean_part(exercise, correct, len(checks.own), why))
+    if "mechanism" in context.wanted:
+        found = [one for result in earlier for one in result.mechanisms]
+        parts.append(rubric.mechanism_part(exercise, correct, found))
+    if "speed" in context.wanted:
+        parts.append(rubric.speed_part(exercise, correct, earlier.speed))
+    return parts

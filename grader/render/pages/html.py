@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
 
-from grader.course.settings import device_words
 from grader.records.record import CaseResult, Record, Speed
 from grader.render import traffic
 from grader.render.findings import diagnostic_text, findings_of, findings_text, line_counters
@@ -44,7 +43,7 @@ def submission_page(record: Record, remark: str = "") -> str:
 
 
 def _about(record: Record) -> str:
-    device = device_words(record.device.kind, record.device.name)
+    device = record.device
     facts = (
         f"graded on {device}",
         f"driver {record.device.driver}" if record.device.driver else "",

@@ -12,7 +12,7 @@ from common.build.errors import BuildError
 from common.build.program import Target, build_program
 from common.virtual_gpu.report import Counters
 from common.virtual_gpu.session import RunReport, run_program
-from grader.pipeline.stages.build import HEADERS
+from grader.building.build import HEADERS
 
 HERE = Path(__file__).parent
 # What no swizzled tile may have, and what eight rows of 128 bytes must have; four groups of eight lanes each.

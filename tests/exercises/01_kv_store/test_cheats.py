@@ -19,10 +19,11 @@ from pathlib import Path
 
 import pytest
 
-from grader.devices import time_budget, virtual
+from grader.building.build import kernel_resources
+from grader.devices import device
+from grader.devices.device import VirtualDevice
+from grader.devices.on_virtual import session as virtual
 from grader.pipeline.grading import grade
-from grader.pipeline.libraries import compile_submission
-from grader.pipeline.stages.build import kernel_resources
 from grader.records.record import Record
 from grader.spec import registry
 from tests.exercises.sections import write_rounds
@@ -34,7 +35,7 @@ BEYOND_THEIR_ENTRY = ("h", "t5")  # how their names begin
 EACH = 8  # of those that need no file of their own
 RecordOf = Callable[[Path], Record]
 PR_SET_CHILD_SUBREAPER = 36
-COMPILE_AHEAD = (compile_submission.__name__, kernel_resources.__name__)  # threads are named so
+COMPILE_AHEAD = (VirtualDevice.compile.__name__, kernel_resources.__name__)  # threads are named so
 
 
 def graded(source: Path, stages: tuple[str, ...] | None = None) -> Record:
@@ -110,7 +111,7 @@ def little_time() -> Iterator[None]:
     cases of a right kernel together take a second."""
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(virtual, "_KERNEL_SECONDS", 1)
-        patch.setattr(time_budget, "VIRTUAL_SECONDS", 8.0)
+        patch.setattr(device, "_VIRTUAL_SECONDS", 8.0)
         yield
 
 

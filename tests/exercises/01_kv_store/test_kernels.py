@@ -14,9 +14,9 @@ from common.build.program import Target
 from common.virtual_gpu.device import CallResult, Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
 from common.worker.calls import Number
+from grader.building.build import build, kernel_resources
 from grader.course import starters
 from grader.devices.arguments import arguments
-from grader.pipeline.stages.build import ARCHITECTURE, build, kernel_resources
 from grader.spec import Case, registry
 from grader.spec.evidence import Evidence
 from grader.spec.random_inputs import Random
@@ -48,7 +48,7 @@ class Outcome:
 
 def built(source: Path) -> Path:
     """As the grader builds it, which has done so already or will find it done."""
-    found = build(source, Target.virtual(ARCHITECTURE)).library
+    found = build(source, Target.virtual()).library
     assert found is not None
     return found
 
@@ -97,7 +97,7 @@ def test_the_kernels_that_should_show_the_mechanisms_do(gpu: VirtualGpu, name: s
     source = EXERCISE.solution.with_stem(name)
     case = next(case for case in EXERCISE.cases if case.name == EXERCISE.mechanism_case)
     outcome = call(gpu, library(gpu, source), case)
-    evidence = Evidence(case, outcome.launches, kernel_resources(source, built(source)))
+    evidence = Evidence(case, outcome.launches, kernel_resources(source, built(source), "90"))
     assert {mechanism.name: mechanism.look(evidence) for mechanism in EXERCISE.mechanisms} == {
         mechanism.name: None for mechanism in EXERCISE.mechanisms
     }

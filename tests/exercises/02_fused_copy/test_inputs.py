@@ -99,10 +99,10 @@ def test_a_call_that_must_be_refused_changes_nothing(case: Case) -> None:
 @quickly
 def test_every_guess_can_be_made_for_every_case(case: Case) -> None:
     """A guess runs on whatever sizes a failing case has: it must not fail itself."""
-    for change in EXERCISE.suspicions.values():
+    for change in EXERCISE.known_mistakes.values():
         change(case.size, {name: tensor.clone() for name, tensor in made(case).buffers.items()})
     for step in EXERCISE.steps:
-        for change in step.suspicions.values():
+        for change in step.known_mistakes.values():
             change(case.size, dict(step.inputs(case.size, Random("drawn")).buffers))
 
 

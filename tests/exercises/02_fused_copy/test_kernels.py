@@ -13,8 +13,8 @@ from common.build.program import Target
 from common.virtual_gpu.device import CallResult, Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
 from common.worker.calls import Argument, Number
+from grader.building.build import build
 from grader.course import starters
-from grader.pipeline.stages.build import ARCHITECTURE, build
 from grader.spec import At, Case, Scalar, Speedup, Task, registry
 from grader.spec.evidence import Evidence
 from grader.spec.random_inputs import Random
@@ -49,7 +49,7 @@ class Outcome:
 
 def built(source: Path) -> Path:
     """As the grader builds it, which has done so already or will find it done."""
-    found = build(source, Target.virtual(ARCHITECTURE)).library
+    found = build(source, Target.virtual()).library
     assert found is not None
     return found
 

@@ -15,9 +15,9 @@ from common.virtual_gpu.device import CallResult, Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
 from common.worker.calls import Argument, Number, Table, i32, i64
 from grader.answers.compare import expected, same_buffers
+from grader.building.build import _WALLS, HEADERS
 from grader.course import starters
 from grader.devices.arguments import arguments
-from grader.pipeline.stages.build import _WALLS, ARCHITECTURE, HEADERS
 from grader.spec import Case, registry
 from grader.spec.random_inputs import Random
 
@@ -51,7 +51,7 @@ def built(source: Path) -> Path:
     """The kernel and what a server does around it, in one library. The kernel is compiled as the grader does
     it, which has done so already or will find it done."""
     return build_program(
-        [source, AROUND], Target.virtual(ARCHITECTURE), kind="shared", include_dirs=[HEADERS], walls=_WALLS
+        [source, AROUND], Target.virtual(), kind="shared", include_dirs=[HEADERS], walls=_WALLS
     ).path
 
 

@@ -14,7 +14,7 @@ from common.build.program import Target
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.tensor import DeviceTensor
 from common.worker.calls import DevicePointer, Number, Table, i32, i64
-from grader.pipeline.stages.build import ARCHITECTURE, build
+from grader.building.build import build
 from grader.spec import registry
 
 EXERCISE = registry.find("03")
@@ -58,7 +58,7 @@ COPIES = st.builds(Copy, PLACES, PLACES, st.integers(0, 5), st.integers(0, 24)).
 
 @pytest.fixture(scope="module")
 def device() -> Iterator[tuple[Library, DeviceTensor]]:
-    path = build(EXERCISE.baseline, Target.virtual(ARCHITECTURE)).library
+    path = build(EXERCISE.baseline, Target.virtual()).library
     assert path is not None
     with VirtualGpu(libraries=[path]) as gpu:
         yield gpu.load(path), gpu.tensor("memory", (ELEMENTS,), "int32", fill=0)

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 from pathlib import Path
 
+from grader.devices.device import VirtualDevice
+from grader.pipeline.context import Context
 from grader.pipeline.grading import grade
-from grader.pipeline.libraries import compile_submission
-from grader.pipeline.stages.task import check_between_blocks
+from grader.pipeline.judging.task import check_between_blocks
 from grader.spec import registry
 
 EXERCISE = registry.find("04")
@@ -27,8 +28,10 @@ def without(line: str, folder: Path) -> Path:
 
 
 def test_the_solution_publishes_what_it_leaves(tmp_path: Path) -> None:
-    built = compile_submission(EXERCISE.solution, "virtual", tmp_path)
-    assert list(check_between_blocks(EXERCISE, CASE, built, "a seed").findings) == []
+    device = VirtualDevice()
+    context = Context(device, "a seed", device.time_budget(), tmp_path, frozenset())
+    built = device.compile(EXERCISE.solution, tmp_path)
+    assert list(check_between_blocks(EXERCISE, CASE, built, context, "a seed").findings) == []
 
 
 def test_a_forgotten_fence_costs_the_points_for_clean_kernels(tmp_path: Path) -> None:

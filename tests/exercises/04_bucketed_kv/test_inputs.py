@@ -234,7 +234,7 @@ def test_every_guess_can_be_made_for_every_case(task: Task, cases: st.SearchStra
     @given(cases)
     @settings(max_examples=6, phases=[Phase.generate])
     def guess(case: Case) -> None:
-        for change in task.suspicions.values():
+        for change in task.known_mistakes.values():
             change(case.size, {name: tensor.clone() for name, tensor in made(task, case).kept.items()})
 
     guess()
@@ -250,13 +250,15 @@ SHOWN_BY = {
 }
 
 
-@pytest.mark.parametrize("name", [name for name in EXERCISE.suspicions if "keys of each bucket" not in name])
+@pytest.mark.parametrize(
+    "name", [name for name in EXERCISE.known_mistakes if "keys of each bucket" not in name]
+)
 def test_what_a_mistake_leaves_is_wrong_and_looks_like_it(name: str) -> None:
     case = next(case for case in EXERCISE.cases if case.name == SHOWN_BY.get(name, "20 tokens"))
-    call, mistake = made(EXERCISE, case), EXERCISE.suspicions[name]
+    call, mistake = made(EXERCISE, case), EXERCISE.known_mistakes[name]
     left = {key: tensor.clone() for key, tensor in call.kept.items()}
     mistake(case.size, left)
-    task = dataclasses.replace(EXERCISE, suspicions={name: mistake})
+    task = dataclasses.replace(EXERCISE, known_mistakes={name: mistake})
     found = difference(task, case.size, call, answer(EXERCISE, case.size, call), left)
     assert found is not None
     assert name in found.message or "is zero" in found.message

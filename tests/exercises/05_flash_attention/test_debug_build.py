@@ -11,9 +11,9 @@ import torch
 
 from common.build.program import Target
 from grader.answers.compare import same_buffers
+from grader.building.build import build
+from grader.devices.on_virtual.session import VirtualSession
 from grader.devices.session import Outcome
-from grader.devices.virtual import VirtualSession
-from grader.pipeline.stages.build import ARCHITECTURE, build
 from grader.spec import At, Call, Case, registry
 from grader.spec.random_inputs import Random
 
@@ -32,7 +32,7 @@ named = pytest.mark.parametrize("case", CASES, ids=lambda case: case.name)
 
 
 def library(*defines: str) -> Path:
-    built = build(EXERCISE.solution, Target.virtual(ARCHITECTURE), defines)
+    built = build(EXERCISE.solution, Target.virtual(), defines)
     assert built.library is not None, built.message
     return built.library
 

@@ -10,8 +10,8 @@ import torch
 
 from common.build.program import Target
 from grader.answers.compare import answer, difference
-from grader.devices.virtual import VirtualSession
-from grader.pipeline.stages.build import ARCHITECTURE, build
+from grader.building.build import build
+from grader.devices.on_virtual.session import VirtualSession
 from grader.spec import STREAM, At, Call, Case, HostTable, Normwise, Size, Step, f32, i32, i64, registry
 from grader.spec.random_inputs import Random
 
@@ -89,7 +89,7 @@ DECODE = Step("decode", "decode_attention", inputs, reference, Normwise(), CASES
 
 @pytest.fixture(scope="module")
 def session() -> Iterator[VirtualSession]:
-    built = build(SOURCE, Target.virtual(ARCHITECTURE))
+    built = build(SOURCE, Target.virtual())
     assert built.library is not None, built.message
     with VirtualSession(built.library) as opened:
         yield opened

@@ -7,23 +7,20 @@ import dataclasses
 import json
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 
 from common.core.errors import CourseError
 from grader.cli.instructor import gate as verb
-from grader.devices import gpu
 from grader.gate import find, run, sanitizer
 from grader.gate.measured import MEMCHECK, RACECHECK, Times
 from grader.gate.run import Request, measure
 from grader.gate.spec import Gate
 from grader.gate.verdict import decide
-from grader.pipeline.libraries import Libraries, compile_submission
 from grader.spec import Exercise
 from grader.tuning import ncu
 from grader.tuning.counters import DRAM_THROUGHPUT, L2_HITS
-from tests.grader.gpu_on_virtual import EngineSession, few_samples, gpu_on_virtual
+from tests.grader.gpu_on_virtual import GpuOnVirtual, few_samples, gpu_on_virtual
 
 __all__ = ["few_samples", "gpu_on_virtual"]
 
@@ -120,14 +117,6 @@ def test_what_cannot_be_judged_is_a_sentence_with_its_line(tmp_path: Path) -> No
 def a_gpu(monkeypatch: pytest.MonkeyPatch, gpu_on_virtual: None, few_samples: None) -> None:
     """A GPU with both of NVIDIA's tools, whose counters say that all of V2's working set sits in L2."""
 
-    def compiled(source: Path, device: str, scratch: Path, defines: list[str]) -> Libraries:
-        built = compile_submission(source, "virtual", scratch, defines)
-        built.built["gpu"] = built.built["virtual"]
-        return built
-
-    monkeypatch.setattr(run, "compile_submission", compiled)
-    monkeypatch.setattr(run, "first_gpu", lambda: SimpleNamespace(cc="90"))
-    monkeypatch.setattr(gpu, "GpuSession", EngineSession)
     monkeypatch.setattr(ncu, "installed", lambda: True)
     monkeypatch.setattr(ncu, "profiled", lambda *_: {L2_HITS: 97.0, DRAM_THROUGHPUT: 1.0})
     monkeypatch.setattr(sanitizer, "installed", lambda: True)
@@ -137,7 +126,7 @@ def a_gpu(monkeypatch: pytest.MonkeyPatch, gpu_on_virtual: None, few_samples: No
 @pytest.mark.usefixtures("a_gpu")
 def test_on_a_gpu_times_have_intervals_and_every_tool_looks(tmp_path: Path) -> None:
     exercise, small = at_a_small_shape()
-    request = Request(exercise, small, exercise.solution, "gpu", trusted=True)
+    request = Request(exercise, small, exercise.solution, GpuOnVirtual(), trusted=True)
     found = measure(request, tmp_path, lambda text: None)
     assert not found.times.modelled
     assert len(found.times.mine) == len(found.times.theirs) >= 2
@@ -163,7 +152,7 @@ def test_a_file_that_nobody_vouches_for_stays_behind_its_walls(
     monkeypatch.setattr(sanitizer, "_look", unexpected)
     monkeypatch.setattr(run, "timed", lambda *_: Times(lack="not asked for"))
     exercise, small = at_a_small_shape()
-    request = Request(exercise, small, exercise.solution, "gpu", trusted=False)
+    request = Request(exercise, small, exercise.solution, GpuOnVirtual(), trusted=False)
     found = measure(request, tmp_path, lambda text: None)
     assert "--trusted" in found.counters.lack
     assert all("--trusted" in look.lack for look in found.looks[1:])

@@ -145,7 +145,7 @@ def test_every_guess_can_be_made_for_every_case() -> None:
     @given(DRAWN)
     @settings(max_examples=6, deadline=None, phases=[Phase.generate])
     def guess(case: Case) -> None:
-        for change in EXERCISE.suspicions.values():
+        for change in EXERCISE.known_mistakes.values():
             change(case.size, {name: tensor.clone() for name, tensor in made(EXERCISE, case).kept.items()})
 
     guess()
@@ -159,12 +159,12 @@ def shown_by(guess: str) -> Case:
     return SHAPES.attention("shown", length=length, causal=causal, scale=scale)
 
 
-@pytest.mark.parametrize("name", EXERCISE.suspicions)
+@pytest.mark.parametrize("name", EXERCISE.known_mistakes)
 def test_what_a_mistake_leaves_is_wrong_and_looks_like_it_alone(name: str) -> None:
     case = shown_by(name)
     call = made(EXERCISE, case)
     left = {key: tensor.clone() for key, tensor in call.kept.items()}
-    EXERCISE.suspicions[name](case.size, left)
+    EXERCISE.known_mistakes[name](case.size, left)
     found = difference(EXERCISE, case.size, call, answer(EXERCISE, case.size, call), left)
     assert found is not None
     assert found.message.endswith(f"It looks like this: {name}")

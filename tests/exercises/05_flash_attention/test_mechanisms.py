@@ -16,8 +16,8 @@ from hypothesis import strategies as st
 
 from common.build.program import Target
 from common.virtual_gpu.report import Counters
-from grader.devices.virtual import VirtualSession
-from grader.pipeline.stages.build import ARCHITECTURE, build
+from grader.building.build import build
+from grader.devices.on_virtual.session import VirtualSession
 from grader.spec import Case, Exercise, Size, Step, Task, registry
 from grader.spec.evidence import Evidence
 from grader.spec.random_inputs import Random
@@ -38,7 +38,7 @@ a_handful = settings(max_examples=6, deadline=None, derandomize=True, phases=[Ph
 
 @functools.cache
 def session(source: Path) -> VirtualSession:
-    built = build(source, Target.virtual(ARCHITECTURE))
+    built = build(source, Target.virtual())
     assert built.library is not None, built.message
     return VirtualSession(built.library)
 

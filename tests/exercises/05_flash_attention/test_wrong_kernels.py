@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 import torch
 
-from grader.pipeline.stages.correctness import CaseRun
+from grader.pipeline.judging.cases import CaseRun
 from grader.spec import Exercise, Step, registry
 from grader.spec.evidence import Evidence
 from tests.exercises.rounds import (

@@ -19,7 +19,7 @@ from grader.notebook.progress import in_notebook
 from grader.notebook.views.check_view import Check, Untouched
 from grader.notebook.views.display import Earning
 from grader.notebook.views.part_view import PartView
-from grader.pipeline.stages.points import PARTS
+from grader.pipeline.judging.rubric import PARTS
 from grader.records.record import PartResult
 from grader.spec import Exercise, registry
 from tests.grader.fake_pipeline import make_record

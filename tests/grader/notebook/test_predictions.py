@@ -19,6 +19,7 @@ from grader.notebook.views.compare_view import Comparison, Questions
 from grader.questions.measured import measure, timed
 from grader.questions.predictions import MOST_ANSWERS, asked_on, closeness, mark, unknown_names
 from grader.questions.quantities import QUANTITIES
+from grader.records.device_info import GPU, VIRTUAL, DeviceInfo
 from grader.records.record import Speed, SpeedCase
 from grader.spec import Case, Exercise, registry
 from grader.spec.prediction import MEASURED_SPEEDUP, Prediction
@@ -204,8 +205,10 @@ def test_every_table_names_quantities_and_bench_cases_that_exist(exercise: Exerc
 
 @pytest.mark.parametrize("exercise", registry.all_exercises(), ids=lambda exercise: exercise.id)
 def test_twenty_points_without_a_gpu_and_one_number_more_with_one(exercise: Exercise):
-    assert sum(one.points for one in asked_on("virtual", exercise.predictions)) == 20
-    more = set(asked_on("gpu", exercise.predictions)) - set(asked_on("virtual", exercise.predictions))
+    assert sum(one.points for one in asked_on(DeviceInfo(VIRTUAL, ""), exercise.predictions)) == 20
+    more = set(asked_on(DeviceInfo(GPU, ""), exercise.predictions)) - set(
+        asked_on(DeviceInfo(VIRTUAL, ""), exercise.predictions)
+    )
     assert [one.quantity for one in more] == [MEASURED_SPEEDUP]
 
 
@@ -233,8 +236,8 @@ def test_a_notebook_has_its_kernel_timed_only_for_a_number_that_needs_it(tmp_pat
     record.speed = timed_at(case)
     devices: list[str] = []
 
-    def checked(exercise: Exercise, file: Path, text: str, device: str, *others: object) -> Checked:
-        devices.append(device)
+    def checked(exercise: Exercise, file: Path, text: str, device: DeviceInfo, *others: object) -> Checked:
+        devices.append(device.kind)
         return Checked(record, [])
 
     monkeypatch.setattr(errand_process, "checked", checked)

@@ -98,7 +98,7 @@ exercise = Exercise(
         CopyBandwidth(STEP_BENCH[0].name, fraction=1e-6, step="double_all"),
     ),
     points=Points(correct=50, clean=10, mechanism=10, speed=20),
-    suspicions={"the second part of every row is missing": pool_half},
+    known_mistakes={"the second part of every row is missing": pool_half},
     baseline_case=wider,
     steps=(
         Step(

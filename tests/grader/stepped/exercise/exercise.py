@@ -81,7 +81,7 @@ def step(name: str, entry: str, points: float) -> Step:
         cases=cases,
         hidden=hidden_ones,
         points=points,
-        suspicions={"nothing at all": copy_nothing},
+        known_mistakes={"nothing at all": copy_nothing},
         mechanisms=(Launches(exactly=1),),
     )
 

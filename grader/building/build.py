@@ -1,0 +1,85 @@
+"""Compile a submission, behind the same walls that it will run behind."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from common.build.diagnostics import Diagnostic
+from common.build.engine.build import EngineError
+from common.build.errors import BuildError
+from common.build.program import Target, build_program
+from common.build.resources import KernelResources, resources, resources_of
+from common.build.toolchain import ToolchainError
+from common.build.walled import CompilerWalls
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
+from grader.building.line_directives import line_directive
+
+_WALLS = CompilerWalls(memory_bytes=2 << 30)  # a kernel takes a tenth of it
+HEADERS = REPOSITORY / "common" / "cuda"
+
+
+@dataclass(frozen=True)
+class Built:
+    """A library for one target, or why there is none."""
+
+    library: Path | None = None
+    message: str = ""
+    diagnostics: tuple[Diagnostic, ...] = ()
+
+    def plain(self) -> list[dict[str, Any]]:
+        return [dataclasses.asdict(item) for item in self.diagnostics]
+
+
+def build(source: Path, target: Target, defines: Sequence[str] = ()) -> Built:
+    """Compile and link one file as a shared library, with macros "NAME=VALUE" where there are any."""
+    if (line := line_directive(source.read_text(errors="replace"))) is not None:
+        return _refused(source, line)
+    try:
+        result = build_program(
+            [source], target, kind="shared", defines=defines, include_dirs=[HEADERS], walls=_WALLS
+        )
+    except (EngineError, ToolchainError):
+        raise  # of this machine, and nothing that a submission could mend
+    except BuildError as problem:
+        return Built(message=str(problem), diagnostics=tuple(problem.diagnostics))
+    except CourseError as problem:
+        return Built(message=str(problem))
+    return Built(result.path, diagnostics=tuple(result.diagnostics))
+
+
+def _refused(source: Path, line: int) -> Built:
+    """Findings and the compiler's messages must point into the file that was handed in."""
+    refused = Diagnostic(
+        severity="error",
+        file=str(source),
+        line=line,
+        column=None,
+        message="#line is not allowed in a submission: it would move findings to other files and lines",
+        hint="remove the directive",
+    )
+    return Built(message=f"{source}:{line}: {refused.message}", diagnostics=(refused,))
+
+
+def kernel_resources(
+    source: Path, library: Path | None, architecture: str, defines: Sequence[str] = ()
+) -> tuple[KernelResources, ...]:
+    """ptxas figures of every kernel in the file; none where ptxas had nothing to say.
+
+    `library` is the file built for the virtual GPU, for the same architecture: its PTX is there already, and
+    that is most of the work.
+    """
+    arch = f"sm_{architecture}"
+    try:
+        if library is None:
+            compiled = resources(source, arches=[arch], defines=defines, include_dirs=[HEADERS], walls=_WALLS)
+            return tuple(compiled[arch])
+        return tuple(
+            resources_of(library, source, arch, defines=defines, include_dirs=[HEADERS], walls=_WALLS)
+        )
+    except CourseError:
+        return ()

@@ -1,0 +1,83 @@
+"""What the compiler made of a file: a library for each device it will run on, and ptxas's figures."""
+
+from __future__ import annotations
+
+import functools
+import time
+from collections.abc import Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, ClassVar
+
+from common.build.program import Target
+from common.build.resources import KernelResources, write_for_engine
+from common.core.background import begin
+from common.core.errors import CourseError
+from grader.building.build import Built, build, kernel_resources
+
+
+@dataclass(frozen=True)
+class Libraries:
+    """A file for the virtual GPU, and for the GPU where there is one. ptxas may still be at work on it:
+    whoever needs its figures waits."""
+
+    timed: ClassVar[bool] = True  # every device that runs it can tell how long it takes
+
+    on_virtual: Built
+    on_gpu: Built | None
+    figures: Future[tuple[KernelResources, ...]]
+    scratch: Path
+    seconds: float = 0.0  # that building took
+
+    @property
+    def resources(self) -> tuple[KernelResources, ...]:
+        """ptxas figures of every kernel."""
+        return self.figures.result()
+
+    @functools.cached_property
+    def registers(self) -> Path:
+        """The same as a file for the engine."""
+        return write_for_engine(self.resources, self.scratch)
+
+    @property
+    def virtual_library(self) -> Path:
+        """Raises CourseError with the compiler's message where there is none."""
+        return _library(self.on_virtual)
+
+    @property
+    def gpu_library(self) -> Path:
+        """Raises CourseError with the compiler's message where there is none."""
+        assert self.on_gpu is not None, "nothing was built for a GPU"
+        return _library(self.on_gpu)
+
+    @property
+    def failed(self) -> Built | None:
+        both = (self.on_virtual, self.on_gpu)
+        return next((built for built in both if built is not None and built.library is None), None)
+
+    @property
+    def diagnostics(self) -> list[dict[str, Any]]:
+        """Of the build that failed, else the warnings."""
+        return (self.failed or self.on_virtual).plain()
+
+
+def _library(built: Built) -> Path:
+    if built.library is None:
+        raise CourseError(built.message)
+    return built.library
+
+
+def compile_for(
+    virtual: Target, gpu: Target | None, source: Path, scratch: Path, defines: Sequence[str] = ()
+) -> Libraries:
+    """Both at once; the ptxas figures come later."""
+    started = time.monotonic()
+    with ThreadPoolExecutor() as pool:
+        on_gpu = pool.submit(build, source, gpu, defines) if gpu is not None else None
+        on_virtual = build(source, virtual, defines)
+        library = on_virtual.library
+        figures = begin(kernel_resources, source, library, virtual.cc, defines) if library else begin(tuple)
+        native = on_gpu.result() if on_gpu is not None else None
+    scratch.mkdir(exist_ok=True)
+    return Libraries(on_virtual, native, figures, scratch, time.monotonic() - started)

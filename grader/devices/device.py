@@ -1,0 +1,185 @@
+"""A device that submissions are graded on: the one interface, and its implementations. This is the only place
+where the kinds of devices are told apart."""
+
+from __future__ import annotations
+
+import functools
+import math
+import os
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+from common.build.program import Target
+from common.build.toolchain import find_nvcc
+from common.gpu.devices import first_gpu
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, card_name, compute_capability, profiles
+from grader.building.libraries import Libraries, compile_for
+from grader.building.symbols import needed_symbols
+from grader.devices.on_virtual.session import MEASURING, VirtualSession
+from grader.devices.session import Session
+from grader.devices.time_budget import TimeBudget
+from grader.records.device_info import GPU, VIRTUAL, DeviceInfo
+from grader.spec import Case
+
+if TYPE_CHECKING:
+    from grader.devices.on_gpu.session import GpuSession
+
+_VIRTUAL_SECONDS = 120.0  # all cases of a submission together; those of an honest kernel take a tenth
+# Host code that calls one of these gets an answer that depends on how many registers a kernel has.
+_ASKS_FOR_REGISTERS = re.compile(
+    r"cudaOccupancy|cudaFuncGetAttributes|cudaLaunchCooperative|cudaLaunchKernelEx"
+)
+
+
+class Device(ABC):
+    """Where programs run: libraries here, Python files in the Python track."""
+
+    modelled: bool  # whether its times are the cost model's
+    timed: bool = True  # whether it says anything about speed at all
+    tensors_on: str  # torch's name of the place where inputs and expectations are made
+
+    @property
+    @abstractmethod
+    def info(self) -> DeviceInfo:
+        """As records name it."""
+
+    @property
+    @abstractmethod
+    def virtual(self) -> VirtualDevice:
+        """The virtual GPU that looks at kernels, for a program that runs elsewhere."""
+
+    @property
+    def gpu_target(self) -> Target | None:
+        """What a program is built for beside the virtual GPU."""
+        return None
+
+    @abstractmethod
+    def session(self, program: Any) -> Session:
+        """A worker with the program."""
+
+    @abstractmethod
+    def runs(self, case: Case) -> bool:
+        """Whether the case is small enough for it."""
+
+    @abstractmethod
+    def time_budget(self) -> TimeBudget:
+        """For all cases of one submission."""
+
+    @property
+    def tasks_at_once(self) -> int:
+        """How many tasks of one submission may run beside each other."""
+        return 1
+
+    def compile(self, source: Path, scratch: Path, defines: Sequence[str] = ()) -> Libraries:
+        """The file for every device it will run on."""
+        return compile_for(self.virtual.target, self.gpu_target, source, scratch, defines)
+
+
+class VirtualDevice(Device):
+    """The virtual GPU, which behaves like the device of a profile."""
+
+    modelled = True
+    tensors_on = "cpu"
+
+    def __init__(self, profile: str = DEFAULT_PROFILE) -> None:
+        self.profile = profile
+
+    @property
+    def info(self) -> DeviceInfo:
+        return DeviceInfo(VIRTUAL, self.profile, compiler=_compiler())
+
+    @property
+    def card(self) -> str:
+        """The name of the card that it models."""
+        return card_name(self.profile)
+
+    @property
+    def virtual(self) -> VirtualDevice:
+        return self
+
+    @functools.cached_property
+    def target(self) -> Target:
+        return Target.virtual(compute_capability(self.profile))
+
+    def session(self, program: Libraries) -> VirtualSession:
+        """What launches are modelled to take means nothing here: the engine may have to guess registers."""
+        library = program.virtual_library
+        if any(map(_ASKS_FOR_REGISTERS.match, needed_symbols(library))):
+            return self.session_with_figures(program)
+        return VirtualSession(library, profile=self.profile)
+
+    def session_with_figures(
+        self, program: Libraries, options: Mapping[str, object] | None = None
+    ) -> VirtualSession:
+        """On an engine that knows what ptxas made of the kernels."""
+        return VirtualSession(
+            program.virtual_library, options=options, resources=program.registers, profile=self.profile
+        )
+
+    def measuring_session(
+        self, program: Libraries, options: Mapping[str, object] | None = None
+    ) -> VirtualSession:
+        """On an engine that models times and counts, without most checks."""
+        return self.session_with_figures(program, {**MEASURING, **(options or {})})
+
+    def session_between_blocks(self, program: Libraries) -> VirtualSession:
+        """On an engine that looks for races between blocks, too. It takes its time."""
+        return self.session_with_figures(program, {"global_race": "on"})
+
+    def runs(self, case: Case) -> bool:
+        return not case.gpu_only
+
+    def time_budget(self) -> TimeBudget:
+        return TimeBudget(_VIRTUAL_SECONDS)
+
+    @property
+    def tasks_at_once(self) -> int:
+        return len(os.sched_getaffinity(0))
+
+
+class GpuDevice(Device):
+    """The first CUDA device of this machine."""
+
+    modelled = False
+    tensors_on = "cuda"
+
+    def __init__(self) -> None:
+        self._gpu = first_gpu()
+        same = (name for name in profiles() if card_name(name) == self._gpu.name)
+        self._virtual = VirtualDevice(next(same, DEFAULT_PROFILE))
+
+    @property
+    def info(self) -> DeviceInfo:
+        return DeviceInfo(GPU, self._gpu.name, self._gpu.driver, _compiler())
+
+    @property
+    def virtual(self) -> VirtualDevice:
+        return self._virtual
+
+    @property
+    def gpu_target(self) -> Target:
+        return Target.gpu(self._gpu.cc)
+
+    def session(self, program: Libraries) -> GpuSession:
+        from grader.devices.on_gpu.session import GpuSession  # needs a GPU's torch
+
+        return GpuSession(program.gpu_library)
+
+    def runs(self, case: Case) -> bool:
+        return True
+
+    def time_budget(self) -> TimeBudget:
+        return TimeBudget(math.inf)
+
+
+def device_of(info: DeviceInfo | str) -> Device:
+    """The device that a record or a setting names; of a kind alone, the usual one."""
+    kind, name = (info, "") if isinstance(info, str) else (info.kind, info.name)
+    return GpuDevice() if kind == GPU else VirtualDevice(name or DEFAULT_PROFILE)
+
+
+def _compiler() -> str:
+    return f"nvcc {find_nvcc().version}"

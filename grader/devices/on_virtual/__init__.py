@@ -1,0 +1,1 @@
+"""Sessions on the virtual GPU. May import what `grader.devices` holds beside it."""

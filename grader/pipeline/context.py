@@ -1,0 +1,41 @@
+"""What every stage needs beside the submission."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+
+from grader.devices.device import Device
+from grader.devices.time_budget import TimeBudget
+from grader.pipeline.events import Hear
+from grader.spec import Exercise, Step, Task
+
+Tell = Callable[[str], None]
+
+
+@dataclass(frozen=True)
+class Context:
+    """One grading. All cases and inputs follow from `seed`.
+
+    With `quick`, the first failing case is the last, and tasks run beside each other. With `step`, that step
+    alone is graded. `tell` is given progress in words, `hear` results as they come.
+    """
+
+    device: Device
+    seed: str
+    budget: TimeBudget
+    scratch: Path
+    wanted: frozenset[str]  # of the optional stages
+    quick: bool = False
+    step: Step | None = None
+    tell: Tell = lambda text: None
+    hear: Hear = lambda event: None
+
+    def steps(self, exercise: Exercise) -> tuple[Step, ...]:
+        """Those to be graded."""
+        return exercise.steps if self.step is None else (self.step,)
+
+    def tasks(self, exercise: Exercise) -> tuple[Task, ...]:
+        """The same, and then the exercise itself, unless a step is graded alone."""
+        return (*exercise.steps, exercise) if self.step is None else (self.step,)

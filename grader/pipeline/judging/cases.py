@@ -1,0 +1,242 @@
+"""Run every case on fresh inputs and compare all memory with the reference, computed afterwards."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from common.virtual_gpu.report import Report
+from grader.answers.compare import Answer, Difference, answer, bits, difference, same_buffers
+from grader.devices.device import Device
+from grader.devices.explanations import explain
+from grader.devices.on_virtual.given_stream import OFF_STREAM
+from grader.devices.session import Outcome, Session
+from grader.devices.time_budget import TimeBudget
+from grader.records.record import CaseResult
+from grader.spec import Call, Case, Exact, Task, seeds
+from grader.spec.random_inputs import Random
+
+if TYPE_CHECKING:
+    import torch
+
+TOO_LONG = "too long"
+FATAL = ("timeout", "limit", "load", TOO_LONG)  # what one case takes, each would: the rest is not waited for
+NOT_IN_A_KERNEL = "not in a kernel"
+KEPT = "kept answer"
+SEEN_ON_VIRTUAL = (NOT_IN_A_KERNEL, OFF_STREAM)  # reasons that a GPU has no eye for
+_COPIED_SHARE = 8  # the runtime may copy an eighth of what changes, or a few parameters
+_COPIED_FREELY = 4096  # bytes
+
+
+@dataclass(frozen=True)
+class CaseRun:
+    """A case's verdict, and what the virtual GPU saw of it: of its first call, and of all."""
+
+    result: CaseResult
+    report: Report
+    # A right answer changes memory here: doing nothing would not pass, nor would refusing everything.
+    counts: bool
+    outcomes: tuple[Outcome, ...] = ()
+    # The runtime copied or filled as many bytes as a right answer changes: it may have done all of it.
+    maybe_copied: bool = False
+
+
+def all_cases(task: Task, secret: str) -> list[tuple[Case, bool]]:
+    """The public cases in their order, then fresh hidden ones; True for public."""
+    hidden = task.hidden(Random(seeds.derive(secret, "hidden cases")))
+    return [(case, True) for case in task.cases] + [(case, False) for case in hidden]
+
+
+def cases_on(device: Device, task: Task, secret: str) -> list[tuple[Case, bool]]:
+    """Those that are small enough for the device."""
+    return [(case, public) for case, public in all_cases(task, secret) if device.runs(case)]
+
+
+def run_cases(
+    task: Task,
+    session: Session,
+    cases: Sequence[tuple[Case, bool]],
+    secret: str,
+    *,
+    where: str = "cpu",
+    phase: str = "correctness",
+    tell: Callable[[str], None] = lambda text: None,
+    budget: TimeBudget | None = None,
+) -> Iterator[CaseRun]:
+    """One verdict a case, as they come. `where` is the device that holds inputs and expectations."""
+    ended_by = ""
+    budget = budget or TimeBudget()
+    for number, (case, public) in enumerate(cases):
+        if ended_by:
+            yield _failed(case, public, "not run", f"not run, because of what happened at {ended_by}")
+            continue
+        if budget.unloadable or budget.over:
+            ended_by = case.name
+            if budget.unloadable:
+                yield _failed(case, public, "load", budget.unloadable)
+            else:
+                yield _failed(case, public, TOO_LONG, budget.why_over(number, len(cases)))
+            continue
+        started = time.monotonic()
+        tell(f"case {number + 1} of {len(cases)}: {case.name}")
+        seed = seeds.derive(secret, phase, number)
+        other_values = Random(seeds.derive(seed, "other values"), where)
+        run = _run_case(task, session, case, public, Random(seed, where), other_values, budget)
+        run.result.seconds = time.monotonic() - started
+        if run.result.reason == "timeout" and budget.over:  # it may have had less time than others
+            run.result.reason, run.result.message = TOO_LONG, budget.why_over(number, len(cases))
+        ended_by = case.name if run.result.reason in FATAL else ""
+        if run.result.reason == "load":
+            budget.unloadable = run.result.message
+        yield run
+
+
+def _failed(case: Case, public: bool, reason: str, message: str) -> CaseRun:
+    """A case that was not run."""
+    result = CaseResult(case.name, public, dict(case.sizes), False, reason, message)
+    return CaseRun(result, Report(), counts=True)
+
+
+def _run_case(
+    task: Task,
+    session: Session,
+    case: Case,
+    public: bool,
+    rng: Random,
+    other_values: Random,
+    budget: TimeBudget,
+) -> CaseRun:
+    """The same call twice, and a third with the same sizes and other values: an answer that was kept from an
+    earlier call passes at most two of them."""
+    calls = [task.inputs(case.size, rng)] * 2 + [task.inputs(case.size, other_values)]
+    outcomes: list[Outcome] = []
+    for call in calls:
+        outcomes.append(budget.spend(session.run(task.entry, call, budget.for_a_call)))
+        if not outcomes[-1].ok:
+            break
+    # Only now is an expectation computed: while the submission runs there is none to look for.
+    wanted = answer(task, case.size, calls[0])
+    reason, message = _judge(task, case, calls[0], outcomes[0], wanted)
+    if not reason and len(outcomes) > 1:
+        reason, message = _judge_repeat(outcomes[0], outcomes[1])
+    if not reason and len(outcomes) > 2:
+        reason, message = _judge_anew(task, case, calls[2], outcomes[2], outcomes[0])
+        if reason == KEPT and _wrong_by_itself(task, session, case, calls[2], budget):
+            reason = "mismatch"
+    changed = _changed_bytes(calls[0], wanted.outputs)
+    result = CaseResult(case.name, public, dict(case.sizes), not reason, reason, message)
+    report = outcomes[0].report
+    return CaseRun(result, report, changed > 0, tuple(outcomes), 0 < changed <= _by_runtime(report))
+
+
+def without_copied(runs: Sequence[CaseRun]) -> list[CaseRun]:
+    """A few bytes that the runtime copies may be parameters; but not in a submission whose answers it copies
+    in another case."""
+    if not any(run.result.reason == NOT_IN_A_KERNEL for run in runs):
+        return list(runs)
+    for run in runs:
+        if run.result.passed and run.maybe_copied:
+            run.result.passed, run.result.reason = False, NOT_IN_A_KERNEL
+            run.result.message = (
+                f"cudaMemcpy and cudaMemset moved {_by_runtime(run.report):,} bytes, enough for the whole "
+                "answer, as they do in other cases: write it in a kernel"
+            )
+    return list(runs)
+
+
+def _judge(
+    task: Task, case: Case, call: Call, outcome: Outcome, wanted: Answer | None = None
+) -> tuple[str, str]:
+    """A word and a sentence when the call failed or its answer is wrong, else two empty ones."""
+    if not outcome.ok:
+        return explain(outcome)
+    wanted = wanted or answer(task, case.size, call)
+    found: Difference | None = difference(task, case.size, call, wanted, outcome.after)
+    if found is not None:
+        return found.reason, found.message + _reason_seen(outcome.report)
+    return _judge_kernels(outcome.report, _changed_bytes(call, wanted.outputs))
+
+
+def _reason_seen(report: Report) -> str:
+    """The first finding of a call with a wrong answer, which is most often the reason for it."""
+    if not report.findings:
+        return ""
+    finding = report.findings[0]
+    return f". The virtual GPU saw this: {finding.message} ({Path(finding.file).name}:{finding.line})"
+
+
+def _judge_repeat(first: Outcome, second: Outcome) -> tuple[str, str]:
+    if not second.ok:
+        reason, message = explain(second)
+        return reason, f"the first call was right, but a second one with the same inputs failed: {message}"
+    if not same_buffers(first.after, second.after):
+        return "not repeatable", (
+            "a second call with the same inputs gave another answer: something is read before it is written, "
+            "or kept from the call before"
+        )
+    return "", ""
+
+
+def _judge_anew(task: Task, case: Case, call: Call, outcome: Outcome, first: Outcome) -> tuple[str, str]:
+    reason, message = _judge(task, case, call, outcome)
+    if not reason:
+        return "", ""
+    told = f"right at first, but not in a later call with the same sizes and other values: {message}"
+    # Where answers may be off by a little, a kernel near the edge is right once and wrong the next time.
+    near = not isinstance(task.compare, Exact)
+    kept = any(same_buffers({"": outcome.after[name]}, {"": first.after[name]}) for name in call.outputs)
+    return (KEPT if reason == "mismatch" and (kept or not near) else reason), told
+
+
+def _wrong_by_itself(task: Task, session: Session, case: Case, call: Call, budget: TimeBudget) -> bool:
+    """Whether a worker that has seen no other call is wrong as well: then nothing was kept. A mistake that
+    few values show, such as ties, is right at first by chance."""
+    session.close()
+    outcome = budget.spend(session.run(task.entry, call, budget.for_a_call))
+    return bool(_judge(task, case, call, outcome)[0])
+
+
+def _judge_kernels(report: Report, changed: int) -> tuple[str, str]:
+    """Right answers count when kernels made them: the runtime's own copies are no solution, and stores
+    elsewhere beside such copies prove nothing. Nor is what kernels carry to memory that the host sees, for
+    whoever works on it there.
+
+    Only the virtual GPU can tell; elsewhere a report is empty and says nothing.
+    """
+    if not report.profile or changed == 0:
+        return "", ""
+    stored = sum(
+        launch.counters.global_store_bytes + launch.counters.global_atomic_bytes for launch in report.launches
+    )
+    copied = report.totals.get("copied_bytes", 0)
+    by_runtime = _by_runtime(report)
+    little = max(changed // _COPIED_SHARE, _COPIED_FREELY)
+    carried = sum(launch.counters.host_store_bytes for launch in report.launches)
+    if carried > little:
+        return NOT_IN_A_KERNEL, (
+            f"kernels stored {carried:,} bytes in memory that the host sees as well (cudaMallocHost, "
+            f"cudaMallocManaged), where the answer has {changed:,}: keep what you work on in device memory"
+        )
+    few_copies = copied <= little
+    if report.launches and (by_runtime == 0 or (stored >= changed and few_copies)):
+        return "", ""
+    return NOT_IN_A_KERNEL, (
+        f"kernels stored {stored:,} bytes of the {changed:,} that changed, cudaMemcpy and cudaMemset moved "
+        f"{by_runtime:,}: write the answer in a kernel"
+    )
+
+
+def _by_runtime(report: Report) -> int:
+    """Bytes that the runtime's own copies and fills moved."""
+    return int(report.totals.get("copied_bytes", 0)) + int(report.totals.get("filled_bytes", 0))
+
+
+def _changed_bytes(call: Call, wanted: Mapping[str, torch.Tensor]) -> int:
+    """How many bytes of the outputs a right answer changes, counted in whole elements."""
+    return sum(
+        int((bits(wanted[name]) != bits(call.buffers[name])).sum()) * call.buffers[name].element_size()
+        for name in call.outputs
+    )

@@ -1,0 +1,88 @@
+"""What is done with every entry point, be it the exercise's own or a step's: run, checked, looked at."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from common.virtual_gpu.report import Report
+from grader.building.libraries import Libraries
+from grader.devices.evidence import look
+from grader.devices.session import Outcome
+from grader.devices.time_budget import CALL_SECONDS
+from grader.pipeline.context import Context
+from grader.pipeline.events import CaseDone
+from grader.pipeline.judging.cases import CaseRun, cases_on, run_cases, without_copied
+from grader.pipeline.judging.mechanisms import look_everywhere
+from grader.records.record import MechanismResult
+from grader.spec import Case, Mechanism, Task, seeds
+from grader.spec.random_inputs import Random
+
+_HIDDEN_LOOKS = 3
+
+
+def run_task(
+    task: Task, program: object, context: Context, secret: str, step: str = ""
+) -> tuple[list[CaseRun], str]:
+    """Every case on the context's device, and what the program printed. Whoever hears of the cases is given
+    the name of the `step`."""
+    device, runs = context.device, []
+    cases = cases_on(device, task, secret)
+    with device.session(program) as session:
+        for run in run_cases(
+            task, session, cases, secret, where=device.tensors_on, tell=context.tell, budget=context.budget
+        ):
+            runs.append(run)
+            context.hear(CaseDone(step, run.result, run.report.findings))
+            if context.quick and not run.result.passed:
+                break
+        return without_copied(runs), session.output
+
+
+def all_right(runs: Sequence[CaseRun]) -> bool:
+    return bool(runs) and all(run.result.passed for run in runs)
+
+
+def check_on_virtual(task: Task, program: Libraries, context: Context, secret: str) -> list[CaseRun]:
+    """The public cases once more where findings are seen, for a task that ran on a GPU."""
+    device = context.device.virtual
+    public = [(case, public) for case, public in cases_on(device, task, secret) if public]
+    with device.session(program) as session:
+        budget = device.time_budget()
+        return list(
+            run_cases(task, session, public, secret, phase="checks", tell=context.tell, budget=budget)
+        )
+
+
+def check_between_blocks(task: Task, case: Case, program: Libraries, context: Context, secret: str) -> Report:
+    """What the virtual GPU has to say of one call when it looks at what blocks leave each other."""
+    context.tell("looking at what blocks leave each other")
+    call = task.inputs(case.size, Random(seeds.derive(secret, "between blocks")))
+    with context.device.virtual.session_between_blocks(program) as session:
+        return session.run(task.entry, call, CALL_SECONDS).report
+
+
+def look_at(
+    task: Task,
+    mechanisms: Sequence[Mechanism],
+    public: Case,
+    program: Libraries,
+    context: Context,
+    secret: str,
+    runs: Sequence[CaseRun] = (),
+) -> tuple[list[MechanismResult], Outcome]:
+    """At hidden cases and at the `public` one: a kernel cannot know where it will be looked at. What is cheap
+    to see is looked for in every call of `runs` on the virtual GPU, too."""
+    device = context.device.virtual
+    hidden = [case for case, is_public in cases_on(device, task, secret) if not is_public]
+    results = []
+    with device.session_with_figures(program) as session:
+        for number, case in enumerate((*hidden[:_HIDDEN_LOOKS], public)):
+            call = task.inputs(case.size, Random(seeds.derive(secret, "mechanism", number)))
+            outcome = session.run(task.entry, call, CALL_SECONDS)
+            results.append(look(mechanisms, case, outcome, program.resources))
+    # The public case last: of several that lack something, it is the one a student can repeat.
+    worst = [
+        next((one for one in reversed(ones) if not one.passed), ones[-1])
+        for ones in zip(*results, strict=True)
+    ]
+    return look_everywhere(mechanisms, worst, task, runs, program.resources), outcome
