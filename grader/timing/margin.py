@@ -5,16 +5,16 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-from common.core.paths import REPOSITORY
+from common.core.paths import MEASURED
 from grader.spec import Exercise
 
-MEASURED = REPOSITORY / "benchmarks" / "nvidia-h200.json"
-MODELLED = REPOSITORY / "benchmarks" / "virtual-h200.json"
+ON_GPU = MEASURED / "nvidia-h200.json"
+MODELLED = MEASURED / "virtual-h200.json"
 LEAST = 1.10  # the model claims nothing finer, however well it did on the variants
 _QUANTILE = 0.9
 
 
-def model_margin(exercise: Exercise, measured: Path = MEASURED, modelled: Path = MODELLED) -> float:
+def model_margin(exercise: Exercise, measured: Path = ON_GPU, modelled: Path = MODELLED) -> float:
     """A factor, at least 1.10: nine in ten modelled ratios of the exercise's own kernels were within it."""
     errors = sorted(ratio_errors(exercise.id, measured, modelled))
     if not errors:
