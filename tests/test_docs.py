@@ -7,17 +7,15 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.documents.make_tables import COMMAND, PAGES, remade
 from common.core.paths import REPOSITORY
-from docs.make_tables import PAGES, remade
-
-ADVICE = "run python -m docs.make_tables"
 
 
 @pytest.mark.parametrize("page", PAGES)
 def test_tables_and_sample_outputs_are_fresh(page: str, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.chdir(REPOSITORY)
     text = (REPOSITORY / page).read_text()
-    assert remade(text) == text, f"{page} is stale: {ADVICE}"
+    assert remade(text) == text, f"{page} is stale: run {COMMAND}"
 
 
 def pages_with_links() -> list[Path]:

@@ -1,6 +1,7 @@
-"""What an exercise may import: the words that describe it, the parts it brings in, and what it serves.
+"""What stands apart: exercises from the machinery, programs from data, and everything from its tests.
 
-Who may import whom inside the grader is in pyproject.toml, for import-linter.
+An exercise may import the words that describe it, the parts it brings in, and what it serves. Who may
+import whom inside the grader is in pyproject.toml, for import-linter.
 """
 
 from __future__ import annotations
@@ -29,8 +30,11 @@ ALLOWED = (
 )
 # Of 03: its own answers and measurements, which students run by file name.
 MACHINERY_OF_03 = ("answer_files.py", "reality_check.py")
-PACKAGES = [path for root in ("common", "grader") for path in (REPOSITORY / root).rglob("__init__.py")]
+PACKAGES = [
+    path for root in ("common", "grader", "benchmarks") for path in (REPOSITORY / root).rglob("__init__.py")
+]
 MOST_MODULES = 15
+PROGRAMS = {".py", ".cu", ".cuh", ".cpp", ".h", ".sh", ".ipynb"}
 
 
 def imported(file: Path) -> Iterator[str]:
@@ -52,3 +56,22 @@ def test_an_exercise_sees_the_words_and_nothing_of_the_machinery(folder: Path) -
 def test_a_package_says_what_it_holds_and_holds_no_more_than_fits(init: Path) -> None:
     assert ast.get_docstring(ast.parse(init.read_text()))
     assert len([path for path in init.parent.glob("*.py") if path != init]) <= MOST_MODULES
+
+
+@pytest.mark.parametrize(
+    "folder", ["common", "grader", "exercises", "solutions", "benchmarks", "requirements"]
+)
+def test_nothing_but_tests_imports_tests(folder: str) -> None:
+    files = (REPOSITORY / folder).rglob("*.py")
+    assert [str(file) for file in files for name in imported(file) if name.split(".")[0] == "tests"] == []
+
+
+def test_docs_are_pages_that_nothing_can_import() -> None:
+    assert list((REPOSITORY / "docs").rglob("*.py")) == []
+
+
+@pytest.mark.parametrize("folder", ["benchmarks/data", "common/measured"])
+def test_what_was_measured_is_data_alone(folder: str) -> None:
+    files = [path for path in (REPOSITORY / folder).rglob("*") if path.is_file()]
+    assert files
+    assert [path for path in files if path.suffix in PROGRAMS] == []

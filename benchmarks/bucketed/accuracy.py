@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks import DATA
 from benchmarks.bucketed.allocations import (
     BUDGETS,
     Reals,
@@ -28,9 +29,8 @@ from benchmarks.bucketed.allocations import (
     shuffled,
 )
 from benchmarks.bucketed.exact import error_summary, exact_attention, held_by, row_errors
-from benchmarks.bucketed.results import FOLDER
 from benchmarks.bucketed.worlds import NormalWorld, SkewedWorld
-from benchmarks.results import described, write
+from benchmarks.output.files import described, write
 from common.serving.bucketed.cache import BucketedKVCache
 from common.serving.bucketed.placement import Integers
 from common.serving.bucketed.quantizing import joined_query, split_query
@@ -38,7 +38,7 @@ from common.serving.bucketed.quantizing import joined_query, split_query
 if TYPE_CHECKING:
     import torch
 
-RESULT = FOLDER / "accuracy.json"
+RESULT = DATA / "bucketed" / "accuracy.json"
 DECAY = 0.9
 HEAVIEST = 0.05  # the share of tokens whose weight is told
 INT8 = "uniform INT8"

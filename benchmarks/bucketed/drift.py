@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks import DATA
 from benchmarks.bucketed.allocations import BUDGETS, counts
 from benchmarks.bucketed.exact import (
     error_summary,
@@ -30,9 +31,8 @@ from benchmarks.bucketed.exact import (
     row_errors,
 )
 from benchmarks.bucketed.history import History, largest_errors
-from benchmarks.bucketed.results import FOLDER
 from benchmarks.bucketed.worlds import SINKS, SkewedWorld
-from benchmarks.results import described, device_stem, write
+from benchmarks.output.files import described, device_stem, write
 from common.gpu.clocks import exclusive
 from common.serving.bucketed.cache import BucketedKVCache
 from common.serving.bucketed.memory import token_bytes
@@ -257,7 +257,7 @@ def main() -> None:
     device: str | Device = arguments.device
     clock = None
     if arguments.device == "kernels":
-        from benchmarks.cold import cold_seconds
+        from benchmarks.timing.cold import cold_seconds
         from common.serving.device import gpu
 
         device, clock = gpu(), cold_seconds
@@ -271,7 +271,7 @@ def main() -> None:
             _tell(budget, checkpoints, time.perf_counter() - begin)
     if not arguments.quick:
         result = {**described(on_gpu), "computed_by": arguments.device, "sizes": asdict(sizes), "runs": runs}
-        write(FOLDER / f"drift_{device_stem(on_gpu)}.json", result)
+        write(DATA / "bucketed" / f"drift_{device_stem(on_gpu)}.json", result)
 
 
 def _tell(budget: float, checkpoints: list[dict[str, Any]], seconds: float) -> None:

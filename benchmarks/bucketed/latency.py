@@ -19,14 +19,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from benchmarks import DATA
 from benchmarks.bucketed.allocations import BUDGETS, bench_widths, by_importance, counts, planned
 from benchmarks.bucketed.context import Context
 from benchmarks.bucketed.exact import error_summary, row_errors
-from benchmarks.bucketed.results import FOLDER
 from benchmarks.bucketed.stored import Buckets, cache_bytes, stored
 from benchmarks.bucketed.torch_ways import usable_attentions
-from benchmarks.graphs import in_turns, summary
-from benchmarks.results import described, device_stem, write
+from benchmarks.output.files import described, device_stem, write
+from benchmarks.timing.graphs import in_turns, summary
 from common.gpu.clocks import exclusive, read_clocks
 from common.serving.bucketed.backends import Backend
 from common.serving.bucketed.memory import half_token_bytes
@@ -161,7 +161,7 @@ def on_this_gpu(quick: bool) -> dict[str, Any]:
     """The whole measurement."""
     import torch
 
-    from benchmarks.cold import cold_seconds
+    from benchmarks.timing.cold import cold_seconds
     from common.serving.bucketed.kernel_backend import KernelBackend
     from common.serving.device import gpu
     from grader.spec import registry
@@ -209,7 +209,7 @@ def main() -> None:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="short contexts, few samples, and no file")
-    parser.add_argument("--out", type=Path, default=FOLDER, help="the folder of the file")
+    parser.add_argument("--out", type=Path, default=DATA / "bucketed", help="the folder of the file")
     arguments = parser.parse_args()
     about = described(on_gpu=True)
     with exclusive():

@@ -1,6 +1,7 @@
 """The tables of docs/bucketed-cache.md, made from the committed measurements on the H200.
 
-`docs/make_tables.py` writes them between the marks of that page. Times are medians, in microseconds.
+`benchmarks/documents/make_tables.py` writes them between the marks of that page. Times are medians, in
+microseconds.
 """
 
 from __future__ import annotations
@@ -10,8 +11,8 @@ import json
 from collections.abc import Callable, Mapping
 from typing import Any
 
-from benchmarks.bucketed.results import FOLDER
-from benchmarks.markdown import table
+from benchmarks import DATA
+from benchmarks.output.markdown import table
 
 Way = Mapping[str, Any]
 BUDGETS = ("budget 0.20", "budget 0.25", "budget 0.35", "budget 0.50")
@@ -68,7 +69,7 @@ def bucketed_variants(batch: str, context: str) -> str:
 
 def bucketed_profile() -> str:
     """What ncu counted."""
-    return f"```text\n{(FOLDER / 'profile_h200.txt').read_text()}```\n"
+    return f"```text\n{(DATA / 'bucketed' / 'profile_h200.txt').read_text()}```\n"
 
 
 def _variants(ways: Mapping[str, Way], suffix: str) -> list[Way]:
@@ -78,7 +79,7 @@ def _variants(ways: Mapping[str, Way], suffix: str) -> list[Way]:
 @functools.cache
 def _shapes(batch: int) -> dict[int, dict[str, Way]]:
     """By context, then by name."""
-    shapes = json.loads((FOLDER / "latency_h200.json").read_text())["shapes"]
+    shapes = json.loads((DATA / "bucketed" / "latency_h200.json").read_text())["shapes"]
     return {
         shape["context"]: {way["name"]: way for way in shape["ways"]}
         for shape in shapes

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.flash.results import FOLDER
-from benchmarks.results import described, device_stem, save
+from benchmarks.output.files import described, device_stem, save
 from common.gpu.clocks import exclusive
 
 Keep = Callable[[Mapping[str, Any]], None]

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from benchmarks.flash.exact import largest_error
 from benchmarks.flash.ways import Kind
-from benchmarks.graphs import captured, in_turns, summary
+from benchmarks.timing.graphs import captured, in_turns, summary
 from common.core.errors import CourseError
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ class ColdClock:
     """One call, from an L2 that holds nothing of it."""
 
     def prepared(self, calls: Sequence[Attend]) -> Callable[[], float]:
-        from benchmarks.cold import cold_seconds
+        from benchmarks.timing.cold import cold_seconds
 
         return lambda: cold_seconds(calls[0])
 

@@ -11,7 +11,7 @@ from pathlib import Path
 from benchmarks.flash.kernels import case_of
 from benchmarks.flash.shapes import MAIN_LENGTH, Shape
 from benchmarks.flash.ways import KernelWay, kernel_ways
-from benchmarks.markdown import table
+from benchmarks.output.markdown import table
 from common.core.errors import CourseError
 from common.virtual_gpu.report import Counters, Launch
 from grader.building.libraries import Libraries

@@ -12,13 +12,13 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
-from benchmarks.entry_calls import entry_call
 from benchmarks.flash.command import Keep, command
 from benchmarks.flash.contest import Clock, ColdClock, Side, Turns, contest
 from benchmarks.flash.exact import exact_attention
 from benchmarks.flash.kernels import libraries
 from benchmarks.flash.torch_ways import torch_sides
 from benchmarks.flash.ways import EXERCISE
+from benchmarks.timing.entry_calls import entry_call
 from common.gpu.clocks import read_clocks
 from grader.spec import STREAM, At, Call, HostTable, f32, i32, i64, registry
 from grader.spec.random_inputs import Random

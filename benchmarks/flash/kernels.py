@@ -9,10 +9,10 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.entry_calls import entry_call
 from benchmarks.flash.contest import Attend, Side
 from benchmarks.flash.shapes import Shape
 from benchmarks.flash.ways import EXERCISE, KernelWay
+from benchmarks.timing.entry_calls import entry_call
 from common.build.program import Target, build_program
 from common.core.paths import REPOSITORY
 from common.gpu.devices import first_gpu

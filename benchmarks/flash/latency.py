@@ -21,7 +21,7 @@ from benchmarks.flash.kernels import inputs_of, kernel_sides, libraries
 from benchmarks.flash.shapes import MAIN_LENGTH, MANY_HEADS, Shape, all_shapes, quick_shapes
 from benchmarks.flash.torch_ways import torch_sides
 from benchmarks.flash.ways import FREE, V2, kernel_ways
-from benchmarks.graphs import captured
+from benchmarks.timing.graphs import captured
 from common.gpu.clocks import read_clocks
 
 if TYPE_CHECKING:

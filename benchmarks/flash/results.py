@@ -1,12 +1,13 @@
-"""Where the figures of this folder go, and how to find them again in a file."""
+"""Where the figures of attention go, and how to find them again in a file."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
-FOLDER = Path(__file__).parent
+from benchmarks import DATA
+
+FOLDER = DATA / "flash"
 Found = Mapping[str, Any]  # a result, one of its shapes, or a way
 
 

@@ -1,6 +1,7 @@
 """The tables of docs/flash-attention.md, made from the committed measurements on the H200.
 
-`docs/make_tables.py` writes them between the marks of that page. Times are medians, in microseconds.
+`benchmarks/documents/make_tables.py` writes them between the marks of that page. Times are medians, in
+microseconds.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from benchmarks.flash.decode import OURS
 from benchmarks.flash.results import FOLDER, Found, names_of, shapes_of, way_of
 from benchmarks.flash.shapes import FEW_HEADS, MAIN_LENGTH
 from benchmarks.flash.ways import BACKENDS, CUDNN, EFFICIENT, FLASH, FREE, GATED
-from benchmarks.markdown import table
+from benchmarks.output.markdown import table
 
 MASKS = {"full": False, "causal": True}
 NOTHING = "–"

@@ -17,9 +17,8 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks.model import compare, document
+from benchmarks.model.document import FOLDER
 from common.core.errors import CourseError
-
-FOLDER = Path(__file__).parent
 
 
 def main() -> int:
@@ -32,7 +31,7 @@ def main() -> int:
     parser.add_argument("--profile", default="h200", help="the device, as profiles.json names it")
     parser.add_argument("--only", default="", metavar="TEXT", help="predict cases whose name contains this")
     parser.add_argument("--repeats", type=int, default=60, help="measure each case so often")
-    parser.add_argument("--output", type=Path, help="another file than the one beside this module")
+    parser.add_argument("--output", type=Path, help="another file than the one in benchmarks/data/model")
     arguments = parser.parse_args()
     predicted = FOLDER / f"predicted_{arguments.profile}.json"
     measured = FOLDER / f"measured_{arguments.profile}.json"

@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Sequence
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
+from benchmarks import DATA
 from benchmarks.model.compare import Summary, pairs, parts, summary
+from benchmarks.output.markdown import table
+from common.core.paths import REPOSITORY
 
-FOLDER = Path(__file__).parent
-PAGE = FOLDER.parents[1] / "docs" / "cost-model.md"
+FOLDER = DATA / "model"
+PAGE = REPOSITORY / "docs" / "cost-model.md"
 _MARKED = re.compile(r"(<!-- modelled: (\w+) -->\n).*?(<!-- end -->)", re.DOTALL)
 
 
@@ -27,11 +29,6 @@ def read(name: str) -> dict[str, Any]:
     return figures
 
 
-def _table(header: Sequence[str], rows: Sequence[Sequence[str]], left: int = 1) -> str:
-    rule = ["---" if column < left else "--:" for column in range(len(header))]
-    return "".join("| " + " | ".join(row) + " |\n" for row in [header, rule, *rows])
-
-
 def _headline(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
     """Order and ratios, by what was known of the cases when they were predicted."""
     rows = []
@@ -41,7 +38,7 @@ def _headline(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
         ordered = f"{total.ordered} of {total.apart} ({total.share_ordered:.1%})"
         errors = [f"{error:.1%}" for error in (total.median_error, total.p90_error)]
         rows.append([name, str(len(cases)), str(total.pairs), ordered, *errors])
-    return _table(["", "cases", "pairs", "order right, over 10 % apart", "ratio error: median", "p90"], rows)
+    return table(["", "cases", "pairs", "order right, over 10 % apart", "ratio error: median", "p90"], rows)
 
 
 def _families(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
@@ -49,7 +46,7 @@ def _families(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
     names = dict.fromkeys(pair.family for pair in found)
     rows = [_row(name, summary([pair for pair in found if pair.family == name])) for name in names]
     header = ["family", "pairs", "over 10 % apart", "order right", "ratio error: median", "p90", "worst"]
-    return _table(header, rows)
+    return table(header, rows)
 
 
 def _row(name: str, total: Summary) -> list[str]:
@@ -62,7 +59,7 @@ def _disorders(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
     """Pairs over 10 % apart whose order was foretold wrongly."""
     wrong = [pair for pair in pairs(predicted, measured) if pair.apart and not pair.ordered]
     rows = [[pair.first, pair.second, f"{pair.predicted:.2f}", f"{pair.measured:.2f}"] for pair in wrong]
-    return _table(["first", "second", "modelled second / first", "measured"], rows, left=2)
+    return table(["first", "second", "modelled second / first", "measured"], rows, right_from=2)
 
 
 def _cases(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
@@ -78,7 +75,7 @@ def _cases(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
         for case in predicted["cases"]
         if case["name"] in taken
     ]
-    return _table(["case", "limited by", "modelled µs", "measured µs", "error"], rows, left=2)
+    return table(["case", "limited by", "modelled µs", "measured µs", "error"], rows, right_from=2)
 
 
 def _source(predicted: dict[str, Any], measured: dict[str, Any]) -> str:

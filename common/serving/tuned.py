@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from common.core.paths import REPOSITORY
+from common.core.paths import MEASURED
 
-FOLDER = REPOSITORY / "benchmarks" / "tuned"
+FOLDER = MEASURED / "tuned"
 # Of the searches at a case, the first that is there: a launcher has no limits but the device's.
 _SEARCHES = ("free", "gated")
 

@@ -14,8 +14,7 @@ from common.core.paths import REPOSITORY
 from grader.nbgrader.class_folder import assignments, put_working_copy
 from grader.spec import registry
 
-# Files and folders as they are. Of the benchmarks, two that say how far the cost model may be trusted, and
-# what notebook 02 measures a whole step with.
+# Files and folders as they are. Of the benchmarks, what notebook 02 measures a whole step with.
 _WHOLE = (
     "course",
     "LICENSE",
@@ -25,15 +24,14 @@ _WHOLE = (
     "common",
     "grader",
     "exercises",
-    "benchmarks/__init__.py",
-    "benchmarks/decode_step.py",
-    "benchmarks/graphs.py",
-    "benchmarks/nvidia-h200.json",
-    "benchmarks/virtual-h200.json",
+    *(f"benchmarks/{folder}__init__.py" for folder in ("", "copies/", "timing/")),
+    "benchmarks/copies/decode_step.py",
+    "benchmarks/timing/graphs.py",
 )
 _PAGES = ("virtual-gpu", "checks", "counters", "cost-model", "grading", "security")
 _README = "for-students.md"
-_LEFT_BY_TOOLS = ("__pycache__", "*.pyc", ".*", "*.egg-info")
+# What tools leave behind, and common/measured/tuned, which tells the best choices of the solutions.
+_LEFT_OUT = ("__pycache__", "*.pyc", ".*", "*.egg-info", "tuned")
 
 
 def write_bundle(folder: Path, *, with_engine: bool = False) -> list[Path]:
@@ -80,6 +78,6 @@ def _front_page() -> str:
 def _copy(source: Path, target: Path) -> None:
     target.parent.mkdir(parents=True, exist_ok=True)
     if source.is_dir():
-        shutil.copytree(source, target, ignore=shutil.ignore_patterns(*_LEFT_BY_TOOLS), dirs_exist_ok=True)
+        shutil.copytree(source, target, ignore=shutil.ignore_patterns(*_LEFT_OUT), dirs_exist_ok=True)
     else:
         shutil.copy2(source, target)

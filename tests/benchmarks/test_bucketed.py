@@ -12,13 +12,14 @@ import numpy as np
 import pytest
 import torch
 
-from benchmarks import charts
+from benchmarks import DATA
 from benchmarks.bucketed import accuracy, drift, latency, plots, profile
 from benchmarks.bucketed.allocations import BUDGETS, bench_widths, by_importance, shuffled
 from benchmarks.bucketed.context import Context
 from benchmarks.bucketed.exact import exact_attention, held_by, quantized_at, row_errors
 from benchmarks.bucketed.stored import cache_bytes, stored
 from benchmarks.bucketed.worlds import SINKS, NormalWorld, SkewedWorld
+from benchmarks.output import charts
 from common.serving.bucketed.backends import TorchBackend
 
 CPU = torch.device("cpu")
@@ -127,7 +128,7 @@ def test_the_chart_of_a_long_run_can_be_drawn(timed: bool, tmp_path: Path):
 
 
 def test_what_was_measured_can_be_drawn(tmp_path: Path):
-    made = list(charts.draw_all(plots.CHARTS, plots.FOLDER, tmp_path))
+    made = list(charts.draw_all(plots.CHARTS, DATA / "bucketed", tmp_path))
     assert "accuracy.png" in {path.name for path in made}
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.cpu_by_program import CpuByProgram
+from benchmarks.turnaround.cpu_by_program import CpuByProgram
 
 BUSY = "import time\nwhile time.process_time() < 0.4: pass"
 

@@ -1,11 +1,11 @@
-"""`python -m benchmarks.decode_step`, which notebook 02 names to students."""
+"""`python -m benchmarks.copies.decode_step`, which notebook 02 names to students."""
 
 from __future__ import annotations
 
 import pytest
 import torch
 
-from benchmarks import decode_step
+from benchmarks.copies import decode_step
 
 
 def test_without_a_gpu_it_says_so(monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]):

@@ -9,11 +9,11 @@ from types import SimpleNamespace
 import pytest
 import torch
 
-from benchmarks.entry_calls import entry_call
 from benchmarks.flash import decode
 from benchmarks.flash.kernels import inputs_of, kernel_sides
 from benchmarks.flash.shapes import Shape
 from benchmarks.flash.ways import kernel_ways
+from benchmarks.timing.entry_calls import entry_call
 from common.build.toolchain import find_host_compiler
 from common.core.errors import CourseError
 

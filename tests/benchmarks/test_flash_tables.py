@@ -7,11 +7,11 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks import charts
 from benchmarks.flash import plots, tables
-from benchmarks.flash.looks import whiskers
-from benchmarks.flash.roofs import roofs
+from benchmarks.flash.plots.looks import whiskers
+from benchmarks.flash.plots.roofs import roofs
 from benchmarks.flash.ways import BACKENDS, V1, kernel_ways
+from benchmarks.output import charts
 from tests.benchmarks import planted_flash
 
 LATENCY_CHARTS = {"times", "rates_64", "rates_128", "roofline", "ladder"}
@@ -81,8 +81,8 @@ def test_a_run_that_was_cut_can_be_drawn(tmp_path: Path) -> None:
 
 
 def test_what_was_measured_can_be_drawn(tmp_path: Path) -> None:
-    measured = list(plots.FOLDER.glob("latency_*.json")) + list(plots.FOLDER.glob("decode_*.json"))
-    assert len(list(charts.draw_all(plots.CHARTS, plots.FOLDER, tmp_path))) >= len(measured)
+    measured = list(tables.FOLDER.glob("latency_*.json")) + list(tables.FOLDER.glob("decode_*.json"))
+    assert len(list(charts.draw_all(plots.CHARTS, tables.FOLDER, tmp_path))) >= len(measured)
 
 
 def test_an_interval_that_rounding_has_moved_past_its_value_reaches_nowhere() -> None:

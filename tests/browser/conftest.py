@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING, Any
 
 import pytest
 
+from benchmarks.browser.pages import new_page, running_chromium
 from grader.cli.machine.chromium import missing_for_a_browser
-from tests.browser.pages import new_page, running_chromium
 
 if TYPE_CHECKING:
     from playwright.sync_api import Browser, Page

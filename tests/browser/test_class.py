@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import pytest
 
+from benchmarks.browser.jupyter import running_jupyter
+from benchmarks.browser.pages import choose, wait_for_lab
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
-from tests.browser.jupyter import running_jupyter
-from tests.browser.pages import choose, wait_for_lab
 from tests.nbgrader.conftest import SmallClass, small_class  # noqa: F401
 from tests.nbgrader.small_course import FIRST
 from tests.nbgrader.tiny_notebook import QUESTION, cell_of

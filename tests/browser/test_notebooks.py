@@ -10,9 +10,9 @@ from collections.abc import Iterator
 
 import pytest
 
+from benchmarks.browser.jupyter import JupyterServer, running_jupyter
+from benchmarks.browser.pages import TROUBLE, open_notebook, run_all_cells
 from grader.nbgrader.class_folder import put_working_copy
-from tests.browser.jupyter import JupyterServer, running_jupyter
-from tests.browser.pages import TROUBLE, open_notebook, run_all_cells
 from tests.notebooks.sources import all_notebooks
 
 BY_DEFAULT = ("00_start", "01_kv_store")

@@ -6,10 +6,10 @@ import re
 
 import pytest
 
+from benchmarks.browser.jupyter import running_jupyter
+from benchmarks.browser.pages import RUN_PATIENCE, open_notebook
 from grader.nbgrader.validating import SETTINGS
 from grader.spec import registry
-from tests.browser.jupyter import running_jupyter
-from tests.browser.pages import RUN_PATIENCE, open_notebook
 from tests.nbgrader.tiny_notebook import QUESTION, cell_of, tiny_notebook
 
 EXERCISE = "01"

@@ -7,21 +7,21 @@ import shutil
 
 import pytest
 
-from common.build.program import Target, build_program
-from common.core.paths import REPOSITORY
-from common.gpu.devices import find_gpus, first_gpu
-from tests.gpu.record_counters import launches_of
-from tests.virtual_gpu.counters.comparison import (
+from benchmarks.virtual_gpu.counters.comparison import (
     AGGREGATED,
     FIGURES,
     FOLDER,
+    RECORD,
     RECORDED,
     Figure,
     difference,
     short_name,
 )
+from benchmarks.virtual_gpu.counters.record import launches_of
+from common.build.program import Target, build_program
+from common.gpu.devices import find_gpus, first_gpu
 
-MEASURED_ON = json.loads((REPOSITORY / "benchmarks" / "counters_h200.json").read_text())["gpu"]
+MEASURED_ON = json.loads(RECORD.read_text())["gpu"]
 
 pytestmark = [
     pytest.mark.skipif(shutil.which("ncu") is None, reason="needs ncu"),

@@ -8,13 +8,13 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.virtual_gpu.faults.corpus import Fault, all_faults
+from benchmarks.virtual_gpu.faults.record import TOOLS
 from common.build.program import Target, build_program
 from common.gpu.devices import first_gpu
-from tests.gpu.record_faults import TOOLS
-from tests.virtual_gpu.faults.corpus import Fault, all_faults
 
 LIMIT_SECONDS = 60.0
-# The two whose reports matter here; all four were run for benchmarks/sanitizer_h200.json.
+# The two whose reports matter here; all four were run for the committed record.
 QUICK_TOOLS = ("memcheck", "racecheck")
 
 

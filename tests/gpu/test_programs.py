@@ -6,9 +6,9 @@ import subprocess
 
 import pytest
 
+from benchmarks.virtual_gpu.programs.corpus import Program, all_programs, compared_lines, recorded_lines
 from common.build.program import Target, build_program
 from common.gpu.devices import first_gpu
-from tests.virtual_gpu.programs.corpus import Program, all_programs, compared_lines, recorded_lines
 
 LIMIT_SECONDS = 60.0
 

@@ -6,8 +6,7 @@ from functools import cache
 
 import pytest
 
-from common.virtual_gpu.report import Report
-from tests.virtual_gpu.counters.comparison import (
+from benchmarks.virtual_gpu.counters.comparison import (
     DIFFERENCES,
     FIGURES,
     FOLDER,
@@ -15,6 +14,7 @@ from tests.virtual_gpu.counters.comparison import (
     expected,
     short_name,
 )
+from common.virtual_gpu.report import Report
 from tests.virtual_gpu.programs_together import ProgramsTogether, build_together
 
 LIMIT_SECONDS = 60.0

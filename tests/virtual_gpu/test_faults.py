@@ -7,9 +7,9 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.virtual_gpu.faults.corpus import Fault, all_faults
 from common.virtual_gpu.report import Finding
 from common.virtual_gpu.session import RunReport
-from tests.virtual_gpu.faults.corpus import Fault, all_faults
 from tests.virtual_gpu.programs_together import ProgramsTogether, build_together
 
 FAULTS = all_faults()

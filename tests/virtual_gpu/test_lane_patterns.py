@@ -10,19 +10,19 @@ from typing import Any
 
 import pytest
 
+from benchmarks import DATA
 from common.build.cache import default_cache
 from common.build.compile import compile_units
 from common.build.link import link
 from common.build.toolchain import find_host_compiler
-from common.core.paths import REPOSITORY
 from tests.virtual_gpu.engine_units import engine_units
 
 Pattern = dict[str, Any]
 
-PATTERNS: list[Pattern] = json.loads((REPOSITORY / "benchmarks" / "lane_patterns_h200.json").read_text())[
+PATTERNS: list[Pattern] = json.loads((DATA / "virtual_gpu" / "lane_patterns_h200.json").read_text())[
     "patterns"
 ]
-DRIVER = Path(__file__).parent / "counters" / "lane_pattern_driver.cpp"
+DRIVER = Path(__file__).with_name("lane_pattern_driver.cpp")
 LINE_BYTES = 128
 
 # Which rule of the engine a measured instruction belongs to, where the names differ. ldmatrix is served one

@@ -6,7 +6,7 @@ from functools import cache
 
 import pytest
 
-from tests.virtual_gpu.programs.corpus import Program, all_programs, compared_lines, recorded_lines
+from benchmarks.virtual_gpu.programs.corpus import Program, all_programs, compared_lines, recorded_lines
 from tests.virtual_gpu.programs_together import ProgramsTogether, build_together
 
 PROGRAMS = all_programs()

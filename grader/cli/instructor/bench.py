@@ -1,8 +1,8 @@
 """`./course bench [NN]`: time baselines, solutions, variants and library alternatives over all bench shapes.
 
-Results go to benchmarks/<device>.json and plots to benchmarks/plots/; other exercises' entries are kept. On
-the virtual GPU the times are modelled and the file is called so; shapes meant for a GPU are left out there,
-unless --large asks for them.
+Results go to common/measured/<device>.json and plots to benchmarks/data/bench/plots/; other exercises'
+entries are kept. On the virtual GPU the times are modelled and the file is called so; shapes meant for a GPU
+are left out there, unless --large asks for them.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from typing import Any
 
 from common.core.errors import CourseError
 from common.core.files import write_json
-from common.core.paths import REPOSITORY
+from common.core.paths import MEASURED, REPOSITORY
 from common.core.progress import Progress
 from grader.cli import options as shared
 from grader.cli.parser import Parser
@@ -27,7 +27,7 @@ from grader.render.bench_rows import bench_rows
 from grader.spec import Exercise, registry
 from grader.words.text import table
 
-BENCHMARKS = REPOSITORY / "benchmarks"
+PLOTS = REPOSITORY / "benchmarks" / "data" / "bench" / "plots"
 
 
 def main(arguments: list[str]) -> int:
@@ -43,7 +43,7 @@ def main(arguments: list[str]) -> int:
         help="on the virtual GPU, model the shapes meant for GPUs too: takes minutes and 10 GiB of memory",
     )
     # What a student measures does not belong among the course's own results.
-    default = BENCHMARKS if registry.SOLUTIONS.is_dir() else student.WORK / "benchmarks"
+    default = MEASURED if registry.SOLUTIONS.is_dir() else student.WORK / "benchmarks"
     shown = f"default: {student.shown(default)}/"
     parser.add_argument("--output", metavar="DIR", type=Path, default=default, help=shown)
     options = parser.parse_args(arguments)
@@ -56,7 +56,7 @@ def main(arguments: list[str]) -> int:
         result = _benched(exercise, device, progress, large=options.large)
         progress.finish("done")
         merged = merge(path, result)
-        _draw(options.output, path.stem, exercise, merged, modelled=device.modelled)
+        _draw(path, exercise, merged, modelled=device.modelled)
         if not options.json:
             how = "modelled" if device.modelled else "measured"
             columns, rows = bench_rows(merged["exercises"][exercise.id])
@@ -91,10 +91,12 @@ def merge(path: Path, result: Mapping[str, Any]) -> dict[str, Any]:
     return merged
 
 
-def _draw(folder: Path, stem: str, exercise: Exercise, merged: Mapping[str, Any], *, modelled: bool) -> None:
+def _draw(results: Path, exercise: Exercise, merged: Mapping[str, Any], *, modelled: bool) -> None:
+    """Beside the results; for the course's own among its plots, as nothing reads them at run time."""
     if not figures.has_matplotlib():
         print("note: no plot was drawn, because matplotlib is not installed here", file=sys.stderr)
         return
-    path = folder / "plots" / f"{stem}-{exercise.number}.png"
+    folder = PLOTS if results.parent == MEASURED else results.parent / "plots"
+    path = folder / f"{results.stem}-{exercise.number}.png"
     entry = merged["exercises"][exercise.id]
     figures.bench_plot(exercise.id, entry, merged["device"], path, modelled=modelled)

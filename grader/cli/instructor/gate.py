@@ -2,7 +2,8 @@
 
 Judges FILE, or the reference solution, by the criteria that the exercise declares, and says "keep" or "fall
 back" with reasons. What could not be measured, or cannot be reached on this device, never counts as met. The
-report goes to benchmarks/gate/, for a FILE to work/gate/. The exit status is 0 for "keep", 1 for "fall back".
+report goes to benchmarks/data/gate/, for a FILE to work/gate/. The exit status is 0 for "keep", 1 for "fall
+back".
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ if TYPE_CHECKING:
     from grader.gate.report import Report
     from grader.gate.spec import Gate
 
-REPORTS = REPOSITORY / "benchmarks" / "gate"
+REPORTS = REPOSITORY / "benchmarks" / "data" / "gate"
 
 
 def main(arguments: list[str]) -> int:

@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from common.core.errors import CourseError
-from common.core.paths import REPOSITORY
+from common.core.paths import MEASURED
 from common.core.progress import Progress
 from grader.cli import options as shared
 from grader.cli.parser import Parser, above_zero, count
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from grader.tuning.find import Tunable
     from grader.tuning.run import Request
 
-TUNED = REPOSITORY / "benchmarks" / "tuned"
+TUNED = MEASURED / "tuned"
 _TRIALS, _BUDGET_SECONDS = 100, 1800.0
 _INTERRUPTED = 130
 Results = dict[str, dict[str, dict[str, Any]]]  # by case and search
@@ -69,7 +69,7 @@ def main(arguments: list[str]) -> int:
         "--output",
         metavar="DIR",
         type=Path,
-        help="default: benchmarks/tuned/, and work/tuning/ for a kernel of your own",
+        help="default: common/measured/tuned/, and work/tuning/ for a kernel of your own",
     )
     options = parser.parse_args(arguments)
     from grader.devices.device import device_of

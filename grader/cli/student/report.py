@@ -8,8 +8,8 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
+from common.core.paths import MEASURED
 from grader.cli import options as shared
-from grader.cli.instructor.bench import BENCHMARKS
 from grader.cli.parser import Parser
 from grader.course import student
 from grader.records.record import Record
@@ -21,7 +21,7 @@ def main(arguments: list[str]) -> int:
     parser = Parser(prog="./course report", description=__doc__)
     add = parser.add_argument
     add("--grades", metavar="DIR", type=Path, default=shared.DEFAULT_GRADES, help="default: grades/")
-    add("--benchmarks", metavar="DIR", type=Path, default=BENCHMARKS, help="default: benchmarks/")
+    add("--benchmarks", metavar="DIR", type=Path, default=MEASURED, help="default: common/measured/")
     add("--output", metavar="FILE", type=Path, default=Path("report.html"), help="default: report.html")
     shared.add_json(parser)
     options = parser.parse_args(arguments)

@@ -15,7 +15,7 @@ from grader.words import numbers
 
 
 def report_page(records: Sequence[Record], benchmarks: Mapping[str, Mapping[str, Any]]) -> str:
-    """`benchmarks` are the contents of benchmarks/*.json by file name."""
+    """`benchmarks` are the contents of `bench`'s files by their names."""
     body: list[Child] = [tag("h1", "Serving Kernels: report")]
     if records:
         body += [

@@ -6,24 +6,23 @@ import json
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.core.paths import REPOSITORY
+from common.core.paths import MEASURED
 from common.virtual_gpu.profiles import DEFAULT_PROFILE, card_name
 from grader.records.device_info import GPU, VIRTUAL, DeviceInfo
 from grader.spec import Exercise
 
-RESULTS = REPOSITORY / "benchmarks"
 LEAST = 1.10  # the model claims nothing finer, however well it did on the variants
 _QUANTILE = 0.9
 
 
 def measured(profile: str) -> Path:
     """What `./course bench` measured on the card of a profile."""
-    return RESULTS / f"{DeviceInfo(GPU, card_name(profile)).file_stem}.json"
+    return MEASURED / f"{DeviceInfo(GPU, card_name(profile)).file_stem}.json"
 
 
 def modelled(profile: str) -> Path:
     """What it modelled for the profile."""
-    return RESULTS / f"{DeviceInfo(VIRTUAL, profile).file_stem}.json"
+    return MEASURED / f"{DeviceInfo(VIRTUAL, profile).file_stem}.json"
 
 
 def was_compared(profile: str) -> bool:

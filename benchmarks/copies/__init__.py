@@ -1,0 +1,1 @@
+"""Exercises 02 and 03: the choices of a copy kernel, and what a fused copy does for a whole decoding step."""

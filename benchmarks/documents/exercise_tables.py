@@ -1,0 +1,36 @@
+"""The README's table of exercises, and what their reference solutions reached on the H200."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from typing import Any
+
+from benchmarks import DATA
+from benchmarks.output.markdown import table
+from grader.spec import registry
+
+RECORDS = DATA / "records"
+_OVER_BASELINE = "speedup over the baseline"
+
+
+def exercise_results() -> str:
+    """Each speedup over the baseline that the exercise asks for, and in brackets what full marks need."""
+    rows = []
+    for exercise in registry.all_exercises():
+        record = _record(exercise.id)
+        asked = [t for t in record["speed"]["targets"] if t["name"].startswith(_OVER_BASELINE)]
+        speed = ", ".join(f"{target['value']:.2f}× ({target['full']:.3g})" for target in asked)
+        link = f"[{exercise.number}](exercises/{exercise.id}/README.md)"
+        rows.append([link, exercise.title, speed, f"{record['points']:g} of {record['max_points']:g}"])
+    return table(
+        ["", "exercise", "over the baseline on an H200 (full marks at)", "points"], rows, right_from=3
+    )
+
+
+def _record(exercise: str) -> dict[str, Any]:
+    record: dict[str, Any] = json.loads((RECORDS / f"nvidia-h200-{exercise}-reference.json").read_text())
+    return record
+
+
+MAKERS: dict[str, Callable[..., str]] = {"exercise_results": exercise_results}

@@ -1,0 +1,1 @@
+"""What the programs write: files of figures, and the charts and tables that show them."""

@@ -1,0 +1,1 @@
+"""Programs that check themselves, and what they printed on an H200."""
