@@ -6,7 +6,6 @@ import dataclasses
 import json
 import os
 import queue
-import subprocess
 import sys
 import threading
 from collections.abc import Callable
@@ -80,32 +79,17 @@ def measure(exercise: Exercise, file: Path, tell: Tell, *, names: list[str]) -> 
 
 def run(exercise: None, file: Path, tell: Tell, *, seconds: float) -> dict[str, Any]:
     """A program with a main() of its own, on the virtual GPU: what it printed and what was seen of it."""
-    from common.build.program import Target, build_program
-    from common.build.resources import resources_of, write_for_engine
-    from common.virtual_gpu.profiles import DEFAULT_PROFILE, compute_capability
-    from common.virtual_gpu.session import run_program
-    from grader.actions.run import selected_checks
-    from grader.building.scratch_folder import scratch_folder
+    from grader.actions.run import OnVirtual, Source, run_on_virtual
 
-    cc = compute_capability(DEFAULT_PROFILE)
+    how, source = OnVirtual(with_figures=True), Source(file)
     tell("building")
-    built = build_program([file], Target.virtual(cc))
+    program, warnings = source.build(how.target)
     tell("running on the virtual GPU")
-    with scratch_folder() as scratch:
-        registers = write_for_engine(resources_of(built.path, file, f"sm_{cc}"), scratch)
-        ran = run_program(
-            built.path,
-            options=selected_checks(None, []),
-            resources=registers,
-            timeout=seconds,
-            stdin=subprocess.DEVNULL,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.PIPE,
-        )
+    ran = run_on_virtual(source, program, how, seconds=seconds, captured=True)
     return {
         "file": file.name,
         "source": file.read_bytes()[:_MOST_SOURCE].decode(errors="replace"),
-        "warnings": [str(diagnostic) for diagnostic in built.diagnostics],
+        "warnings": [str(diagnostic) for diagnostic in warnings],
         "ending": "" if ran.status == 0 else ran.ending,
         "printed": ran.stdout + ran.stderr,
         "report": ran.report.to_dict(),

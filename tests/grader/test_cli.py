@@ -13,6 +13,8 @@ from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from common.gpu.devices import Gpu, find_gpus, parse_gpus
 from grader import cli
+from grader.actions import doctor as doctor_action
+from grader.actions.doctor import examine
 from grader.actions.run import selected_checks
 from grader.cli.machine import doctor
 from grader.cli.machine import test as suite
@@ -131,7 +133,7 @@ def test_doctor_reports_every_section_as_text_and_as_json(capsys):
     status = doctor.main(["--json"])
     report = json.loads(capsys.readouterr().out)
     assert report["ok"] == (status == 0)
-    assert list(report["sections"]) == list(doctor.SECTIONS)
+    assert list(report["sections"]) == list(examine({}))
     by_name = {fact["name"]: fact for facts in report["sections"].values() for fact in facts}
     assert {
         "python",
@@ -152,15 +154,18 @@ def test_doctor_reports_every_section_as_text_and_as_json(capsys):
 def test_doctor_says_when_an_extra_comes(monkeypatch):
     monkeypatch.setattr(environment, "missing_packages", lambda group: ["optuna"])
     monkeypatch.setattr(environment, "is_own", lambda: True)
-    assert doctor._group("tune").cost == "installed when first needed, by `./course tune` or `./course test`"
+    assert (
+        doctor_action._group("tune", ["tune", "test"]).cost
+        == "installed when first needed, by `./course tune` or `./course test`"
+    )
     monkeypatch.setattr(environment, "is_own", lambda: False)
-    assert "pip install -r requirements/tune.txt" in doctor._group("tune").cost
+    assert "pip install -r requirements/tune.txt" in doctor_action._group("tune", []).cost
 
 
 def test_doctor_warns_of_a_cpu_torch_beside_a_gpu(monkeypatch):
-    monkeypatch.setattr(doctor, "find_gpus", lambda: (Gpu("NVIDIA H200", "90", "580.1", 143771),))
-    monkeypatch.setattr(doctor, "_torch_cuda", lambda: None)
-    assert "CPU-only torch beside a GPU" in doctor._torch().cost
+    monkeypatch.setattr(doctor_action, "find_gpus", lambda: (Gpu("NVIDIA H200", "90", "580.1", 143771),))
+    monkeypatch.setattr(doctor_action, "_torch_cuda", lambda: None)
+    assert "CPU-only torch beside a GPU" in doctor_action._torch().cost
 
 
 def test_doctor_fails_only_for_what_nothing_works_without(monkeypatch, capsys):

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from common.core.errors import CourseError
+from grader.actions import grade as action
 from grader.classes.class_run import ClassRun, grade_all
 from grader.cli.instructor import grade
 from grader.records.record import Record
@@ -25,7 +26,7 @@ def _quick_grader(monkeypatch):
     def quickly(run: ClassRun, submissions):
         return grade_all(dataclasses.replace(run, grader=GRADER), submissions)
 
-    monkeypatch.setattr(grade, "grade_all", quickly)
+    monkeypatch.setattr(action, "grade_all", quickly)
 
 
 def hand_in(course: Path, **texts: str) -> Path:

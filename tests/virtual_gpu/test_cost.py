@@ -22,6 +22,7 @@ from common.virtual_gpu.cost import ModelledTime, modelled
 from common.virtual_gpu.profiles import profiles
 from common.virtual_gpu.report import Launch
 from common.virtual_gpu.session import run_program
+from grader.actions import calibrate as calibration
 from grader.cli.machine import calibrate
 
 FLOOR = 2.66e-6 + 767 / 1.98e9  # an empty launch, and a trip for code and parameters
@@ -172,22 +173,22 @@ def test_without_the_model_a_launch_takes_the_floor_alone():
 
 
 def test_calibration_says_when_there_is_no_gpu(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(calibrate, "find_gpus", lambda: ())
+    monkeypatch.setattr(calibration, "find_gpus", lambda: ())
     with pytest.raises(CourseError, match="this machine has none"):
         calibrate.main([])
 
 
 def test_a_calibrated_profile_has_every_number_of_a_profile():
     base = profiles()["h200"]
-    profile = calibrate.profile_of({"name": "Card", "sms": 7, "dram_latency_cycles": 500.0}, base)
+    profile = calibration.profile_of({"name": "Card", "sms": 7, "dram_latency_cycles": 500.0}, base)
     assert profile.keys() == base.keys()
     assert (profile["sms"], profile["dram_latency_cycles"]) == (7, 500.0)
-    assert calibrate.identity_of("NVIDIA GeForce RTX 4090") == "rtx_4090"
+    assert calibration.identity_of("NVIDIA GeForce RTX 4090") == "rtx_4090"
 
 
 def test_calibrating_the_virtual_gpu_finds_its_profile():
     """The latencies and rates that the program measures are those the model was given."""
-    built = build_program([calibrate.SOURCE], Target.virtual()).path
+    built = build_program([calibration.SOURCE], Target.virtual()).path
     run = run_program(built, ["64"], options=QUICK, timeout=120, stdout=subprocess.PIPE)
     assert run.status == 0
     measured = json.loads(run.stdout)

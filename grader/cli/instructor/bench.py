@@ -14,10 +14,9 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from common.core.errors import CourseError
-from common.core.files import write_json
 from common.core.paths import MEASURED, REPOSITORY
 from common.core.progress import Progress
+from grader.bench.results import merge
 from grader.cli import options as shared
 from grader.cli.parser import Parser
 from grader.course import student
@@ -74,21 +73,6 @@ def _benched(exercise: Exercise, device: DeviceInfo, progress: Progress, *, larg
     from grader.bench.bench import bench
 
     return bench(exercise, device, progress.update, large=large)
-
-
-def merge(path: Path, result: Mapping[str, Any]) -> dict[str, Any]:
-    """Put new results into the device's file, beside those of other exercises, and return it all."""
-    try:
-        before = json.loads(path.read_text()) if path.exists() else {}
-        kept = before.get("exercises", {})
-        # Each entry keeps when and under which driver it was made: the file's own lines are the newest run's.
-        stamp = {key: result[key] for key in ("date", "driver", "compiler") if result.get(key)}
-        new = {name: {**entry, **stamp} for name, entry in result["exercises"].items()}
-        merged = {**before, **result, "exercises": dict(sorted({**kept, **new}.items()))}
-        write_json(path, merged)
-    except (OSError, ValueError, AttributeError) as problem:
-        raise CourseError(f"the results {path} cannot be written: {problem}") from problem
-    return merged
 
 
 def _draw(results: Path, exercise: Exercise, merged: Mapping[str, Any], *, modelled: bool) -> None:

@@ -16,16 +16,12 @@ from typing import TYPE_CHECKING
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from common.core.progress import Progress
-from grader.building.scratch_folder import scratch_folder
 from grader.cli import options as shared
 from grader.cli.parser import Parser
 from grader.course import student
-from grader.records.device_info import DeviceInfo
-from grader.spec import Exercise
 
 if TYPE_CHECKING:
-    from grader.gate.report import Report
-    from grader.gate.spec import Gate
+    pass
 
 REPORTS = REPOSITORY / "benchmarks" / "data" / "gate"
 
@@ -55,8 +51,12 @@ def main(arguments: list[str]) -> int:
     if not source.is_file():
         raise CourseError("there are no reference solutions here: name your own file behind the exercise")
     _, device = shared.settled(options)
-    report = _judged(exercise, gate, source, device, trusted=options.trusted or own is None)
+    from grader.gate.judge import judged
     from grader.gate.report import plain, terminal, write
+
+    progress, trusted = Progress(f"gate {exercise.id}"), options.trusted or own is None
+    report = judged(exercise, gate, source, student.shown(source), device, progress.update, trusted=trusted)
+    progress.finish("done")
 
     data = plain(report, source.read_bytes())
     folder = options.output or (REPORTS if own is None else student.WORK / "gate")
@@ -67,17 +67,3 @@ def main(arguments: list[str]) -> int:
         print(terminal(report))
         print(f"report: {student.shown(path)}")
     return 0 if report.verdict.keep else 1
-
-
-def _judged(exercise: Exercise, gate: Gate, source: Path, device: DeviceInfo, *, trusted: bool) -> Report:
-    from grader.devices.device import device_of
-    from grader.gate.report import Report
-    from grader.gate.run import Request, measure
-    from grader.gate.verdict import decide
-
-    chosen, progress = device_of(device), Progress(f"gate {exercise.id}")
-    with scratch_folder() as scratch:
-        measured = measure(Request(exercise, gate, source, chosen, trusted), scratch, progress.update)
-    progress.finish("done")
-    shown = student.shown(source)
-    return Report(exercise, gate, shown, chosen.info, measured, decide(gate, measured))

@@ -14,12 +14,20 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from common.build.engine.build import build_engine
 from common.core.errors import CourseError
+from grader.actions.grade import (
+    device_to_repeat,
+    found_in,
+    graded,
+    has_full_marks,
+    read_alike,
+    references,
+    repeatable,
+    repeated,
+)
 from grader.building.scratch_folder import scratch_folder
-from grader.classes import similarity
-from grader.classes.class_run import UNGRADED, ClassRun, grade_all
-from grader.classes.submissions import Submission, find_submissions
+from grader.classes.class_run import UNGRADED, ClassRun
+from grader.classes.submissions import Submission
 from grader.cli import options as shared
 from grader.cli.parser import Parser, above_zero, count
 from grader.course.settings import Settings, choose_device, read_settings
@@ -85,38 +93,34 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _grade_paths(options: argparse.Namespace, settings: Settings, device: DeviceInfo) -> int:
-    known = [folder.name for folder in registry.exercise_folders()]
-    chosen = registry.find(options.exercise).id if options.exercise else None
     with scratch_folder() as scratch:
-        found = find_submissions(options.paths, known, exercise=chosen, scratch=scratch)
+        found = found_in(options.paths, options.exercise, scratch)
         for note in found.notes:
             print(f"note: {note}", file=sys.stderr)
         if options.gradescope and len(found.submissions) != 1:
             raise CourseError(f"--gradescope is for one submission; {len(found.submissions)} were found")
         run = _run(options, settings, device, options.output or shared.DEFAULT_GRADES)
         records = _graded(run, found.submissions)
-    _write_similarity(run, records)
+    if alike := read_alike(run, records):
+        pairs, path = alike
+        if pairs:
+            counted = numbers.counted(len(pairs), "pair")
+            print(f"note: {counted} of submissions read alike: see {path}", file=sys.stderr)
     _show(options, settings, run, records)
     return 0
 
 
 def _self_check(options: argparse.Namespace, settings: Settings, device: DeviceInfo) -> int:
-    exercises = [registry.find(options.exercise)] if options.exercise else registry.all_exercises()
-    if not exercises:
-        raise CourseError(f"there is no exercise in {registry.EXERCISES}")
-    if not registry.SOLUTIONS.is_dir():
-        raise CourseError("there are no reference solutions here to grade: name a file, with --exercise NN")
-    references = [Submission("reference", exercise.id, exercise.solution) for exercise in exercises]
     options.fresh = True
     with scratch_folder() as scratch:
+        solutions = references(options.exercise)
         run = _run(options, settings, device, options.output or scratch)
-        records = _graded(run, references)
+        records = _graded(run, solutions)
         _show(options, settings, run, records)
-    return 0 if all(_has_full_marks(record) for record in records) else 1
+    return 0 if all(has_full_marks(record) for record in records) else 1
 
 
 def _run(options: argparse.Namespace, settings: Settings, device: DeviceInfo, output: Path) -> ClassRun:
-    build_engine()  # once on a machine, for minutes: no submission's time
     return ClassRun(
         device=device,
         exercises={exercise.id: exercise for exercise in registry.all_exercises()},
@@ -129,32 +133,10 @@ def _run(options: argparse.Namespace, settings: Settings, device: DeviceInfo, ou
 
 def _graded(run: ClassRun, submissions: Sequence[Submission]) -> list[Record]:
     try:
-        return grade_all(run, submissions)
+        return graded(run, submissions)
     except KeyboardInterrupt:
         print("\nThe records written so far are whole: the same command goes on from there.", file=sys.stderr)
         raise
-
-
-def _has_full_marks(record: Record) -> bool:
-    return record.max_points > 0 and record.points >= record.max_points
-
-
-def _write_similarity(run: ClassRun, records: Sequence[Record]) -> None:
-    """For a person: which submissions of one exercise read alike."""
-    by_exercise: dict[str, dict[str, str]] = {}
-    for record in records:
-        if record.source:
-            by_exercise.setdefault(record.exercise, {})[record.submission] = record.source
-    if all(len(sources) < 2 for sources in by_exercise.values()):
-        return
-    pairs: list[similarity.Pair] = []
-    for name, sources in by_exercise.items():
-        exercise = run.exercises[name]
-        pairs += similarity.similar_pairs(name, sources, (exercise.starter, exercise.baseline))
-    similarity.write_csv(pairs, run.output / "similarity.csv")
-    if pairs:
-        told = f"{numbers.counted(len(pairs), 'pair')} of submissions read alike"
-        print(f"note: {told}: see {run.output / 'similarity.csv'}", file=sys.stderr)
 
 
 def _show(options: argparse.Namespace, settings: Settings, run: ClassRun, records: Sequence[Record]) -> None:
@@ -163,7 +145,7 @@ def _show(options: argparse.Namespace, settings: Settings, run: ClassRun, record
     if options.json:
         print(json.dumps([_plain(run, record, official=not remark) for record in records], indent=1))
         return
-    detailed = [r for r in records if len(records) == 1 or (not options.paths and not _has_full_marks(r))]
+    detailed = [r for r in records if len(records) == 1 or (not options.paths and not has_full_marks(r))]
     for record in detailed:
         print(terminal.summary(record, remark))
     if len(records) > 1:
@@ -212,26 +194,11 @@ def _replay(options: argparse.Namespace) -> int:
             f"there is no record {options.replay}: `./course grade` writes them to "
             f"{shared.DEFAULT_GRADES}/records/NN_name/STUDENT.json"
         )
-    before = Record.read(options.replay)
-    if not before.source or not before.seed:
-        raise CourseError(f"{options.replay} holds no source to repeat: its verdict was {before.verdict!r}")
-    if options.device and options.device != before.device.kind:
-        raise CourseError(f"{options.replay} was made on {before.device.kind!r}: leave out --device")
-    exercise = registry.find(before.exercise)
+    before = repeatable(options.replay, options.device)
     settings = read_settings(options.settings)
-    device = before.device if before.device.modelled else choose_device(before.device.kind, settings)
+    device = device_to_repeat(before, settings)
     shared.announce(device, settings, to_stderr=options.json)
-    with scratch_folder() as scratch:
-        source = scratch / before.file
-        source.write_bytes(before.source.encode())
-        run = ClassRun(
-            device,
-            {exercise.id: exercise},
-            scratch / "out",
-            options.wall_seconds or settings.wall_seconds,
-            seed=before.seed,
-        )
-        [after] = grade_all(run, [Submission(before.submission, exercise.id, source)])
+    after = repeated(before, device, options.wall_seconds or settings.wall_seconds)
     changed = differences(before, after)
     if options.json:
         print(json.dumps({"same": not changed, "differences": changed, "verdict": after.verdict}, indent=1))

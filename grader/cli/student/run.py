@@ -6,17 +6,14 @@ import argparse
 import json
 import os
 import sys
-import tempfile
 from pathlib import Path
 
-from common.build.program import Target, build_program
-from common.build.resources import resources_of, write_for_engine
+from common.build.program import Target
 from common.core.errors import CourseError
 from common.gpu.devices import Gpu, find_gpus, first_gpu
-from common.virtual_gpu.profiles import DEFAULT_PROFILE, compute_capability, profiles
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, profiles
 from common.virtual_gpu.render import render_report
-from common.virtual_gpu.session import run_program
-from grader.actions.run import CHECKS, selected_checks
+from grader.actions.run import CHECKS, OnVirtual, Source, run_on_virtual, selected_checks
 from grader.cli.parser import Parser
 from grader.records.device_info import GPU, KINDS
 
@@ -105,7 +102,7 @@ def _run_on_gpu(gpu: Gpu, options: argparse.Namespace, arguments: list[str]) -> 
     print(f"device: {gpu.name}", file=sys.stderr, flush=True)
     if options.json:
         raise CourseError("--json is written by the virtual GPU only: add --device virtual")
-    program = _build(options, Target.gpu(gpu.cc))
+    program = _built(_source(options), Target.gpu(gpu.cc))
     os.execv(program, [str(program), *arguments])
 
 
@@ -114,11 +111,8 @@ def _run_virtually(options: argparse.Namespace, arguments: list[str]) -> int:
     checks = selected_checks(options.checks, options.no_check)
     if options.json and not os.access(options.json.absolute().parent, os.W_OK):
         raise CourseError(f"cannot write {options.json}: its folder does not exist or is not yours to write")
-    cc = compute_capability(options.profile)
-    program = _build(options, Target.virtual(cc))
-    with tempfile.TemporaryDirectory() as scratch:
-        registers = _registers(program, options, cc, Path(scratch)) if options.json else None
-        run = run_program(program, arguments, profile=options.profile, options=checks, resources=registers)
+    source, how = _source(options), OnVirtual(options.profile, checks, with_figures=bool(options.json))
+    run = run_on_virtual(source, _built(source, how.target), how, arguments)
     if options.json:
         record = {"status": run.status, "seconds": run.seconds, **run.report.to_dict()}
         options.json.write_text(json.dumps(record, indent=2))
@@ -128,16 +122,12 @@ def _run_virtually(options: argparse.Namespace, arguments: list[str]) -> int:
     return FINDINGS_STATUS if run.report.findings else 0
 
 
-def _registers(program: Path, options: argparse.Namespace, cc: str, folder: Path) -> Path:
-    """What ptxas says of every kernel, for the engine: occupancy depends on it and PTX does not tell."""
-    includes = [Path(include) for include in options.includes]
-    kernels = resources_of(program, options.file, f"sm_{cc}", defines=options.defines, include_dirs=includes)
-    return write_for_engine(kernels, folder)
+def _source(options: argparse.Namespace) -> Source:
+    return Source(options.file, options.defines, [Path(folder) for folder in options.includes])
 
 
-def _build(options: argparse.Namespace, target: Target) -> Path:
-    folders = [Path(folder) for folder in options.includes]
-    result = build_program([options.file], target, defines=options.defines, include_dirs=folders)
-    for diagnostic in result.diagnostics:
-        print(diagnostic, file=sys.stderr)
-    return result.path
+def _built(source: Source, target: Target) -> Path:
+    program, warnings = source.build(target)
+    for warning in warnings:
+        print(warning, file=sys.stderr)
+    return program

@@ -1,0 +1,88 @@
+"""Grading of files, of reference solutions and of records that are repeated: what `grade` does."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from common.build.engine.build import build_engine
+from common.core.errors import CourseError
+from grader.building.scratch_folder import scratch_folder
+from grader.classes import similarity
+from grader.classes.class_run import ClassRun, grade_all
+from grader.classes.submissions import Found, Submission, find_submissions
+from grader.course.settings import Settings, choose_device
+from grader.records.device_info import DeviceInfo
+from grader.records.record import Record
+from grader.spec import registry
+
+
+def found_in(paths: Sequence[Path], exercise: str | None, scratch: Path) -> Found:
+    """The submissions under some paths. `exercise` is that of files whose names do not say it."""
+    known = [folder.name for folder in registry.exercise_folders()]
+    chosen = registry.find(exercise).id if exercise else None
+    return find_submissions(paths, known, exercise=chosen, scratch=scratch)
+
+
+def references(exercise: str | None) -> list[Submission]:
+    """The reference solutions, or that of one exercise."""
+    exercises = [registry.find(exercise)] if exercise else registry.all_exercises()
+    if not exercises:
+        raise CourseError(f"there is no exercise in {registry.EXERCISES}")
+    if not registry.SOLUTIONS.is_dir():
+        raise CourseError("there are no reference solutions here to grade: name a file, with --exercise NN")
+    return [Submission("reference", one.id, one.solution) for one in exercises]
+
+
+def graded(run: ClassRun, submissions: Sequence[Submission]) -> list[Record]:
+    """A record for each, in their order."""
+    build_engine()  # once on a machine, for minutes: no submission's time
+    return grade_all(run, submissions)
+
+
+def has_full_marks(record: Record) -> bool:
+    return record.max_points > 0 and record.points >= record.max_points
+
+
+def read_alike(run: ClassRun, records: Sequence[Record]) -> tuple[list[similarity.Pair], Path] | None:
+    """For a person: the submissions of one exercise that read alike, and the table of them. None where there
+    is nothing to compare."""
+    by_exercise: dict[str, dict[str, str]] = {}
+    for record in records:
+        if record.source:
+            by_exercise.setdefault(record.exercise, {})[record.submission] = record.source
+    if all(len(sources) < 2 for sources in by_exercise.values()):
+        return None
+    pairs: list[similarity.Pair] = []
+    for name, sources in by_exercise.items():
+        exercise = run.exercises[name]
+        pairs += similarity.similar_pairs(name, sources, (exercise.starter, exercise.baseline))
+    path = run.output / "similarity.csv"
+    similarity.write_csv(pairs, path)
+    return pairs, path
+
+
+def repeatable(path: Path, device: str | None) -> Record:
+    """A record that can be repeated, on the kind of `device` that is asked for."""
+    before = Record.read(path)
+    if not before.source or not before.seed:
+        raise CourseError(f"{path} holds no source to repeat: its verdict was {before.verdict!r}")
+    if device and device != before.device.kind:
+        raise CourseError(f"{path} was made on {before.device.kind!r}: leave out --device")
+    return before
+
+
+def device_to_repeat(before: Record, settings: Settings) -> DeviceInfo:
+    """The virtual GPU as it was; of GPUs, the one that is here."""
+    return before.device if before.device.modelled else choose_device(before.device.kind, settings)
+
+
+def repeated(before: Record, device: DeviceInfo, wall_seconds: float) -> Record:
+    """The same submission graded again with the same seed."""
+    exercise = registry.find(before.exercise)
+    with scratch_folder() as scratch:
+        source = scratch / before.file
+        source.write_bytes(before.source.encode())
+        run = ClassRun(device, {exercise.id: exercise}, scratch / "out", wall_seconds, seed=before.seed)
+        [after] = grade_all(run, [Submission(before.submission, exercise.id, source)])
+    return after

@@ -1,0 +1,32 @@
+"""A file judged by its exercise's gate, from its source to a report."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+from grader.building.scratch_folder import scratch_folder
+from grader.devices.device import device_of
+from grader.gate.report import Report
+from grader.gate.run import Request, measure
+from grader.gate.spec import Gate
+from grader.gate.verdict import decide
+from grader.records.device_info import DeviceInfo
+from grader.spec import Exercise
+
+
+def judged(
+    exercise: Exercise,
+    gate: Gate,
+    source: Path,
+    shown: str,
+    device: DeviceInfo,
+    tell: Callable[[str], None],
+    *,
+    trusted: bool,
+) -> Report:
+    """`shown` is what the report calls the file."""
+    chosen = device_of(device)
+    with scratch_folder() as scratch:
+        measured = measure(Request(exercise, gate, source, chosen, trusted), scratch, tell)
+    return Report(exercise, gate, shown, chosen.info, measured, decide(gate, measured))
