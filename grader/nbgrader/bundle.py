@@ -15,7 +15,7 @@ from grader.nbgrader.class_folder import assignments, put_working_copy
 from grader.spec import registry
 
 # Files and folders as they are. Of the benchmarks, two that say how far the cost model may be trusted, and
-# what notebook 02 measures a whole step with.
+# what notebook 02 measures a whole step with, and notebook 03 the costs of copies.
 _WHOLE = (
     "course",
     "LICENSE",
@@ -29,6 +29,7 @@ _WHOLE = (
     "benchmarks/decode_step.py",
     "benchmarks/graphs.py",
     "benchmarks/nvidia-h200.json",
+    "benchmarks/reality_check.py",
     "benchmarks/virtual-h200.json",
 )
 _PAGES = ("virtual-gpu", "checks", "counters", "cost-model", "grading", "security")
