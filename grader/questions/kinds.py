@@ -128,8 +128,8 @@ KINDS: dict[type[Answer], Kind] = {
 
 def number_text(value: float) -> str:
     """ "4,096", "1.43"."""
-    if abs(value) < 1e15 and value == int(value):
-        return f"{int(value):,}"
+    if abs(value) < 1e15 and (value == int(value) or abs(value) >= 1e4):
+        return f"{value:,.0f}"
     return f"{value:,.4g}"
 
 

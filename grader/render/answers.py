@@ -11,7 +11,7 @@ from grader.words import numbers
 from grader.words.text import one_line, table, wrapped
 
 _MOST_REASON = 400
-POINTS = ">points"
+NAME, POINTS = "answer", ">points"
 
 
 def answers_table(
@@ -21,7 +21,7 @@ def answers_table(
     graded = results.graded
     functions = all(isinstance(one.question.answer, Function) for one in graded)
     secret = all(one.question.truth is None for one in graded)
-    columns: dict[str, Sequence[str]] = {"answer": [one.name for one in graded]}
+    columns: dict[str, Sequence[str]] = {NAME: [one.name for one in graded]}
     if not functions:
         columns[">yours"] = [one.yours for one in graded]
         if not secret:

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from grader.notebook.views.display import Display, Earning
 from grader.questions.grading import Graded, Results
-from grader.render.answers import POINTS, answers_table, unknown_text
+from grader.render.answers import NAME, POINTS, answers_table, unknown_text
 from grader.render.pages.markup import Child, table, tag
 from grader.spec.question import Counted, Question
 from grader.words import numbers
@@ -50,9 +50,9 @@ def _of(one: Question) -> tuple[str, str]:
 
 def _coloured(columns: Sequence[str], row: Sequence[str], one: Graded) -> tuple[Child, ...]:
     """With what was asked behind the name, and the points in the colour of their share."""
-    kind = "faint" if one.pending else "good" if one.credit >= 1 else "doubt" if one.credit > 0 else "bad"
-    points = {name: tag("span", cell, class_=kind) for name, cell in zip(columns, row, strict=True)}
-    return (
-        f"{one.name}: {one.question.ask}",
-        *(points[name] if name == POINTS else cell for name, cell in zip(columns[1:], row[1:], strict=True)),
-    )
+    cells: dict[str, Child] = dict(zip(columns, row, strict=True))
+    cells[NAME] = f"{one.name}: {one.question.ask}"
+    if POINTS in cells:
+        kind = "faint" if one.pending else "good" if one.credit >= 1 else "doubt" if one.credit > 0 else "bad"
+        cells[POINTS] = tag("span", cells[POINTS], class_=kind)
+    return tuple(cells.values())
