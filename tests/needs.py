@@ -35,7 +35,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "exercises/01_kv_store/test_kernels.py",
         "exercises/02_fused_copy/test_grading.py",
         "exercises/02_fused_copy/test_kernels.py",
-        "exercises/03_batched_copy/test_answers.py::test_the_reality_check_runs",
+        "benchmarks/test_reality_check.py::test_the_reality_check_runs",
         "exercises/03_batched_copy/test_grading.py",
         "exercises/03_batched_copy/test_kernels.py",
         "exercises/03_batched_copy/test_refusals.py",

@@ -28,8 +28,6 @@ ALLOWED = (
     "common.serving",
     "common.virtual_gpu.report",  # what evidence is made of
 )
-# Of 03: its own answers and measurements, which students run by file name.
-MACHINERY_OF_03 = ("answer_files.py", "reality_check.py")
 PACKAGES = [
     path for root in ("common", "grader", "benchmarks") for path in (REPOSITORY / root).rglob("__init__.py")
 ]
@@ -47,7 +45,7 @@ def imported(file: Path) -> Iterator[str]:
 
 @pytest.mark.parametrize("folder", EXERCISES, ids=lambda path: path.name)
 def test_an_exercise_sees_the_words_and_nothing_of_the_machinery(folder: Path) -> None:
-    files = [file for file in folder.rglob("*.py") if file.name not in MACHINERY_OF_03]
+    files = folder.rglob("*.py")
     ours = {name for file in files for name in imported(file) if name.split(".")[0] in ("common", "grader")}
     assert {name for name in ours if not f"{name}.".startswith(tuple(f"{one}." for one in ALLOWED))} == set()
 

@@ -7,10 +7,13 @@ from collections.abc import Sequence
 from common.serving.nsa_metadata import Mode
 from grader.spec import Call, Case, Exact, Exercise, Points, PythonTrack, Size, Speedup
 from grader.spec.mechanisms import Launches, NoSpills, RoundTripsAtMost
+from grader.spec.question import Sheet
 from grader.spec.random_inputs import Random
 
 from .alternatives import ALTERNATIVES, COPIES, MEMCPY, TRITON_ONE_LAUNCH, YARDSTICKS
+from .answers import CONCLUSIONS
 from .batches import LISTED, MODES, batch_of, dense, drawn, listed, metadata, wide
+from .fault_trials import FAULTS
 from .layout import Buffers
 from .mechanisms import WideUnits
 from .mistakes import KNOWN_MISTAKES
@@ -150,5 +153,9 @@ exercise = Exercise(
     alternatives=ALTERNATIVES,
     yardsticks=YARDSTICKS,
     predictions=PREDICTIONS,
+    sheets=(
+        Sheet("answers.toml", CONCLUSIONS, measured_by="benchmarks/copies/reality_check.py"),
+        Sheet("faults.py", FAULTS),
+    ),
     python=PythonTrack(function="batched_copy", arguments=("descriptors", "count")),
 )

@@ -1,14 +1,12 @@
 """Find the fault: five pieces of code that were meant to make this step faster. Each looks right.
 
-Say what each of them really does, show it with a few numbers, and mend it. `python faults.py` tries them all
-and says which do what they say, and not why the others do not.
+Say what each of them really does, show it with a few numbers, and mend it. `./course answers 03 faults.py`
+tries them all and says which do what they say, and not why the others do not.
 """
 
 from __future__ import annotations
 
 import functools
-import importlib
-import sys
 from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING
 
@@ -61,7 +59,3 @@ def copies_on_streams(streams: LazyStreams, destinations: Tensors, sources: Tens
         streams.queue(number, functools.partial(to.copy_, of))
     for number in range(1, len(sources) + 1):
         streams.synchronise(number)
-
-
-if __name__ == "__main__":
-    sys.exit(importlib.import_module("fault_trials").main(globals()))

@@ -194,7 +194,7 @@ def _group(name: str, verbs: Sequence[str]) -> Fact:
     missing = environment.missing_packages(name)
     if not missing:
         return Fact(name, "ok", environment.GROUPS[name])
-        way = f"`pip install -r requirements/{name}.txt` in this Python's environment adds it"
+    way = f"`pip install -r requirements/{name}.txt` in this Python's environment adds it"
     if environment.is_own() and verbs:
         needing = " or ".join(f"`./course {verb}`" for verb in verbs)
         way = f"installed when first needed, by {needing}"

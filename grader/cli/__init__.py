@@ -32,6 +32,7 @@ VERBS = {
     "check": Verb("student.check", "say how your own kernel stands, the first useful answer first"),
     "profile": Verb("student.profile", "show where your kernel's time goes, line by line"),
     "lab": Verb("student.lab", "run an exercise's faulty kernels, or grade what you say of them"),
+    "answers": Verb("student.answers", "grade the answers in a file that an exercise asks you to fill in"),
     "hint": Verb("student.hint", "open an exercise's next hint"),
     "grade": Verb("instructor.grade", "grade submissions; with no path, every reference solution"),
     "notebook": Verb("student.notebook", "open an exercise's notebook in JupyterLab, on your own copy"),

@@ -14,7 +14,8 @@ from common.core.paths import REPOSITORY
 from grader.nbgrader.class_folder import assignments, put_working_copy
 from grader.spec import registry
 
-# Files and folders as they are. Of the benchmarks, what notebook 02 measures a whole step with.
+# Files and folders as they are. Of the benchmarks, what notebook 02 measures a whole step with, and
+# notebook 03 the costs of copies.
 _WHOLE = (
     "course",
     "LICENSE",
@@ -26,6 +27,7 @@ _WHOLE = (
     "exercises",
     *(f"benchmarks/{folder}__init__.py" for folder in ("", "copies/", "timing/")),
     "benchmarks/copies/decode_step.py",
+    "benchmarks/copies/reality_check.py",
     "benchmarks/timing/graphs.py",
 )
 _PAGES = ("virtual-gpu", "checks", "counters", "cost-model", "grading", "security")

@@ -10,6 +10,7 @@ lab.part("correct")             # what one part of the points stands at
 lab.hints()                     # the exercise's hints, folded
 lab.predict()                   # what to predict
 lab.compare({"launches": 1})    # your numbers beside what is counted
+lab.answers("answers.toml")     # a file of answers beside the notebook, graded
 """
 
 from __future__ import annotations
@@ -124,7 +125,7 @@ class Lab:
         """What to predict, and an answer cell to start from."""
 
         def asked() -> Display:
-            from grader.notebook.views.compare_view import Questions
+            from grader.notebook.views.answers_view import Questions
 
             self._must_ask()
             return Questions(self._exercise.predictions)
@@ -136,23 +137,36 @@ class Lab:
 
         def compared() -> Display:
             from grader.course.settings import choose_device, read_settings
-            from grader.notebook.views.compare_view import Comparison
-            from grader.questions.predictions import asked_on, mark, unknown_names
+            from grader.notebook.views.answers_view import Answers
+            from grader.questions.grading import asked_on, grade
+            from grader.render.answers import answers_title
 
             self._must_ask()
             device = choose_device(None, read_settings())
-            asked = asked_on(device, self._exercise.predictions)
+            asked = self._exercise.predictions
             answers = _plain_numbers(predictions)
             # What nobody has predicted yet is not shown, so it need not be counted.
-            names = [one.name for one in asked if _is_answered(answers, one.name)]
+            names = [one.name for one in asked_on(device, asked) if _is_answered(answers, one.name)]
             found = (
                 self._errand("measure", "predictions", needs_file=False, names=names) if names else _NOTHING
             )
-            marked = mark(asked, answers, found["values"])
-            unknown = unknown_names(self._exercise.predictions, answers)
-            return Comparison(asked, marked, found["missing"], unknown)
+            results = grade(asked, answers, found["values"], device)
+            return Answers(answers_title("Predictions", results), results, found["missing"])
 
         return shown_or_told(compared, Earning)
+
+    def answers(self, file: str) -> Display:
+        """What the answers in a file beside the notebook earn: answers.toml, or the functions of a .py."""
+
+        def graded() -> Display:
+            from grader.notebook.views.answers_view import Answers
+            from grader.questions.sheets import grade_file
+            from grader.render.answers import answers_title
+
+            results = grade_file(self._exercise, self._folder / str(file))
+            return Answers(answers_title(str(file), results), results)
+
+        return shown_or_told(graded, Earning)
 
     def _check(self, step: int | None, device: str | None) -> Display:
         from grader.course.starters import Todo

@@ -15,12 +15,15 @@ from pathlib import Path
 
 from common.core.errors import CourseError
 from grader.lab.lab import find_lab
-from grader.lab.sheet import read_sheet
+from grader.lab.sheet import questions
 from grader.notebook.errand import run_errand
 from grader.notebook.lab import LabError, shown_or_told
 from grader.notebook.progress import line
+from grader.notebook.views.answers_view import Answers
 from grader.notebook.views.display import Display
-from grader.notebook.views.post_mortem_view import Runs, Sheet, Words
+from grader.notebook.views.post_mortem_view import Runs, Words
+from grader.questions.answer_files import read_answers
+from grader.questions.grading import grade
 from grader.spec import registry
 
 SHEET = "answers.toml"
@@ -60,12 +63,15 @@ class PostMortem:
         return shown_or_told(ran)
 
     def sheet(self) -> Display:
-        """Your answers so far. Where there is no sheet beside the notebook yet, an empty one is put there."""
+        """Your answers so far, not compared with the key. Where there is no sheet beside the notebook yet, an
+        empty one is put there."""
 
         def read() -> Display:
             path = self._folder / SHEET
             if not path.exists():
                 path.write_bytes(self._lab.sheet.read_bytes())
-            return Sheet(self._lab, path, read_sheet(path, self._lab))
+            results = grade(questions(self._lab), read_answers(path, self._lab.sheet), {})
+            given = sum(one.answered for one in results.graded)
+            return Answers(f"{path.name}: {given} of {len(results.graded)} answers given", results)
 
         return shown_or_told(read)

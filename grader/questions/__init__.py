@@ -1,2 +1,2 @@
-"""Questions that a student answers in a notebook or in a file, and what their answers are held against. May
+"""Grades answers to questions of every kind, given in a notebook or in a file, and finds the right ones. May
 import the spec, the words, records, and the action that profiles a call."""

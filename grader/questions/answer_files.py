@@ -1,9 +1,11 @@
-"""Reads small files that students fill in by hand, whatever is in them. What is in the way is told in one
-sentence: the file, its line where that is known, what was expected and what to try."""
+"""Reads the files that students answer in, whatever is in them. What is in the way is one sentence: the file,
+its line where that is known, what was expected and what to try."""
 
 from __future__ import annotations
 
+import json
 import re
+import runpy
 import tomllib
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from common.core.errors import CourseError
 from grader.words.text import one_line
 
 _MOST_BYTES = 1 << 20  # they have hundreds or thousands
+_FORM = 'write answers as `name = 0.75` or `name = "word"`, with a digit before the point'
 
 
 def read_text(path: Path, remedy: str) -> str:
@@ -35,13 +38,35 @@ def read_text(path: Path, remedy: str) -> str:
         raise CourseError(told) from problem
 
 
-def parse_toml(text: str, path: Path, form: str) -> dict[str, Any]:
-    """`form` says how answers are written."""
+def read_answers(path: Path, starter: Path) -> dict[str, Any]:
+    """The answers as TOML has them. `starter` is the file to copy and fill in."""
+    text = read_text(path, f"copy {starter} and fill it in")
     try:
         return tomllib.loads(text)
     except tomllib.TOMLDecodeError as problem:
         found = re.fullmatch(r"(.*) \(at line (\d+), column (\d+)\)", str(problem))
         place, what = (f"{path}:{found[2]}:{found[3]}", found[1]) if found else (str(path), str(problem))
-        raise CourseError(f"{place}: this is not TOML ({one_line(what)}): {form}") from problem
+        raise CourseError(f"{place}: this is not TOML ({one_line(what)}): {_FORM}") from problem
     except (ValueError, RecursionError) as problem:  # thousands of digits, thousands of brackets
-        raise CourseError(f"{path}: a value in it is longer than any answer can be: {form}") from problem
+        raise CourseError(f"{path}: a value in it is longer than any answer can be: {_FORM}") from problem
+
+
+def read_functions(path: Path, starter: Path) -> dict[str, Any]:
+    """What a student's Python file defines: it is run."""
+    read_text(path, f"copy {starter} and mend it")
+    try:
+        return runpy.run_path(str(path), run_name=path.stem)
+    except Exception as problem:
+        told = one_line(f"{type(problem).__name__}: {problem}")
+        raise CourseError(f"{path} cannot be imported ({told}): mend that first") from problem
+
+
+def read_measurement(path: Path, remedy: str) -> Any:
+    text = read_text(path, remedy)
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as problem:
+        place = f"{path}:{problem.lineno}:{problem.colno}"
+        raise CourseError(f"{place}: this is not JSON ({problem.msg}): {remedy}") from problem
+    except (ValueError, RecursionError) as problem:
+        raise CourseError(f"{path}: this is more than a measurement can be: {remedy}") from problem

@@ -1,5 +1,5 @@
-"""The values that predictions are held against: counted by the virtual GPU on the kernels that they name, and
-speedups that a GPU measured."""
+"""The truths of predictions: what the virtual GPU counts on the kernels that they name, and speedups that a
+GPU measured."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from grader.actions.profile import Profile, profile
 from grader.questions.quantities import QUANTITIES
 from grader.records.record import Speed
 from grader.spec import Case, Exercise
-from grader.spec.prediction import Prediction, Side
+from grader.spec.question import Counted, Side
 
 
 @dataclass
 class Measured:
-    """Values by prediction, and for those that have none a sentence that says why."""
+    """Values by question, and for those that have none a sentence that says why."""
 
     values: dict[str, float] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
@@ -53,8 +53,9 @@ def measure(
     for one in exercise.predictions:
         if one.needs_gpu or (names is not None and one.name not in names):
             continue
+        assert isinstance(one.truth, Counted)
         try:
-            found.values[one.name] = _value(exercise, one, runs)
+            found.values[one.name] = _value(exercise, one.truth, runs)
         except CourseError as problem:
             found.missing[one.name] = str(problem)
     return found
@@ -63,14 +64,18 @@ def measure(
 def timed(exercise: Exercise, speed: Speed | None) -> Measured:
     """What is asked about a GPU's clock, from the times that it took while it graded the kernel."""
     taken = {} if speed is None or speed.modelled else {case.name: case.ratio for case in speed.over_baseline}
-    asked = [one for one in exercise.predictions if one.needs_gpu]
+    asked = {
+        one.name: one.truth.case
+        for one in exercise.predictions
+        if isinstance(one.truth, Counted) and one.needs_gpu
+    }
     return Measured(
-        {one.name: taken[one.case] for one in asked if one.case in taken},
-        {one.name: f"your kernel was not timed at {one.case}" for one in asked if one.case not in taken},
+        {name: taken[case] for name, case in asked.items() if case in taken},
+        {name: f"your kernel was not timed at {case}" for name, case in asked.items() if case not in taken},
     )
 
 
-def _value(exercise: Exercise, one: Prediction, runs: _Runs) -> float:
+def _value(exercise: Exercise, one: Counted, runs: _Runs) -> float:
     quantity = QUANTITIES[one.quantity]
     assert quantity.read is not None  # what a GPU's clock tells is not asked for here
     case = exercise.bench_case(one.case)

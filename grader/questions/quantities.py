@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 from common.virtual_gpu.report import Launch
-from grader.spec.prediction import MEASURED_SPEEDUP
+from grader.spec.question import MEASURED_SPEEDUP
 
 if TYPE_CHECKING:
     from grader.actions.profile import Profile

@@ -16,7 +16,7 @@ from grader.spec.target import BASELINE, Mechanism, Points, Speedup, Target, Tim
 if TYPE_CHECKING:
     import torch
 
-    from grader.spec.prediction import Prediction
+    from grader.spec.question import Question, Sheet
     from grader.spec.random_inputs import Random
 
 # Does something to a case's buffers in place, with torch: what the entry should do, or what a mistake would.
@@ -121,7 +121,8 @@ class Exercise:
     # not checked. Targets may name them as they name alternatives.
     yardsticks: Mapping[str, OnBuffers] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
-    predictions: tuple[Prediction, ...] = ()  # numbers that its notebook asks for before they are counted
+    predictions: tuple[Question, ...] = ()  # numbers that its notebook asks for before they are counted
+    sheets: tuple[Sheet, ...] = ()  # for `./course answers`, one for each kind of file
     python: PythonTrack | None = None
     folder: Path = Path()  # filled in by the registry
     solution: Path = Path()

@@ -26,7 +26,7 @@ _SPEC = textwrap.dedent(
     '''
     """An exercise for tests."""
 
-    from grader.spec.prediction import Prediction
+    from grader.spec.question import Counted, Factor, Question
     from grader.spec import Exact, Exercise, Points, Speedup, case
 
     exercise = Exercise(
@@ -43,8 +43,8 @@ _SPEC = textwrap.dedent(
         targets=(Speedup(cases=("64 tokens",), passing=1.15, full=1.4),),
         points=Points(correct=5, clean=0, mechanism=0, speed=5),
         predictions=(
-            Prediction("launches", "launches in a call", "launches", "64 tokens", full=1.0, none=1.0),
-            Prediction("bytes", "bytes written", "bytes_written", "64 tokens", full=1.0, none=4.0),
+            Question("launches", "launches in a call", Factor(1.0, 1.0), Counted("launches", "64 tokens")),
+            Question("bytes", "bytes written", Factor(1.0, 4.0), Counted("bytes_written", "64 tokens")),
         ),
     )
     '''

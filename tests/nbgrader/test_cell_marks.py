@@ -11,7 +11,7 @@ from grader.nbgrader.marks.cell_marks import Marker, slug
 from grader.records.device_info import DeviceInfo
 from grader.records.record import PartResult
 from grader.spec import registry
-from grader.spec.prediction import MEASURED_SPEEDUP, Prediction
+from grader.spec.question import MEASURED_SPEEDUP, Counted, Factor, Question
 from tests.grader.fake_pipeline import SEED, make_record
 from tests.nbgrader.small_course import COUNTED, FIRST
 
@@ -62,7 +62,7 @@ def test_predictions_that_could_not_be_counted_say_why(exercise):
 
 
 def test_a_measured_speedup_shares_the_points_where_a_gpu_grades_and_is_not_asked_for_elsewhere(exercise):
-    fast = Prediction("fast", "measured speedup", MEASURED_SPEEDUP, "64 tokens", points=2)
+    fast = Question("fast", "measured speedup", Factor(), Counted(MEASURED_SPEEDUP, "64 tokens"), points=2)
     exercise = dataclasses.replace(exercise, predictions=(*exercise.predictions, fast))
     answers = read_answers('predictions = {"launches": 1, "bytes": 4096, "fast": 9}')
     record = make_record()

@@ -7,8 +7,8 @@ from types import SimpleNamespace
 import pytest
 
 from grader.nbgrader import demo
+from grader.questions.grading import asked_on
 from grader.questions.measured import Measured
-from grader.questions.predictions import asked_on
 from grader.records.device_info import GPU, VIRTUAL, DeviceInfo
 from grader.records.record import Speed, SpeedCase
 from grader.spec import Exercise, registry

@@ -12,7 +12,7 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 from grader.course import jupyter_kernel
 from grader.nbgrader.marks.cell_marks import slug
 from grader.pipeline.judging.rubric import PARTS
-from grader.questions.predictions import asked_on
+from grader.questions.grading import asked_on
 from grader.records.device_info import VIRTUAL, DeviceInfo
 from grader.spec import Exercise
 

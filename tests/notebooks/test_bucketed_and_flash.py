@@ -13,8 +13,8 @@ import pytest
 from common.build.engine.build import build_engine
 from common.core.paths import REPOSITORY
 from grader.lab.lab import find_lab
+from grader.questions.grading import grade
 from grader.questions.measured import measure
-from grader.questions.predictions import asked_on, mark
 from grader.records.device_info import VIRTUAL, DeviceInfo
 from grader.spec import registry
 from tests.notebooks.sources import (
@@ -113,8 +113,7 @@ def test_what_is_counted_on_the_solution_earns_every_point(name: str):
     values = {"measured_speedup": ..., **found.values}
     written = re.sub(r'"(\w+)": \.\.\.', lambda one: f'"{one[1]}": {values[one[1]]!r}', text_of(cell))
     answers = ast.literal_eval(written.replace("Ellipsis", "...").partition("= ")[2])
-    marked = mark(asked_on(DeviceInfo(VIRTUAL, ""), exercise.predictions), answers, found.values)
-    assert sum(one.earned for one in marked) == 20
+    assert grade(exercise.predictions, answers, found.values, DeviceInfo(VIRTUAL, "")).earned == 20
 
 
 @each

@@ -11,9 +11,8 @@ from pathlib import Path
 
 import pytest
 
+from grader.questions.grading import grade
 from grader.questions.measured import measure
-from grader.questions.predictions import asked_on, mark
-from grader.records.device_info import VIRTUAL, DeviceInfo
 from grader.spec import registry
 from tests.notebooks.sources import (
     NOTEBOOKS,
@@ -125,8 +124,8 @@ def test_numbers_that_are_counted_earn_every_point_and_no_answers_none(
 ):
     asked = registry.find(name[:2]).predictions
     values = measured_values[name]
-    assert sum(one.earned for one in mark(asked, values, values)) == 20
-    assert sum(one.earned for one in mark(asked, {one.name: ... for one in asked}, values)) == 0
+    assert grade(asked, values, values).earned == 20
+    assert grade(asked, {one.name: ... for one in asked}, values).earned == 0
 
 
 def test_with_the_solution_the_first_notebook_earns_every_point(
@@ -146,7 +145,4 @@ def test_with_the_solution_the_first_notebook_earns_every_point(
             most = graded(cell)["points"]
             assert f"{most:g}/{most:g} points" in text_shown(cell), name
     given = ast.literal_eval(text_of(shown["predictions"]).partition("= ")[2])
-    marked = mark(
-        asked_on(DeviceInfo(VIRTUAL, ""), exercise.predictions), given, measured_values[exercise.id]
-    )
-    assert sum(one.earned for one in marked) == 20
+    assert grade(exercise.predictions, given, measured_values[exercise.id]).earned == 20

@@ -26,9 +26,11 @@ from grader.lab.lab import (
     run_all,
     run_kernel,
 )
-from grader.lab.sheet import Result, grade_sheet, read_key, read_sheet
+from grader.lab.sheet import questions, read_key
+from grader.questions.answer_files import read_answers
+from grader.questions.grading import grade
 from grader.records.device_info import VIRTUAL
-from grader.words import numbers
+from grader.render.answers import answers_json, answers_text
 from grader.words.text import harmless, table, wrapped
 
 
@@ -112,22 +114,8 @@ def _plain(seen: Seen) -> dict[str, Any]:
 
 
 def _grade(lab: Lab, file: Path, *, as_json: bool) -> int:
-    result = grade_sheet(lab, read_sheet(file, lab), read_key(lab))
-    print(_result_json(result) if as_json else _result_text(lab, result))
+    results = grade(questions(lab), read_answers(file, lab.sheet), read_key(lab))
+    print(answers_json(results) if as_json else answers_text(lab.title, results))
+    if results.earned < results.points and not as_json:
+        print(f"`./course lab {lab.number}` shows the evidence again.")
     return 0
-
-
-def _result_json(result: Result) -> str:
-    answers = [vars(answer) for answer in result.graded]
-    told = {"points": result.points, "max_points": result.max_points, "notes": result.notes}
-    return json.dumps({**told, "answers": answers}, indent=1)
-
-
-def _result_text(lab: Lab, result: Result) -> str:
-    rows = [(answer.kernel, answer.field, str(answer.points), answer.reason) for answer in result.graded]
-    lines = [table(("kernel", "answer", ">points", "why"), rows, lab.title)]
-    lines += [wrapped(f"note: {note}") for note in result.notes]
-    lines.append(f"{result.points} of {numbers.counted(result.max_points, 'point')}")
-    if result.points < result.max_points:
-        lines.append(f"`./course lab {lab.number}` shows the evidence again.")
-    return "\n".join(lines)

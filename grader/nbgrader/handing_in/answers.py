@@ -17,6 +17,9 @@ _MOST_EXPONENT = 64
 class expression:
     """Something that only running the cell could turn into a number."""
 
+    def __repr__(self) -> str:
+        return "an expression"
+
 
 @dataclass(frozen=True)
 class Answers:

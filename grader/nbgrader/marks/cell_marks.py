@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from grader.nbgrader.handing_in.answers import Answers
 from grader.nbgrader.marks.part_feedback import part_feedback, predictions_feedback
 from grader.notebook.views.display import Display, sentence
-from grader.questions.predictions import asked_on, mark, unknown_names
+from grader.questions.grading import grade
 from grader.records.record import PartResult, Record
 from grader.render.public import for_student
 from grader.spec import Exercise
@@ -68,15 +68,12 @@ class Marker:
         return CellMark(points, part_feedback(record, part, points, most))
 
     def _predictions(self, exercise: Exercise, record: Record, most: float) -> CellMark:
-        asked = asked_on(record.device, exercise.predictions)
-        marked = mark(asked, self._answers.values, record.measured)
-        worth = sum(one.points for one in asked)
-        earned = sum(one.earned for one in marked)
+        results = grade(exercise.predictions, self._answers.values, record.measured, record.device)
+        worth, earned = results.points, results.earned
         points = round(earned if worth == most else earned / worth * most if worth else 0.0, 2)
-        # A kernel that was never run leaves nothing to hold any of them against.
-        missing = {one.name: record.verdict for one in asked} | record.unmeasured
-        unknown = unknown_names(exercise.predictions, self._answers.values)
-        return CellMark(points, predictions_feedback(asked, marked, missing, unknown, self._answers.problem))
+        # A kernel that was never run leaves nothing to compare any of them with.
+        missing = {one.name: record.verdict for one in results.graded} | record.unmeasured
+        return CellMark(points, predictions_feedback(results, missing, self._answers.problem))
 
 
 def _scaled(part: PartResult, most: float) -> float:

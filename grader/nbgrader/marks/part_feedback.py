@@ -3,17 +3,17 @@ speed with its interval."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping
 
-from grader.notebook.views.compare_view import Comparison
+from grader.notebook.views.answers_view import Answers
 from grader.notebook.views.display import Display, cut, excerpt, limited
-from grader.questions.predictions import Marked
+from grader.questions.grading import Results
 from grader.records.record import PartResult, Record
+from grader.render.answers import answers_title
 from grader.render.findings import diagnostic_text, findings_of
 from grader.render.gradescope import part_text
 from grader.render.pages import html
 from grader.render.pages.markup import Child, Markup, joined, tag
-from grader.spec.prediction import Prediction
 from grader.words import numbers
 
 _MOST_FINDINGS = 10
@@ -83,14 +83,8 @@ def _folded(title: str, body: Markup | None) -> Markup | None:
     return tag("details", tag("summary", title), body) if body else None
 
 
-def predictions_feedback(
-    asked: Sequence[Prediction],
-    marked: Sequence[Marked],
-    missing: Mapping[str, str],
-    unknown: Sequence[str],
-    problem: str,
-) -> Display:
-    shown = Comparison(asked, marked, missing, unknown)
+def predictions_feedback(results: Results, missing: Mapping[str, str], problem: str) -> Display:
+    shown = Answers(answers_title("Predictions", results), results, missing)
     if not problem:
         return shown
     told = f"No answer could be read: {problem}."

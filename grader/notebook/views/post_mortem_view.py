@@ -3,21 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 from grader.lab.lab import EVIDENCE, FIGURES, Lab
-from grader.lab.sheet import FIELDS
 from grader.notebook.seen import report_from
 from grader.notebook.views.check_view import finding_at_its_line
 from grader.notebook.views.display import Display, cut, heading, limited
 from grader.render.pages.markup import Child, Markup, joined, table, tag
-from grader.words.text import one_line
 from grader.words.text import table as text_table
 
 _MOST_FINDINGS = 6
 _MOST_WORDS = 600
-_MOST_ANSWER = 40
 _VERDICTS = {"right": "good", "wrong": "bad", "failed": "bad"}
 
 
@@ -63,28 +59,3 @@ class Words(Display):
         text = [f"{name}\n{text_table(columns, list(words.items()), plain=True)}" for name, words in lists]
         body = [joined((heading(name), table(columns, list(words.items())))) for name, words in lists]
         super().__init__("\n".join(text), *body)
-
-
-class Sheet(Display):
-    """The answers as they stand, and what none of the lists has. Nothing here says what is right."""
-
-    def __init__(self, lab: Lab, path: Path, given: Mapping[str, Any]) -> None:
-        rows = [_row(lab, kernel, given.get(kernel)) for kernel in lab.kernels]
-        answered = sum(bool(cell) for row in rows for cell in row[1 : 1 + len(FIELDS)])
-        title = f"{path.name}: {answered} of {len(rows) * len(FIELDS)} answers given"
-        columns = ("kernel", *FIELDS, "note")
-        super().__init__(
-            f"{title}\n{text_table(columns, rows, plain=True)}", tag("h3", title), table(columns, rows)
-        )
-
-
-def _row(lab: Lab, kernel: str, entry: object) -> tuple[str, ...]:
-    answers = entry if isinstance(entry, Mapping) else {}
-    shown = [one_line(str(answers.get(field) or ""), _MOST_ANSWER) for field in FIELDS]
-    known = {"fault": lab.faults, "evidence": EVIDENCE}
-    strange = [
-        f"{answer!r} is not on the list of words"
-        for field, answer in zip(FIELDS, shown, strict=True)
-        if answer and field in known and answer not in known[field]
-    ]
-    return kernel, *shown, "; ".join(strange)

@@ -1,24 +1,21 @@
-"""What exercise 03's reality check concludes from a measurement, and how answers to it are graded."""
+"""What exercise 03 concludes from a measurement, and what answers to it earn."""
 
 from __future__ import annotations
 
-import importlib
 import json
-import subprocess
-import sys
 import tomllib
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from grader import cli
+from grader.questions.sheets import grade_file
 from grader.spec import registry
 
 EXERCISE = registry.find("03")
-answers = importlib.import_module("exercise_03_batched_copy.answers")
-SCRIPT = EXERCISE.folder / "reality_check.py"
-
-# Launches of 1 us each, 2 us for one copy of little; 1,000,000 bytes a us beyond that.
+USAGE_ERROR = 2
+# Launches of 1 us each, 2 us for one copy of little; 1,000,000 bytes per us beyond that.
 MEASUREMENT: dict[str, Any] = {
     "copies": 7,
     "rows": [
@@ -30,7 +27,7 @@ MEASUREMENT: dict[str, Any] = {
     "step_us": 1000.0,
     "worth_share": 0.005,
 }
-RIGHT = {
+RIGHT: dict[str, Any] = {
     "launch_us": 1.0,
     "overhead_share": 0.75,
     "predicted_speedup": 4.0,
@@ -39,80 +36,104 @@ RIGHT = {
 }
 
 
-def earned(given: dict, measurement: dict = MEASUREMENT) -> dict[str, float]:
-    return {line.name: line.points for line in answers.grade_answers(given, measurement)}
+@pytest.fixture
+def earned(tmp_path: Path):
+    """What right answers but for `changed` ones earn, by name."""
+
+    def graded(measurement: object = MEASUREMENT, **changed: object) -> dict[str, float]:
+        lines = [f"{name} = {json.dumps(value)}" for name, value in (RIGHT | changed).items()]
+        (tmp_path / "mine.toml").write_text("\n".join(lines))
+        (tmp_path / "measurement.json").write_text(json.dumps(measurement))
+        results = grade_file(EXERCISE, tmp_path / "mine.toml")
+        assert results.points == 10
+        return {one.name: one.earned for one in results.graded}
+
+    return graded
 
 
-def test_right_answers_earn_everything() -> None:
-    graded = answers.grade_answers(RIGHT, MEASUREMENT)
-    assert all(line.points == line.max_points for line in graded)
-    assert sum(line.max_points for line in graded) == 10
+def test_right_answers_earn_everything(earned) -> None:
+    assert earned() == dict.fromkeys(RIGHT, 2)
 
 
 @pytest.mark.parametrize(
     ("error", "credit"), [(0.05, 2), (-0.09, 2), (0.2, 1), (-0.25, 1), (0.4, 0), (-0.5, 0)]
 )
 @pytest.mark.parametrize("name", [name for name in RIGHT if name != "decision"])
-def test_a_number_earns_by_how_near_it_is(name: str, error: float, credit: float) -> None:
-    given = RIGHT | {name: RIGHT[name] * (1 + error)}  # type: ignore[operator]
-    assert earned(given)[name] == credit
+def test_a_number_earns_by_how_near_it_is(name: str, error: float, credit: float, earned) -> None:
+    assert earned(**{name: RIGHT[name] * (1 + error)})[name] == credit
 
 
-@pytest.mark.parametrize("given", [{}, dict.fromkeys(RIGHT, "?"), dict.fromkeys(RIGHT, float("nan"))])
-def test_no_answer_earns_nothing_and_is_told_what_was_wanted(given: dict) -> None:
-    graded = answers.grade_answers(given, MEASUREMENT)
-    assert sum(line.points for line in graded) == 0
-    assert all("must be" in line.reason for line in graded)
-
-
-def test_the_decision_follows_from_the_step() -> None:
-    long_step = MEASUREMENT | {"step_us": 20_000.0}
-    assert earned(RIGHT, long_step)["decision"] == 0
-    assert earned(RIGHT | {"decision": "leave"}, long_step)["decision"] == 2
-    assert earned(RIGHT | {"decision": "leave"})["decision"] == 0
-
-
-def test_a_saving_on_the_line_allows_either_decision() -> None:
-    on_the_line = MEASUREMENT | {"step_us": 1180.0}  # 5.9 us, where 6 are saved
-    for decision in answers.DECISIONS:
-        assert earned(RIGHT | {"decision": decision}, on_the_line)["decision"] == 2
-
-
-def test_a_decision_that_follows_from_a_wrong_number_of_ones_own_earns_half() -> None:
-    assert earned(RIGHT | {"launch_us": 0.1, "decision": "leave"})["decision"] == 1
+@pytest.mark.parametrize("given", ["?", 10**400, float("inf"), "x" * 999], ids=["?", "long", "inf", "words"])
+def test_what_is_no_answer_earns_nothing(given: object, tmp_path: Path) -> None:
+    (tmp_path / "measurement.json").write_text(json.dumps(MEASUREMENT))
+    written = "inf" if given == float("inf") else json.dumps(given)
+    (tmp_path / "mine.toml").write_text("\n".join(f"{name} = {written}" for name in RIGHT))
+    assert grade_file(EXERCISE, tmp_path / "mine.toml").earned == 0
 
 
 @pytest.mark.parametrize(
-    "measurement",
-    [{}, MEASUREMENT | {"rows": []}, MEASUREMENT | {"rows": [MEASUREMENT["rows"][0]] * 2}, {"rows": 3}],
+    ("step_us", "changed", "points"),
+    [
+        pytest.param(20_000.0, {}, 0, id="a long step makes fusing not worth it"),
+        pytest.param(20_000.0, {"decision": "leave"}, 2, id="and leaving right"),
+        pytest.param(1000.0, {"decision": "leave"}, 0, id="a short one does not"),
+        pytest.param(1180.0, {"decision": "leave"}, 2, id="5.9 us where 6 are saved: either is right"),
+        pytest.param(1180.0, {}, 2, id="5.9 us where 6 are saved: the other too"),
+        pytest.param(1000.0, {"launch_us": 0.1, "decision": "leave"}, 1, id="follows from an own number"),
+        pytest.param(1000.0, {"launch_us": 0.1}, 2, id="right in spite of an own number"),
+    ],
 )
-def test_a_measurement_that_says_nothing_earns_nothing(measurement: dict) -> None:
-    graded = answers.grade_answers(RIGHT, measurement)
-    assert [line.name for line in graded] == list(RIGHT)
-    assert all(line.points == 0 and "again" in line.reason for line in graded)
+def test_the_decision_follows_from_the_step(step_us: float, changed: dict, points: float, earned) -> None:
+    assert earned(MEASUREMENT | {"step_us": step_us}, **changed)["decision"] == points
+
+
+@pytest.mark.parametrize(
+    ("changed", "words"),
+    [
+        ({"rows": 3}, "`rows.0.separate_us` is missing"),
+        ({"rows": [1, 2]}, "`rows.0.separate_us` is missing"),
+        ({"rows": MEASUREMENT["rows"][:1]}, "break_even_bytes does not follow from it"),
+        ({"rows": [MEASUREMENT["rows"][0]] * 2}, "break_even_bytes does not follow from it"),
+        ({"copies": "7"}, "`copies` is '7', but must be a number above 0"),
+        ({"copies": True}, "`copies` is True"),
+        ({"copies": float("nan")}, "`copies` is nan"),
+        ({"copies": 10**400}, "launch_us does not follow from it"),
+        ({"copies": 1}, "launch_us does not follow from it"),
+        ({"copies": 0.5}, "seven copies were no slower than one"),
+        ({"step": []}, "`step.copies` is missing"),
+        ({"step": MEASUREMENT["step"] | {"separate_us": 3}}, "a step took less time than its launches"),
+        ({"step_us": -5}, "`step_us` is -5"),
+        ({"step_us": "x" * 999}, "`step_us` is 'xxx"),
+    ],
+)
+def test_a_measurement_that_says_nothing_is_one_sentence(
+    changed: dict, words: str, earned, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    earned()
+    (tmp_path / "measurement.json").write_text(json.dumps(MEASUREMENT | changed))
+    assert cli.main(["answers", "03", str(tmp_path / "mine.toml")]) == USAGE_ERROR
+    out, error = capsys.readouterr()
+    assert out == ""
+    assert error.startswith(f"error: {tmp_path / 'measurement.json'}: ")
+    assert words in error
+    assert error.endswith("run benchmarks/copies/reality_check.py in this folder, which writes a whole one\n")
+
+
+def test_without_a_measurement_the_way_to_one_is_told(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (tmp_path / "mine.toml").write_text("launch_us = 1\n")
+    assert cli.main(["answers", "03", str(tmp_path / "mine.toml")]) == USAGE_ERROR
+    assert "measurement.json: run benchmarks/copies/reality_check.py" in capsys.readouterr().err
+
+
+def test_a_file_of_another_kind_or_exercise_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:
+    assert cli.main(["answers", "03", "mine.txt"]) == USAGE_ERROR
+    assert "03_batched_copy asks for answers.toml and faults.py" in capsys.readouterr().err
+    assert cli.main(["answers", "01", "mine.toml"]) == USAGE_ERROR
+    assert "asks for no file of answers" in capsys.readouterr().err
 
 
 def test_the_template_names_every_answer() -> None:
     template = tomllib.loads((EXERCISE.folder / "answers.toml").read_text())
-    assert list(template) == list(RIGHT)
-
-
-def test_the_reality_check_runs_on_the_virtual_gpu_and_grades_what_follows_from_it(tmp_path: Path) -> None:
-    def run(*arguments: str) -> str:
-        command = [sys.executable, str(SCRIPT), *arguments]
-        return subprocess.run(
-            command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=300
-        ).stdout
-
-    printed = run("--device", "virtual")
-    assert "modelled" in printed
-    assert "step_us, the whole step of which these copies are a part: taken to be 1,000 us" in printed
-    measured = json.loads((tmp_path / "measurement.json").read_text())
-    assert measured["modelled"] is True
-    first, *_, last = (row["separate_us"] / row["one_us"] for row in measured["rows"])
-    assert first > last > 1  # launches matter less the more there is to copy
-    numbers = {question.name: question.right(measured) for question in answers.QUESTIONS}
-    lines = [f"{name} = {value}" for name, value in numbers.items()]
-    decision = answers.decision(answers.saved_us(measured), measured)
-    (tmp_path / "answers.toml").write_text("\n".join([*lines, f'decision = "{decision}"']))
-    assert "together           10 of 10" in run("--grade", "answers.toml")
+    assert list(template) == list(RIGHT) == [one.name for one in EXERCISE.sheets[0].questions]

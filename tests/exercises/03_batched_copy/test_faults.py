@@ -5,21 +5,21 @@ from __future__ import annotations
 import importlib
 import importlib.util
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 from types import ModuleType
 
 import pytest
 import torch
 
+from grader import cli
+from grader.questions.grading import Results, grade
 from grader.spec import registry
 
 EXERCISE = registry.find("03")
 FAULTY = importlib.import_module("exercise_03_batched_copy.faults")
 LazyStreams = importlib.import_module("exercise_03_batched_copy.lazy_streams").LazyStreams
 trials = importlib.import_module("exercise_03_batched_copy.fault_trials")
-fields, arrived, CountCopies = trials.fields, trials.arrived, trials.CountCopies
+fields, arrived, copies_made = trials.fields, trials.arrived, trials.copies_made
 NAMES = ("one_copy_with_cat", "owner_of", "copy_regions", "batched_for_the_benchmark", "copies_on_streams")
 
 
@@ -70,11 +70,8 @@ def test_byte_offsets_miss_elements_and_hit_others() -> None:
 @pytest.mark.parametrize(("module", "copies"), [(FAULTY, 8), (MENDED, 1)], ids=["faulty", "mended"])
 def test_the_benchmark_of_one_copy_adds_the_seven_back(module: ModuleType, copies: int) -> None:
     destinations, sources = fields()
-    batched = module.batched_for_the_benchmark(destinations, sources)
-    with CountCopies() as counted:
-        batched()
+    assert copies_made(module.batched_for_the_benchmark(destinations, sources)) == copies
     assert arrived(destinations, sources)
-    assert counted.copies == copies
 
 
 @pytest.mark.parametrize(("module", "fresh"), [(FAULTY, False), (MENDED, True)], ids=["faulty", "mended"])
@@ -94,36 +91,26 @@ def test_copies_on_streams_that_wait_for_nobody_copy_what_was_there_before(
     assert streams.host_waits == (1 if fresh else 8)
 
 
-def run_by_name(folder: Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "faults.py"], cwd=folder, capture_output=True, text=True, timeout=120, check=False
-    )
+def graded(pieces: dict[str, object]) -> Results:
+    return grade(trials.FAULTS, {name: pieces.get(name) for name in NAMES}, vars(trials))
 
 
-@pytest.mark.parametrize("own_folder", [False, True], ids=["where it lies", "copied as the statement says"])
-def test_the_faults_run_by_name_and_each_shows(own_folder: bool, tmp_path: Path) -> None:
-    folder = EXERCISE.folder
-    if own_folder:
-        folder = tmp_path
-        for name in ("faults.py", "fault_trials.py", "lazy_streams.py"):
-            shutil.copy(EXERCISE.folder / name, folder)
-    run = run_by_name(folder)
-    assert run.stderr == ""
-    assert run.returncode == 1
-    told = dict(line.split(maxsplit=1) for line in run.stdout.splitlines())
+def test_each_fault_shows_and_the_verb_says_which(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    shutil.copy(EXERCISE.folder / "faults.py", tmp_path / "mine.py")
+    assert cli.main(["answers", "03", str(tmp_path / "mine.py")]) == 0
+    title, _, _, *lines = capsys.readouterr().out.splitlines()
+    assert title == "mine.py: 0 of 5 right"
+    told = dict(line.split(maxsplit=1) for line in lines if line)
     assert tuple(told) == NAMES
     assert told.pop("owner_of").startswith("raises NameError")
     assert set(told.values()) == {"does something else"}
 
 
-def test_mended_pieces_are_told_from_faulty_ones(capsys: pytest.CaptureFixture[str]) -> None:
-    assert trials.main(vars(MENDED)) == 0
-    assert capsys.readouterr().out.count("does what it says") == len(NAMES)
-    one_mended = vars(FAULTY) | {"copy_regions": MENDED.copy_regions}
-    assert trials.main(one_mended) == 1
-    assert capsys.readouterr().out.count("does what it says") == 1
+def test_mended_pieces_are_told_from_faulty_ones() -> None:
+    assert {one.reason for one in graded(vars(MENDED)).graded} == {"does what it says"}
+    one_mended = graded(vars(FAULTY) | {"copy_regions": MENDED.copy_regions})
+    assert [one.name for one in one_mended.graded if one.credit] == ["copy_regions"]
 
 
-def test_a_piece_that_is_gone_is_said_to_be_gone(capsys: pytest.CaptureFixture[str]) -> None:
-    assert trials.main({}) == 1
-    assert capsys.readouterr().out.count("is not in this file any more") == len(NAMES)
+def test_a_piece_that_is_gone_is_said_to_be_gone() -> None:
+    assert {one.reason for one in graded({}).graded} == {"is not in this file any more"}

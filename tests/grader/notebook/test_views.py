@@ -11,8 +11,8 @@ import pytest
 from common.virtual_gpu.report import Span, Timeline
 from grader.course.starters import Todo
 from grader.notebook.views import timeline_view
+from grader.notebook.views.answers_view import Answers, Questions
 from grader.notebook.views.check_view import Check, Untouched
-from grader.notebook.views.compare_view import Comparison, Questions
 from grader.notebook.views.display import MOST_HTML, MOST_TEXT, Display, excerpt, sentence
 from grader.notebook.views.hints_view import Hints
 from grader.notebook.views.line_costs import MEASURES, stalls
@@ -21,9 +21,9 @@ from grader.notebook.views.profile_view import ProfileView
 from grader.notebook.views.roofline import roofline
 from grader.notebook.views.timeline_view import TimelineView
 from grader.notebook.views.warp_lanes import LEVELS, Flight, common, lanes, overlap, united
-from grader.questions.predictions import mark
+from grader.questions.grading import grade
 from grader.records.record import CaseResult, Record
-from grader.spec.prediction import Prediction
+from grader.spec.question import Counted, Factor, Question
 from grader.spec.registry import find
 from tests.grader.fake_pipeline import make_record
 from tests.grader.notebook.html_reading import read
@@ -101,14 +101,19 @@ HOSTILE_VIEWS: dict[str, Callable[[], Display]] = {
     "profile of nothing": lambda: ProfileView(seen(launches=[]), "sectors"),
     "timeline": lambda: TimelineView(seen(HOSTILE + "\n" + HOSTILE, HOSTILE), 4),
     "sentence": lambda: sentence(HOSTILE + "\n" + HOSTILE),
-    "questions": lambda: Questions([Prediction(HOSTILE, HOSTILE, "launches", HOSTILE)]),
-    "comparison": lambda: hostile_comparison(),
+    "questions": lambda: Questions([hostile_question()]),
+    "answers": lambda: hostile_answers(),
 }
 
 
-def hostile_comparison() -> Comparison:
-    asked = [Prediction(HOSTILE, HOSTILE, "launches", HOSTILE, why=HOSTILE)]
-    return Comparison(asked, mark(asked, {HOSTILE: 1}, {HOSTILE: 2}), {HOSTILE: HOSTILE}, [HOSTILE])
+def hostile_question(name: str = HOSTILE) -> Question:
+    return Question(name, HOSTILE, Factor(), Counted("launches", HOSTILE), why=HOSTILE)
+
+
+def hostile_answers() -> Answers:
+    asked = [hostile_question(), hostile_question("pending")]
+    given = {HOSTILE: 1, "pending": 1, f"unknown {HOSTILE}": 1}
+    return Answers(HOSTILE, grade(asked, given, {HOSTILE: 2}), {"pending": HOSTILE})
 
 
 @pytest.mark.parametrize("view", HOSTILE_VIEWS)

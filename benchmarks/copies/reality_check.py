@@ -1,7 +1,8 @@
 """Measure first: what do seven copies cost, and how much of it is launches?
 
-    python reality_check.py                      measure, print the tables, write measurement.json
-    python reality_check.py --grade answers.toml  hold your answers against it
+    python benchmarks/copies/reality_check.py     measure, print the tables, write measurement.json
+
+Exercise 03's right answers follow from it: `./course answers 03 answers.toml`.
 
 On a GPU the copies are torch's, sixteen sets of buffers in one CUDA graph, and a whole step is timed in every
 way that one could write it. On the virtual GPU they are the baseline's launches, and times are modelled.
@@ -10,7 +11,6 @@ way that one could write it. On the virtual GPU they are the baseline's launches
 from __future__ import annotations
 
 import functools
-import importlib
 import json
 import statistics
 import sys
@@ -19,14 +19,15 @@ from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-HERE = Path(__file__).resolve().parent
-sys.path.insert(0, str(HERE.parents[1]))  # the course, for whoever starts this file by its name
+sys.path.insert(0, str(Path(__file__).resolve().parents[2]))  # the course, where this file is started by name
 
-from common.core.errors import CourseError  # noqa: E402
-from common.gpu.devices import find_gpus, first_gpu  # noqa: E402
-from grader.cli.parser import Parser, above_zero  # noqa: E402
-from grader.spec import Case, registry  # noqa: E402
-from grader.spec.random_inputs import Random  # noqa: E402
+from benchmarks.timing.graphs import graph_times
+from common.core.errors import CourseError
+from common.gpu.devices import find_gpus, first_gpu
+from grader.cli.parser import Parser, above_zero
+from grader.records.device_info import GPU, KINDS, VIRTUAL
+from grader.spec import Case, registry
+from grader.spec.random_inputs import Random
 
 if TYPE_CHECKING:
     import torch
@@ -38,14 +39,14 @@ VIRTUAL_ELEMENTS = (1, 32, 1024, 16_384, 65_536, 131_072)
 STEP = "decode, 32 × 2,048"  # the bench case that stands for a step
 STEP_US = 1000.0  # a decoding step of a small model
 WORTH_SHARE = 0.005  # of the step: less than half a per cent is not worth the upkeep of a kernel
-SETS, REPLAYS, EAGER_CALLS = 16, 21, 200
+SETS, REPLAYS, EAGER_CALLS = 16, 20, 200
 USAGE_ERROR = 2
 Time = Callable[[Sequence[int]], float]  # microseconds for one copy of each of these many elements
 
 
 def measure(device: str, step_us: float = STEP_US) -> dict[str, Any]:
-    """What answers.py grades by: see `rows` and `step`; all times are of one batch inside a graph."""
-    return _on_gpu(step_us) if device == "gpu" else _on_virtual_gpu(step_us)
+    """What answers follow from: see `rows` and `step`; all times are of one batch inside a graph."""
+    return _on_gpu(step_us) if device == GPU else _on_virtual_gpu(step_us)
 
 
 def _rows(elements: Sequence[int], time_of: Time) -> list[dict[str, float]]:
@@ -166,23 +167,8 @@ def _copy_each(pairs: Sequence[tuple[torch.Tensor, torch.Tensor]]) -> None:
 
 
 def _in_graph(calls: Sequence[Callable[[], None]]) -> float:
-    """Microseconds a call, of all calls captured into one graph; the median of several replays."""
-    import torch
-
-    torch.cuda.synchronize()
-    graph = torch.cuda.CUDAGraph()
-    with torch.cuda.graph(graph):
-        for call in calls:
-            call()
-    begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
-    times = []
-    for _ in range(REPLAYS):
-        begin.record()
-        graph.replay()
-        end.record()
-        end.synchronize()
-        times.append(begin.elapsed_time(end) * 1e3 / len(calls))
-    return statistics.median(times[1:])
+    """Microseconds per call, of all calls captured into one graph; the median of several replays."""
+    return statistics.median(graph_times({"": calls}, REPLAYS)[""]) * 1e6
 
 
 def _eager(call: Callable[[], None]) -> float:
@@ -229,16 +215,12 @@ def tables(measured: Mapping[str, Any]) -> str:
 
 def main(arguments: Sequence[str] | None = None) -> int:
     parser = Parser(description=(__doc__ or "").partition("\n")[0])
-    parser.add_argument("--device", choices=("gpu", "virtual"), help="default: a GPU if there is one")
+    parser.add_argument("--device", choices=KINDS, help="default: a GPU if there is one")
     parser.add_argument("--step-us", type=above_zero, default=STEP_US, help="a whole step of your server")
     parser.add_argument("--measurement", type=Path, default=Path("measurement.json"))
-    parser.add_argument("--grade", type=Path, metavar="ANSWERS", help="grade this file instead of measuring")
     chosen = parser.parse_args(arguments)
     try:
-        if chosen.grade is not None:
-            _grade(chosen.grade, chosen.measurement)
-        else:
-            _measure(chosen.device, chosen.step_us, chosen.measurement)
+        _measure(chosen.device, chosen.step_us, chosen.measurement)
     except CourseError as error:
         print(f"error: {error}", file=sys.stderr)
         return USAGE_ERROR
@@ -250,9 +232,9 @@ def _measure(device: str | None, step_us: float, written: Path) -> None:
         raise CourseError(
             f"{written} cannot be written: --measurement must be a file in a folder that is there"
         )
-    if device == "gpu":
+    if device == GPU:
         first_gpu()
-    measured = measure(device or ("gpu" if find_gpus() else "virtual"), step_us)
+    measured = measure(device or (GPU if find_gpus() else VIRTUAL), step_us)
     print(tables(measured))
     try:
         written.write_text(json.dumps(measured, indent=1) + "\n")
@@ -261,17 +243,6 @@ def _measure(device: str | None, step_us: float, written: Path) -> None:
             f"{written} cannot be written ({problem.strerror}): name another file with --measurement"
         ) from problem
     print(f"\nwritten to {written}; now fill in answers.toml")
-
-
-def _grade(answers: Path, measurement: Path) -> None:
-    registry.find("03")  # names the exercise's files for import
-    files = importlib.import_module("exercise_03_batched_copy.answer_files")
-    grade_answers = importlib.import_module("exercise_03_batched_copy.answers").grade_answers
-
-    graded = grade_answers(files.read_answers(answers), files.read_measurement(measurement))
-    for line in graded:
-        print(f"{line.name:18} {line.points:g} of {line.max_points:g}: {line.reason}")
-    print(f"{'together':18} {sum(g.points for g in graded):g} of {sum(g.max_points for g in graded):g}")
 
 
 if __name__ == "__main__":
