@@ -72,8 +72,8 @@ def test_a_notebook_has_its_kernel_timed_only_for_a_number_that_needs_it(tmp_pat
     record.speed = timed_at(case)
     devices: list[str] = []
 
-    def checked(exercise: Exercise, file: Path, text: str, device: str, *others: object) -> Checked:
-        devices.append(device)
+    def checked(exercise: Exercise, file: Path, text: str, device: DeviceInfo, *others: object) -> Checked:
+        devices.append(device.kind)
         return Checked(record, [])
 
     monkeypatch.setattr(errand_process, "checked", checked)
