@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from benchmarks.documents.make_figures import figures
 from benchmarks.documents.make_tables import COMMAND, PAGES, remade
 from common.core.paths import REPOSITORY
 
@@ -28,3 +29,8 @@ def pages_with_links() -> list[Path]:
 def test_links_lead_somewhere(page: Path):
     links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", page.read_text())
     assert [link for link in links if not (page.parent / link).exists()] == []
+
+
+@pytest.mark.parametrize(("path", "text"), figures().items(), ids=list(figures()))
+def test_figures_show_the_stages_and_packages_that_there_are(path: str, text: str):
+    assert (REPOSITORY / path).read_text() == text, "run python -m benchmarks.documents.make_figures"

@@ -1,2 +1,2 @@
-"""What every part of the course needs and none of them is about: paths, processes, time, errors. Imports the
-standard library alone."""
+"""What every part of the course needs: paths, files, processes, CPU time, errors. Imports the standard
+library alone."""

@@ -125,7 +125,7 @@ def _tool(name: str) -> str | None:
     return shutil.which(name, path=sysconfig.get_path("scripts")) or shutil.which(name)
 
 
-def _rooms(_: list[str]) -> list[str] | None:
+def _imports(_: list[str]) -> list[str] | None:
     """Who imports whom, by the contracts in pyproject.toml."""
     tool = _tool("lint-imports")
     return [tool, "--no-cache", "--no-logo"] if tool else None
@@ -162,7 +162,7 @@ STEPS = (
     Step("ruff format", _module("ruff", "format", "--check", "."), aside=True),
     Step("mypy", _module("mypy"), aside=True),
     Step("mypy, exercises", _mypy_exercises, aside=True),
-    Step("imports", _rooms, aside=True),
+    Step("imports", _imports, aside=True),
     Step("clang-format", _clang_format, aside=True),
     Step("pytest", _pytest, essential=True),
 )
