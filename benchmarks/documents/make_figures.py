@@ -145,17 +145,12 @@ def packages() -> str:
                 parts.append(_text(x + 126, middle, line, "small", "start"))
             y += 42
         height = max(height, y)
-    parts.append(
-        _text(636, height - 44, "A package imports packages below it, never one above:", "small", "start")
+    legend = (
+        "A package imports packages below it, never one above:",
+        "`./course test` checks that. Every package of grader/ may",
+        "import common/. Exercises see spec/ and parts they bring in.",
     )
-    parts.append(
-        _text(636, height - 28, "`./course test` checks that. Every package of grader/ may", "small", "start")
-    )
-    parts.append(
-        _text(
-            636, height - 12, "import common/. Exercises see spec/ and parts they bring in.", "small", "start"
-        )
-    )
+    parts += [_text(636, height - 44 + 16 * row, line, "small", "start") for row, line in enumerate(legend)]
     return _svg(1116, height + 4, parts)
 
 

@@ -10,7 +10,6 @@ from grader.spec.evidence import Evidence
 from .shapes import elements, products
 
 _LANES = 32
-MULTIPROCESSORS = 132  # of the virtual GPU that grades: an H200
 
 
 def _stores(size: Size, rows: int) -> int:
@@ -89,7 +88,7 @@ class Persistent:
     def look(self, evidence: Evidence) -> str | None:
         for launch in evidence.launches:
             blocks = launch.grid[0] * launch.grid[1] * launch.grid[2]
-            at_once = launch.occupancy.blocks_per_sm * MULTIPROCESSORS
+            at_once = launch.occupancy.blocks_per_sm * evidence.multiprocessors
             if blocks > at_once:
                 return (
                     f"{blocks:,} blocks of {launch.kernel} ({evidence.case.name}), of which {at_once:,} run "

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from common.build.resources import KernelResources
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, profiles
 from grader.devices.session import Outcome
 from grader.records.record import MechanismResult
 from grader.spec import Case, Mechanism
@@ -26,4 +27,5 @@ def look(
 
 
 def evidence_of(case: Case, outcome: Outcome, resources: Sequence[KernelResources]) -> Evidence:
-    return Evidence(case, outcome.report.launches, resources, outcome.runtime_copies)
+    known = profiles().get(outcome.report.profile) or profiles()[DEFAULT_PROFILE]
+    return Evidence(case, outcome.report.launches, resources, outcome.runtime_copies, known["sms"])

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from common.build.resources import KernelResources
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, profiles
 from common.virtual_gpu.report import Launch
 from grader.spec import Case
 
@@ -18,3 +19,5 @@ class Evidence:
     launches: Sequence[Launch]
     resources: Sequence[KernelResources]
     runtime_copies: int = 0  # cudaMemcpy and cudaMemset, which do a kernel's work without being one
+    # Of the device that the virtual GPU models.
+    multiprocessors: int = field(default_factory=lambda: int(profiles()[DEFAULT_PROFILE]["sms"]))

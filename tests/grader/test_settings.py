@@ -30,6 +30,7 @@ def test_marks_of_another_device_are_labelled(tmp_path):
         ('official_device = "moon"', "official_device is 'moon' where one of virtual, gpu was expected"),
         ("wall_seconds = 0", "wall_seconds is 0 where a number of seconds above 0"),
         ("wall_seconds = true", "wall_seconds is True"),
+        ('profile = "h300"', r"profile is 'h300' where one of a100, .* was expected"),
         ("colour = 1", "has a setting 'colour'; the settings are official_device, profile, wall_seconds"),
         ("official_device = ", "cannot be read"),
     ],

@@ -10,6 +10,7 @@ import pytest
 from common.core.errors import CourseError
 from grader.cli.student import check
 from grader.course import student
+from grader.course.settings import Settings, choose_device
 from grader.pipeline.grading import grade
 from grader.records.record import Record
 from grader.spec import registry
@@ -37,6 +38,15 @@ def points(record: Record) -> dict[str, float]:
 
 def part(record: Record, name: str) -> str:
     return next(part.message for part in record.parts if part.name == name)
+
+
+def test_a_setting_has_it_graded_for_another_card():
+    device = choose_device("virtual", Settings(profile="a100"))
+    record = grade(EXERCISE, SOLUTION, submission="x", device=device, quick=True)
+    assert (record.verdict, record.device.name) == ("full marks", "a100")
+    assert record.speed is not None
+    assert record.speed.notes[0].startswith("modelled for NVIDIA A100-SXM4-80GB, cold L2")
+    assert record.speed.notes[0].endswith("it was never compared with such a card")
 
 
 def test_the_solution_earns_everything_on_the_virtual_gpu():

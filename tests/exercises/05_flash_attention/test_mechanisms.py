@@ -183,4 +183,4 @@ def test_mechanisms_are_looked_at_where_blocks_have_more_than_a_tile() -> None:
     """With fewer tiles than blocks that run at once, no kernel could be told from a persistent one."""
     case = next(case for case in EXERCISE.cases if case.name == EXERCISE.mechanism_case)
     tiles = case.size.batch * case.size.heads * len(tiles_of_keys(case.size))
-    assert tiles > 5 * MECHANISMS.MULTIPROCESSORS
+    assert tiles > 5 * Evidence(case, (), ()).multiprocessors
