@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from dataclasses import dataclass
 from typing import NamedTuple
 
 from common.core.cpu_time import COUNTED
@@ -20,12 +21,16 @@ from grader.devices.time_budget import CALL_SECONDS
 from grader.records.record import Speed, SpeedCase
 from grader.spec import Call, Case, Exercise, Speedup, TimingProtocol, seeds
 from grader.spec.random_inputs import Random
-from grader.timing.modelled import graph_trial as graph_virtual
+from grader.timing.modelled import graph_trial
 from grader.timing.modelled.call_time import modelled_call
 from grader.timing.modelled.margin import LEAST, model_margin, was_compared
 from grader.timing.modelled.unmodelled import unmodelled
 from grader.timing.targets import decide_modelled, describe
 from grader.words import numbers
+
+
+class NotModelled(Exception):
+    """The submission has no time that counts; the text gives the reason."""
 
 
 def model(
@@ -38,95 +43,144 @@ def model(
     *,
     quick: bool = False,
 ) -> Speed:
-    """Both over the targets' cases. Every output is checked; with
-    `quick` only the submission's, for the baseline is ours and a student waits."""
-    speed = Speed(modelled=True)
-    targets = [t for t in exercise.targets if isinstance(t, Speedup) and not exercise.needs_gpu(t)]
-    names = {name for target in targets for name in target.cases}
-    cases = [case for case in exercise.bench if case.name in names]
-    lacks: list[str] = []
-    margin = model_margin(exercise, device.profile)
-    budget = device.time_budget()
-    tried = _tried_in_a_graph(exercise, targets)
+    """Both over the targets' cases. Every output is checked; with `quick` only the submission's, for the
+    baseline is ours and a student waits."""
     with (
         _session(device, baseline, secret) as theirs,
         _session(device, submission, secret) as ours,
         ThreadPoolExecutor(1) as baselines,
         ThreadPoolExecutor(1) as submissions,
     ):
-
-        def begin(number: int) -> tuple[Future[_Ran], Future[_Ran]]:
-            """Both beside each other, and beside whoever judges the case before."""
-            case, seed = cases[number], seeds.derive(secret, "speed", number)
-            own = exercise.case_of_baseline(case)
-            return (
-                baselines.submit(_run_baseline, exercise, theirs, own, seed),
-                submissions.submit(_run, exercise, ours, case, seed),
-            )
-
-        if why := unmodelled(submission.virtual_library) or _not_in_a_graph(tried, exercise, ours, secret):
-            speed.notes.append(why)
-            return speed
-        under_way = begin(0) if cases else None
-        for number, case in enumerate(cases):
-            if budget.over:
-                speed.notes.append(budget.why_over(number, len(cases)))
-                speed.cases = []
-                return speed
-            tell(f"modelling {case.name} ({number + 1} of {len(cases)})")
-            assert under_way is not None
-            (own, their_call, base), (_, call, mine) = (running.result() for running in under_way)
-            budget.spend(mine)
-            under_way = begin(number + 1) if number + 1 < len(cases) else None
-            if why := base.message if quick else _problem(exercise, own, their_call, base):
-                raise RuntimeError(f"the baseline failed on {own.name}: {why}")
-            if why := _problem(exercise, case, call, mine):
-                speed.wrong[case.name] = f"it went wrong while it was timed: {why}"
-                speed.notes.append(f"{case.name}: {speed.wrong[case.name]}")
-                return speed
-            if not mine.report.launches:
-                speed.notes.append(f"{case.name}: nothing was launched on the device")
-                return speed
-            if mine.runtime_copies > 0:
-                copies = numbers.counted(mine.runtime_copies, "copy", "copies")
-                speed.notes.append(
-                    f"{case.name}: {copies} by the runtime, whose time is not modelled: do their work in the "
-                    "kernel"
-                )
-                return speed
-            if case is tried and (why := _other_in_a_graph(mine, ours)):
-                speed.notes.append(f"{case.name}: {why}")
-                return speed
-            for protocol in sorted({t.protocol for t in targets if case.name in t.cases}):
-                times = modelled_call(base, protocol), modelled_call(mine, protocol)
-                speed.cases.append(_case(exercise, case, protocol, *times, margin))
-            for target in targets:
-                if case.name in target.cases:
-                    lacks += [
-                        result.message
-                        for result in look(target.structure, case, mine, submission.resources)
-                        if not result.passed
-                    ]
-    for target in targets:
-        by_name = {case.name: case for case in speed.cases if case.protocol == target.protocol}
-        speed.targets.append(decide_modelled(target, by_name, margin, lacks))
-    speed.notes.append(
-        f"modelled for {device.card}, cold L2; the model cannot see gains under {100 * (LEAST - 1):.0f} %"
-        + ("" if was_compared(device.profile) else "; it was never compared with such a card")
-    )
-    if left := [describe(target) for target in exercise.targets if exercise.needs_gpu(target)]:
-        speed.notes.append(
-            f"on a GPU only: {'; '.join(left)}. Here their share of the points is spread over the others"
-        )
-    return speed
+        pair = _Pair(exercise, theirs, ours, secret, baselines, submissions)
+        modelling = _Modelling(exercise, device, submission, pair, secret, quick)
+        try:
+            modelling.run(tell)
+        except NotModelled as problem:
+            modelling.speed.notes.append(str(problem))
+        return modelling.speed
 
 
 class _Ran(NamedTuple):
-    """A call of a case, and what came of it."""
+    """A call of a case, and its outcome."""
 
     case: Case
     call: Call
     outcome: Outcome
+
+
+@dataclass(frozen=True)
+class _Pair:
+    """The baseline and the submission, each in a session and a thread of its own."""
+
+    exercise: Exercise
+    theirs: VirtualSession
+    ours: VirtualSession
+    secret: str
+    baselines: ThreadPoolExecutor
+    submissions: ThreadPoolExecutor
+
+    def begin(self, case: Case, number: int) -> tuple[Future[_Ran], Future[_Ran]]:
+        """Run both at the same time, while the case before is judged."""
+        seed, own = seeds.derive(self.secret, "speed", number), self.exercise.case_of_baseline(case)
+        return (
+            self.baselines.submit(_run_baseline, self.exercise, self.theirs, own, seed),
+            self.submissions.submit(_run, self.exercise, self.ours, case, seed),
+        )
+
+
+class _Modelling:
+    """One submission over the cases of the targets that need no GPU."""
+
+    def __init__(
+        self,
+        exercise: Exercise,
+        device: VirtualDevice,
+        submission: Libraries,
+        pair: _Pair,
+        secret: str,
+        quick: bool,
+    ) -> None:
+        self._exercise, self._device, self._submission = exercise, device, submission
+        self._pair, self._secret, self._quick = pair, secret, quick
+        self._targets = [t for t in exercise.targets if isinstance(t, Speedup) and not exercise.needs_gpu(t)]
+        self._margin = model_margin(exercise, device.profile)
+        self._in_graph = _tried_in_a_graph(exercise, self._targets)
+        self._lacks: list[str] = []  # what the structure of the submission's calls lacks
+        self.speed = Speed(modelled=True)
+
+    def run(self, tell: Callable[[str], None]) -> None:
+        """Fill in `speed`. Raises NotModelled."""
+        if why := unmodelled(self._submission.virtual_library) or self._not_in_a_graph():
+            raise NotModelled(why)
+        self._model_cases(tell)
+        for target in self._targets:
+            by_name = {case.name: case for case in self.speed.cases if case.protocol == target.protocol}
+            self.speed.targets.append(decide_modelled(target, by_name, self._margin, self._lacks))
+        self._add_notes()
+
+    def _not_in_a_graph(self) -> str:
+        """A sentence when a target times calls in a graph and the submission's cannot be in one."""
+        if self._in_graph is None:
+            return ""
+        return graph_trial.trial(self._exercise, self._in_graph, self._pair.ours, self._secret)
+
+    def _model_cases(self, tell: Callable[[str], None]) -> None:
+        names = {name for target in self._targets for name in target.cases}
+        cases = [case for case in self._exercise.bench if case.name in names]
+        budget = self._device.time_budget()
+        under_way = self._pair.begin(cases[0], 0) if cases else None
+        for number, case in enumerate(cases):
+            if budget.over:
+                self.speed.cases = []
+                raise NotModelled(budget.why_over(number, len(cases)))
+            tell(f"modelling {case.name} ({number + 1} of {len(cases)})")
+            assert under_way is not None
+            base, mine = (running.result() for running in under_way)
+            budget.spend(mine.outcome)
+            following = number + 1
+            under_way = self._pair.begin(cases[following], following) if following < len(cases) else None
+            self._judge(base, mine)
+            self._add_case(case, base.outcome, mine.outcome)
+
+    def _judge(self, base: _Ran, mine: _Ran) -> None:
+        """Raises NotModelled where the submission's call has no time that counts."""
+        case, outcome = mine.case, mine.outcome
+        if why := base.outcome.message if self._quick else _problem(self._exercise, base):
+            raise RuntimeError(f"the baseline failed on {base.case.name}: {why}")
+        if why := _problem(self._exercise, mine):
+            self.speed.wrong[case.name] = f"it went wrong while it was timed: {why}"
+            raise NotModelled(f"{case.name}: {self.speed.wrong[case.name]}")
+        if not outcome.report.launches:
+            raise NotModelled(f"{case.name}: nothing was launched on the device")
+        if outcome.runtime_copies > 0:
+            copies = numbers.counted(outcome.runtime_copies, "copy", "copies")
+            raise NotModelled(
+                f"{case.name}: {copies} by the runtime, whose time is not modelled: do their work in the "
+                "kernel"
+            )
+        if case is self._in_graph and (why := _other_in_a_graph(outcome, self._pair.ours)):
+            raise NotModelled(f"{case.name}: {why}")
+
+    def _add_case(self, case: Case, base: Outcome, mine: Outcome) -> None:
+        targets = [target for target in self._targets if case.name in target.cases]
+        for protocol in sorted({target.protocol for target in targets}):
+            times = modelled_call(base, protocol), modelled_call(mine, protocol)
+            self.speed.cases.append(_case(self._exercise, case, protocol, *times, self._margin))
+        for target in targets:
+            looked_for = look(target.structure, case, mine, self._submission.resources)
+            self._lacks += [result.message for result in looked_for if not result.passed]
+
+    def _add_notes(self) -> None:
+        device, exercise = self._device, self._exercise
+        compared = "" if was_compared(device.profile) else "; it was never compared with such a card"
+        self.speed.notes.append(
+            f"modelled for {device.card}, cold L2; the model cannot see gains under "
+            f"{100 * (LEAST - 1):.0f} %{compared}"
+        )
+        if left := [describe(target) for target in exercise.targets if exercise.needs_gpu(target)]:
+            self.speed.notes.append(
+                f"on a GPU only: {'; '.join(left)}. Here their share of the points is spread over the others"
+            )
 
 
 def _run(exercise: Exercise, session: VirtualSession, case: Case, seed: str) -> _Ran:
@@ -150,11 +204,6 @@ def _tried_in_a_graph(exercise: Exercise, targets: Sequence[Speedup]) -> Case | 
     return next((case for case in exercise.bench if case.name in inside), None)
 
 
-def _not_in_a_graph(tried: Case | None, exercise: Exercise, session: VirtualSession, secret: str) -> str:
-    """A sentence when a target times calls in a graph and the submission's cannot be there."""
-    return "" if tried is None else graph_virtual.trial(exercise, tried, session, secret)
-
-
 def _other_in_a_graph(outcome: Outcome, session: VirtualSession) -> str:
     """A sentence when the call that is modelled launched something else than its graph did."""
     alone, inside = (
@@ -173,8 +222,9 @@ def _kernels(launches: Sequence[Launch]) -> str:
     return ", ".join(numbers.short_kernel(launch.kernel) for launch in launches) or "nothing"
 
 
-def _problem(exercise: Exercise, case: Case, call: Call, outcome: Outcome) -> str:
+def _problem(exercise: Exercise, ran: _Ran) -> str:
     """Why a call failed or what is wrong with its answer."""
+    case, call, outcome = ran
     if not outcome.ok:
         return outcome.message
     found = difference(exercise, case.size, call, answer(exercise, case.size, call), outcome.after)
