@@ -8,33 +8,26 @@ OUTPUT/.scratch/                         what is being graded now; swept by the 
 
 from __future__ import annotations
 
-import dataclasses
-import datetime
 import fcntl
 import hashlib
-import os
 import shutil
-from collections.abc import Generator, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
-from dataclasses import dataclass
-from multiprocessing.connection import wait
+from dataclasses import dataclass, field
 from pathlib import Path
 
-from common.core.cpu_time import COUNTED
 from common.core.errors import CourseError, MachineOverloaded
 from common.core.files import PARTIAL
-from grader.classes.grading_process import DEFAULT_GRADER, GradingProcess, Job, Orphans, last_line
-from grader.classes.progress import RunProgress, run_progress
-from grader.classes.submissions import Submission, kernel_name, read_source
+from grader.classes.executor import UNGRADED, Executor, LocalProcesses, Task, bare_record
+from grader.classes.grading_process import DEFAULT_GRADER, Orphans
+from grader.classes.progress import run_progress
+from grader.classes.submissions import Submission, read_source
 from grader.records.device_info import DeviceInfo
 from grader.records.record import VERSION, Record
 from grader.spec import Exercise
 from grader.spec.names import file_name
-from grader.words.text import one_line
 
-UNGRADED = "could not be graded"
 UNREADABLE = "unreadable submission"
-_TICK_SECONDS = 0.2
 _SPEC_FILES = ("*.py", "baseline.cu")
 
 
@@ -50,6 +43,7 @@ class ClassRun:
     fresh: bool = False
     seed: str | None = None
     grader: str = DEFAULT_GRADER
+    executor: Executor = field(default_factory=LocalProcesses)
 
     @property
     def scratch(self) -> Path:
@@ -60,24 +54,11 @@ class ClassRun:
         return self.output / "records" / folder / f"{file_name(submission.student)}.json"
 
 
-@dataclass(frozen=True)
-class _Task:
-    """A submission whose bytes have been read: what is hashed is what is graded."""
-
-    submission: Submission
-    data: bytes
-    key: str
-
-    @property
-    def name(self) -> str:
-        return f"{one_line(self.submission.student, 40)} {self.submission.exercise}"
-
-
 def grade_all(run: ClassRun, submissions: Sequence[Submission]) -> list[Record]:
     """A record for every submission, in their order. Those graded before, from the same bytes, are kept."""
     with _owned(run):
         done: dict[Submission, Record] = {}
-        tasks: list[_Task] = []
+        tasks: list[Task] = []
         for submission in submissions:
             outcome = _prepare(run, submission)
             if isinstance(outcome, Record):
@@ -88,7 +69,7 @@ def grade_all(run: ClassRun, submissions: Sequence[Submission]) -> list[Record]:
             with (
                 Orphans() as orphans,
                 run_progress(len(tasks)) as progress,
-                closing(_graded(run, tasks, progress)) as graded,
+                closing(run.executor.graded(run, tasks, progress)) as graded,
             ):
                 for task, record in graded:
                     orphans.end()
@@ -107,118 +88,22 @@ def kept_record(run: ClassRun, submission: Submission) -> Record | None:
     return _kept(run, submission, key)
 
 
-def _prepare(run: ClassRun, submission: Submission) -> Record | _Task:
+def _prepare(run: ClassRun, submission: Submission) -> Record | Task:
     """The record, where there is one already or never will be a better one; else the work to do."""
     try:
         data = read_source(submission)
     except CourseError as problem:
-        record = _bare_record(run, submission, f"{UNREADABLE}: {problem}")
+        record = bare_record(run, submission, f"{UNREADABLE}: {problem}")
         _keep(run, submission, record, "")
         return record
     key = _key(run, submission, data)
     kept = None if run.fresh else _kept(run, submission, key)
-    return kept or _Task(submission, data, key)
-
-
-def _graded(
-    run: ClassRun, tasks: Sequence[_Task], progress: RunProgress
-) -> Generator[tuple[_Task, Record], None, None]:
-    """Every task with its record, as they come."""
-    places = _places(run, len(tasks))
-    waiting = list(reversed(tasks))
-    running: dict[int, tuple[_Task, GradingProcess]] = {}
-    try:
-        while waiting or running:
-            for place, cpus in enumerate(places):
-                if place not in running and waiting:
-                    task = waiting.pop()
-                    running[place] = (task, _start(run, task, place, cpus))
-            wait([process.sentinel for _, process in running.values()], timeout=_TICK_SECONDS)
-            for place, (task, process) in list(running.items()):
-                if text := process.last_words():
-                    progress.says(task.name, text)
-                late = process.limit.over()
-                if process.ended or late:
-                    del running[place]
-                    yield task, _collect(run, task, process, late=late and not process.ended)
-    finally:
-        for _, process in running.values():
-            process.kill()
-            process.close()
-
-
-def _places(run: ClassRun, tasks: int) -> list[list[int]]:
-    """The CPUs of each process that may run at once: engine, torch and compiler use what they are given."""
-    cpus = sorted(os.sched_getaffinity(0))
-    most = min(run.jobs or len(cpus), tasks) if run.device.modelled else 1
-    return [cpus[index::most] or [cpus[index % len(cpus)]] for index in range(most)]
-
-
-def _start(run: ClassRun, task: _Task, place: int, cpus: Sequence[int]) -> GradingProcess:
-    scratch = run.scratch.absolute() / f"place-{place}"
-    shutil.rmtree(scratch, ignore_errors=True)
-    scratch.mkdir(parents=True)
-    source = scratch / kernel_name(task.submission.source)
-    source.write_bytes(task.data)
-    job = Job(
-        folder=run.exercises[task.submission.exercise].folder.absolute(),
-        source=source,
-        submission=task.submission.student,
-        device=run.device,
-        cpus=tuple(cpus),
-        scratch=scratch,
-        seed=run.seed,
-        grader=run.grader,
-    )
-    return GradingProcess(job, run.wall_seconds)
-
-
-def _collect(run: ClassRun, task: _Task, process: GradingProcess, *, late: bool) -> Record:
-    """The record that a process left, or one that says why there is none."""
-    process.kill()
-    reason = _lateness(process) if late else _ending(process)
-    seconds = process.seconds
-    process.close()
-    try:
-        return Record.read(process.job.record)
-    except CourseError:
-        record = _bare_record(run, task.submission, UNGRADED)
-        last = one_line(last_line(process.job))
-        record.flags.append(f"{UNGRADED}: {reason}" + (f" ({last})" if last else ""))
-        record.source = task.data.decode()
-        record.source_sha256 = hashlib.sha256(task.data).hexdigest()
-        record.seconds = seconds
-        return record
+    return kept or Task(submission, data, key)
 
 
 def _may_succeed_later(record: Record) -> bool:
     """Whether the machine is at fault: then the next run grades the submission again."""
     return record.verdict == UNGRADED and any(MachineOverloaded.words in flag for flag in record.flags)
-
-
-def _lateness(process: GradingProcess) -> str:
-    if process.limit.starved:
-        return f"{MachineOverloaded.words}: grading got only {process.limit.got}, and was stopped"
-    return f"grading took longer than {process.limit.seconds:g} s {COUNTED} and was stopped"
-
-
-def _ending(process: GradingProcess) -> str:
-    code = process.exitcode
-    if code is not None and code < 0:
-        return f"the grading process was killed by signal {-code}"
-    return f"the grading process ended with status {code} and left no record"
-
-
-def _bare_record(run: ClassRun, submission: Submission, verdict: str) -> Record:
-    exercise = run.exercises.get(submission.exercise)
-    return Record(
-        submission=submission.student,
-        exercise=submission.exercise,
-        device=dataclasses.replace(run.device),
-        verdict=verdict,
-        max_points=exercise.max_points if exercise else 0.0,
-        started=datetime.datetime.now(datetime.UTC).isoformat(timespec="seconds"),
-    )
 
 
 def _key(run: ClassRun, submission: Submission, data: bytes) -> str:
