@@ -172,10 +172,6 @@ class Launch:
     wall_seconds: float
     timeline: Timeline | None = None  # where the option of that name asked for it
 
-    @property
-    def modelled_limit(self) -> str:
-        return self.cost.limiter
-
 
 @dataclass(frozen=True)
 class KernelTotals:

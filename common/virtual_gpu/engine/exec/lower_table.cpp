@@ -149,13 +149,10 @@ void FunctionLowering::lower_form(const ptx::Instruction& in, const OpForm& form
       op.dst = slot;
   };
   while (tokens >> token) {
-    bool has_destination = true;
     if (token[0] == '>') {
-      has_destination = false;
       token.erase(0, 1);
       first = false;
     }
-    (void)has_destination;
     if (token == "#") {
       op.imm |= immediate(next()) << (8 * constants++);
       continue;

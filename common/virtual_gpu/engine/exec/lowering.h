@@ -44,7 +44,6 @@ class FunctionLowering {
   void record_values(Code& code, const VirtualOp& v) const;
 
  private:
-  friend struct Handlers;
   using Handler = void (FunctionLowering::*)(const ptx::Instruction&);
   static const std::unordered_map<std::string_view, Handler>& handlers();
 
