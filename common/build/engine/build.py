@@ -161,7 +161,7 @@ def _key(source_dir: Path, cxx: HostCompiler, nvcc: Nvcc, isa: Isa) -> str:
 def _contents(source_dir: Path) -> list[str]:
     """The sources, and how every machine compiles them."""
     flags = [*_ENGINE_FLAGS, *_RUNTIME_FLAGS, *_RUNTIME_LINK, *map(repr, GROUPS)]
-    return [*flags, "--", *hashed_sources(source_dir, (".cpp", ".h", _STUBS_SCRIPT))]
+    return [*flags, "--", *hashed_sources(source_dir, (".cpp", ".h", ".def", _STUBS_SCRIPT))]
 
 
 def _identity(source_dir: Path, nvcc: Nvcc, isa: Isa) -> Identity:

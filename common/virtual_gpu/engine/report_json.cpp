@@ -1,4 +1,5 @@
 // The report as JSON. Names of counters come from counter_fields(), so that readers and engine agree.
+#include "checks/host_findings.h"
 #include "cuda_error.h"
 #include "json.h"
 #include "report.h"
@@ -133,7 +134,7 @@ void write_places(json::Writer& out, const char* name, const std::vector<SourceP
 void write_finding(json::Writer& out, const ReportedFinding& reported) {
   const Finding& finding = reported.finding;
   const SourcePlace where = finding.place.empty() ? SourcePlace{} : finding.place.front();
-  out.begin_object().member("kind", finding_kind_name(finding.kind));
+  out.begin_object().member("kind", finding_kind_name(kind_of(finding.mistake)));
   out.member("message", finding.message).member("advice", finding.advice);
   out.member("file", where.file).member("line", where.line);
   write_places(out, "place", finding.place);
@@ -154,9 +155,9 @@ void write_finding(json::Writer& out, const ReportedFinding& reported) {
 void write_leak(json::Writer& out, const ReportedLeak& reported) {
   const Allocation& leak = *reported.allocation;
   const SourcePlace where = reported.allocated_at.empty() ? SourcePlace{} : reported.allocated_at.front();
-  out.begin_object().member("kind", "leak").member("allocation", leak.name);
+  out.begin_object().member("kind", finding_kind_name(FindingKind::kLeak)).member("allocation", leak.name);
   out.member("address", leak.base).member("bytes", leak.bytes);
-  out.member("message", leak.name + " was never freed.");
+  out.member("message", checks::leak_text(leak));
   out.member("file", where.file).member("line", where.line);
   write_places(out, "place", reported.allocated_at);
   out.end_object();

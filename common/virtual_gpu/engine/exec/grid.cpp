@@ -6,7 +6,10 @@
 #include <deque>
 #include <map>
 
+#include "checks/launch_findings.h"
+#include "checks/words.h"
 #include "cost/sample.h"
+#include "cuda_error.h"
 #include "exec/block.h"
 #include "exec/scheduler.h"
 #include "exec/thread_pool.h"
@@ -58,9 +61,7 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
     }
     idle = progress || changed ? 0 : idle + 1;
     if (idle < kIdleRounds || running.empty()) continue;
-    report_hang(*running.front(),
-                next < blocks ? "its resident blocks wait for blocks that can start only when these end"
-                              : "its blocks have been polling with nothing left to change what they poll");
+    report_hang(*running.front(), next < blocks ? HangReason::kBlocksNotStarted : HangReason::kBlocksPoll);
   }
   for (auto& b : running) b->end();
 }
@@ -109,18 +110,15 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
     *message = "kernel " + demangle(r.kernel->name) + ": " + why;
     return error;
   };
-  auto dims = [](const Dim3& d) {
-    return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
-  };
   auto empty = [](const Dim3& d) { return d.x == 0 || d.y == 0 || d.z == 0; };
   if (empty(r.grid) || empty(r.block))
-    return fail(kInvalidValue,
-                "a grid of " + dims(r.grid) + " and blocks of " + dims(r.block) + ": a dimension is zero");
+    return fail(kInvalidValue, "a grid of " + dim_text(r.grid) + " and blocks of " + dim_text(r.block) +
+                                   ": a dimension is zero");
   if (r.grid.x > 0x7fffffffu || r.grid.y > 65535 || r.grid.z > 65535)
-    return fail(kInvalidValue, "a grid of " + dims(r.grid) + " exceeds (2147483647,65535,65535)");
+    return fail(kInvalidValue, "a grid of " + dim_text(r.grid) + " exceeds (2147483647,65535,65535)");
   if (r.block.x > 1024 || r.block.y > 1024 || r.block.z > 64 || r.block.count() > 1024)
     return fail(kInvalidValue,
-                "blocks of " + dims(r.block) + " have more than 1024 threads or exceed (1024,1024,64)");
+                "blocks of " + dim_text(r.block) + " have more than 1024 threads or exceed (1024,1024,64)");
   const int threads = static_cast<int>(r.block.count());
   if (threads > r.kernel->max_threads)
     return fail(kInvalidValue, std::to_string(threads) + " threads, but the kernel is built for at most " +
@@ -130,7 +128,7 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
                       r.block.y != static_cast<uint32_t>(std::max(1, need[1])) ||
                       r.block.z != static_cast<uint32_t>(std::max(1, need[2]))))
     return fail(kInvalidConfiguration,
-                "blocks of " + dims(r.block) + " where the kernel requires another size");
+                "blocks of " + dim_text(r.block) + " where the kernel requires another size");
   if (static_cast<int64_t>(r.dynamic_shared) > r.kernel->max_dynamic_shared)
     return fail(kInvalidValue, std::to_string(r.dynamic_shared) + " bytes of dynamic shared memory, but " +
                                    std::to_string(r.kernel->max_dynamic_shared) +
@@ -145,11 +143,7 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
   const KernelCode& code = module->code_of(r.kernel);
   if (!code.unsupported.empty()) {
     const Unsupported& u = code.unsupported.front();
-    Finding f;
-    f.kind = FindingKind::kUnsupported;
-    f.message =
-        "the virtual GPU does not implement " + u.what + " (PTX line " + std::to_string(u.ptx_line) + ")";
-    f.advice = "Write it another way, or run this kernel on a real GPU (--device gpu).";
+    Finding f = checks::unsupported(u);
     f.place = module->students_place(u.loc, code);
     f.kernel = demangle(r.kernel->name);
     f.launch = r.index;

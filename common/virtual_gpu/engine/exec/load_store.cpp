@@ -2,6 +2,7 @@
 // sweep when the lanes' addresses are neighbours.
 #include <cstring>
 
+#include "checks/access_findings.h"
 #include "checks/report.h"
 #include "checks/shared_check.h"
 #include "exec/access.h"
@@ -193,12 +194,7 @@ template <class F>
     for (int v = 0; v < op.vec; ++v) {
       const uint8_t* mine = w.regs + AnyWidth::reg(op, v, op.src[1]) + lane * op.reg_bytes;
       if (std::memcmp(mine, at(lane) + v * op.bytes, op.bytes) == 0) continue;
-      report(w, op, lane, FindingKind::kRace, op.index, 3, [&](Finding& f) {
-        f.message = "lanes of one warp write different values to " + shared_text(b, address[lane]) +
-                    " in the same instruction: which one stays is undefined";
-        f.advice = "Let one lane write, give each lane a place of its own, or use an atomic.";
-        f.address = address[lane];
-      });
+      checks::lanes_collide(w, op, lane, address[lane]);
       return;
     }
   }
@@ -241,10 +237,7 @@ template <class F>
       good |= 1u << lane;
       continue;
     }
-    report(w, op, lane, FindingKind::kMemory, kNoOther, 9, [&](Finding& f) {
-      f.message = "a read outside of the kernel's parameters, at offset " + std::to_string(address[lane]);
-      f.advice = "Check the index into the parameter struct.";
-    });
+    checks::out_of_parameters(w, op, lane, address[lane]);
   }
   F::fill(w, op, good, mask, shape, [&](int lane) { return params.data() + address[lane]; });
 }

@@ -3,6 +3,7 @@
 
 #include "checks/report.h"
 #include "checks/shared_check.h"
+#include "checks/sync_findings.h"
 #include "exec/access.h"
 #include "exec/memory_ops.h"
 #include "ops/matrix.h"
@@ -146,14 +147,7 @@ void wmma_store(Warp& w, const Op& op) {
 }
 
 void matrix_on_partial_warp(Warp& w, const Op& op) {
-  if (w.block->options->check_sync)
-    report(w, op, first_lane(w.exec), FindingKind::kSync, kNoOther, 1, [&](Finding& f) {
-      f.message = "a matrix operation of the whole warp runs with " + lanes_text(w.exec) + " only";
-      f.advice =
-          "mma, wmma and ldmatrix need all 32 lanes: keep them out of branches that part of the warp skips, "
-          "and "
-          "launch blocks of whole warps.";
-    });
+  if (w.block->options->check_sync) checks::matrix_on_partial_warp(w, op);
   // Go on as if all lanes were here: what the absent ones would give is in their registers.
   const Mask exec = w.exec;
   w.exec = kAllLanes;

@@ -1,7 +1,9 @@
 #include <bit>
 
+#include "checks/launch_findings.h"
 #include "checks/report.h"
 #include "cost/trace.h"
+#include "cuda_error.h"
 #include "exec/lanes.h"
 #include "exec/scheduler.h"
 
@@ -79,11 +81,8 @@ void branch_index(Warp& w, int split, const BasicBlock& bb, const Op& op) {
 }
 
 void trap(Warp& w, const Op& op, Mask lanes) {
-  stop_launch(*w.block, 719);  // cudaErrorLaunchFailure
-  report(w, op, first_lane(lanes), FindingKind::kTrap, kNoOther, 0, [&](Finding& f) {
-    f.message = "the kernel trapped";
-    f.advice = "__trap() or an unreachable path was executed: look at the condition that leads here.";
-  });
+  stop_launch(*w.block, cuda::kLaunchFailure);
+  checks::trapped(w, op, first_lane(lanes));
 }
 
 // Runs one split until it is no longer ready or its turn is over. False: stop the block.
@@ -177,7 +176,7 @@ Ran run_warp(Warp& w) {
     if (!run_split(w, next)) return Ran::kStopped;
     if (b.must_stop()) return Ran::kStopped;
     if (b.instructions > b.options->max_warp_instructions) {
-      report_hang(b, "it has run " + std::to_string(b.options->max_warp_instructions) + " warp instructions");
+      report_hang(b, HangReason::kInstructions);
       return Ran::kStopped;
     }
     if (w.polls >= kPollLimit) {

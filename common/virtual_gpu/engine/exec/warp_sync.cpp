@@ -6,6 +6,7 @@
 
 #include "checks/report.h"
 #include "checks/shared_check.h"
+#include "checks/sync_findings.h"
 #include "exec/lanes.h"
 #include "exec/scheduler.h"
 
@@ -45,21 +46,6 @@ void gather(Exchange& x, Warp& w, const Op& op, Mask lanes) {
   }
 }
 
-void report_absent_source(Warp& w, const Op& op, int lane, int from) {
-  if (!w.block->options->check_sync) return;
-  const bool exited = w.exited >> from & 1, missing = !(w.exists >> from & 1);
-  report(w, op, lane, FindingKind::kSync, kNoOther, 5, [&](Finding& f) {
-    f.message = "lane " + std::to_string(lane) + " shuffles a value from lane " + std::to_string(from) +
-                ", which " +
-                (missing  ? "does not exist: the block is not a whole number of warps"
-                 : exited ? "has exited"
-                          : "does not take part");
-    f.advice =
-        "A shuffle reads only lanes that execute it: keep all lanes alive and in step until the exchange is "
-        "done.";
-  });
-}
-
 void shuffle(Warp& w, const Op& op, const Exchange& x, Mask lanes) {
   const WarpSync kind = static_cast<WarpSync>(op.imm);
   const uint32_t* b = lanes_in<uint32_t>(w, op.src[1]);
@@ -94,7 +80,7 @@ void shuffle(Warp& w, const Op& op, const Exchange& x, Mask lanes) {
     if (!ok) from = lane;
     if (ok) inside |= 1u << lane;
     if (!(x.present >> from & 1)) {
-      report_absent_source(w, op, lane, from);
+      if (w.block->options->check_sync) checks::shuffle_from_absent_lane(w, op, lane, from);
       from = lane;
     }
     result[lane] = static_cast<uint32_t>(x.value[from]);
@@ -194,12 +180,7 @@ void apply(Warp& w, const Op& op, const Exchange& x, Mask lanes, Mask members) {
 
 void check_membership(Warp& w, const Op& op, Mask group, uint32_t named) {
   if ((group & ~named) == 0 || !w.block->options->check_sync) return;
-  report(w, op, first_lane(group & ~named), FindingKind::kSync, kNoOther, 6, [&](Finding& f) {
-    char text[16];
-    std::snprintf(text, sizeof text, "0x%08x", named);
-    f.message = lanes_text(group & ~named) + " execute this with mask " + text + ", which does not name them";
-    f.advice = "The mask must name every lane that executes the call: use the lanes that really get here.";
-  });
+  checks::mask_leaves_caller_out(w, op, group & ~named, named);
 }
 
 void finish(Warp& w, const Op& op, Mask members) {
@@ -266,13 +247,7 @@ bool settle_warp_sync(Warp& w, bool force) {
     const Mask absent = key & w.live() & ~here;
     if (absent != 0) {
       if (!force) continue;
-      if (w.block->options->check_sync)
-        report(w, op, first_lane(here), FindingKind::kSync, kNoOther, 7, [&](Finding& f) {
-          f.message = lanes_text(here) + " wait here for " + lanes_text(absent) +
-                      ", which the mask names but which do not "
-                      "come: they took another branch";
-          f.advice = "Name only the lanes that execute the call, or move it to where the whole warp passes.";
-        });
+      if (w.block->options->check_sync) checks::mask_names_absent_lanes(w, op, here, absent);
     }
     Exchange x;
     std::vector<size_t> members;
