@@ -115,7 +115,7 @@ class LoadedModule {
 };
 
 // Parses and allocates the module's variables. On failure returns nullptr, sets a cudaError_t
-// (cudaErrorInvalidPtx 218, cudaErrorUnsupportedPtxVersion 222, cudaErrorMemoryAllocation 2) and a sentence.
+// (kInvalidPtx or kMemoryAllocation of cuda_error.h) and a sentence.
 std::unique_ptr<LoadedModule> load_module(const std::string& ptx, DeviceMemory& memory, int* error,
                                           std::string* message);
 
@@ -144,8 +144,9 @@ struct LaunchEnvironment {
 // a cooperative grid that does not fit, an instruction the engine does not know (with a finding).
 int check_launch(const LaunchRequest& request, LaunchEnvironment& env, std::string* message);
 
-// Runs the grid to its end. The report's `error` is 0, or a sticky error: 700 illegal address,
-// 716 misaligned address, 710 assert, 719 launch failure (trap), 702 timeout (hang), 715 illegal instruction.
+// Runs the grid to its end. The report's `error` is kSuccess or a sticky error of cuda_error.h:
+// kIllegalAddress, kMisalignedAddress, kAssert, kLaunchFailure (trap), kLaunchTimeout (hang),
+// kIllegalInstruction.
 LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env);
 
 // Resident blocks per SM on the profile for this kernel and block size.
