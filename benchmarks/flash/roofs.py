@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-import json
 from dataclasses import dataclass
 
 from benchmarks.flash.results import Found
-from common.core.paths import REPOSITORY
+from common.virtual_gpu.profiles import find_profile
 
 # Of a multiprocessor of compute capability 9.0 in fp16, dense: 132 of them at 1,830 MHz are NVIDIA's 989
 # TFLOP/s. Only wgmma comes near it.
@@ -15,7 +14,6 @@ FLOPS_PER_CLOCK = 4096
 # the virtual GPU's cost model has it.
 _MMA_FLOPS = 2 * 16 * 8 * 16
 _SCHEDULERS = 4
-_PROFILES = REPOSITORY / "common" / "virtual_gpu" / "profiles.json"
 
 
 @dataclass(frozen=True)
@@ -44,7 +42,7 @@ def roofs(result: Found) -> Roofs:
     """At the clock of busy multiprocessors, where the file has it."""
     mhz = result["clock_mhz_busy"] or max(result["clock_mhz"])
     clocks = result["multiprocessors"] * mhz * 1e6
-    cycles = json.loads(_PROFILES.read_text())["profiles"]["h200"]["tensor_cycles_per_mma"]
+    cycles = find_profile("h200").tensor_cycles_per_mma
     return Roofs(
         mhz,
         clocks * FLOPS_PER_CLOCK,

@@ -15,11 +15,10 @@ from common.build.engine.build import build_engine
 from common.core.cpu_time import TimeLimit
 from common.core.errors import CourseError
 from common.core.process import status_text
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, PROFILES
 from common.virtual_gpu.report import Report
 from common.virtual_gpu.wire import EngineDied, Greeting, HarnessChannel, option_text
 
-PROFILES = Path(__file__).with_name("profiles.json")
-DEFAULT_PROFILE = "h200"
 Options = Mapping[str, object]
 _STOP_SECONDS = 5.0
 _SETTLE_SECONDS = 30.0  # it may have to leave a kernel first

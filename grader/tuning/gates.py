@@ -6,13 +6,10 @@ compiler can tell, registers, spills and with them occupancy.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from common.gpu.devices import first_gpu
-from common.virtual_gpu.engine import DEFAULT_PROFILE, PROFILES
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, Profile, find_profile, profiles
 from grader.spec import Size
 from grader.tuning.spec import Config, Limits, Tuning
 
@@ -61,24 +58,24 @@ class Footprint:
 
 def multiprocessor(device: str) -> Multiprocessor:
     """Of the virtual GPU's profile, or of this machine's GPU."""
-    profiles = json.loads(PROFILES.read_text())["profiles"]
+    default = find_profile(DEFAULT_PROFILE)
     if device == "virtual":
-        return _of_profile(profiles[DEFAULT_PROFILE])
+        return _of_profile(default)
     cc = first_gpu().cc
-    same = (one for one in profiles.values() if f"{one['cc_major']}{one['cc_minor']}" == cc)
-    return _as_torch_says(_of_profile(next(same, profiles[DEFAULT_PROFILE])))
+    same = (one for one in profiles().values() if one.compute_capability == cc)
+    return _as_torch_says(_of_profile(next(same, default)))
 
 
-def _of_profile(profile: Mapping[str, Any]) -> Multiprocessor:
+def _of_profile(profile: Profile) -> Multiprocessor:
     return Multiprocessor(
-        threads=profile["max_threads_per_sm"],
-        blocks=profile["max_blocks_per_sm"],
-        registers=profile["registers_per_sm"],
-        register_portion=profile["register_granularity"],
-        shared=profile["shared_per_sm"],
-        shared_portion=profile["shared_granularity"],
-        shared_reserved=profile["reserved_shared_per_block"],
-        shared_per_block=profile["shared_per_block_optin"],
+        threads=profile.max_threads_per_sm,
+        blocks=profile.max_blocks_per_sm,
+        registers=profile.registers_per_sm,
+        register_portion=profile.register_granularity,
+        shared=profile.shared_per_sm,
+        shared_portion=profile.shared_granularity,
+        shared_reserved=profile.reserved_shared_per_block,
+        shared_per_block=profile.shared_per_block_optin,
     )
 
 

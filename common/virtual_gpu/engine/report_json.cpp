@@ -1,4 +1,4 @@
-// The report as JSON. Names of counters come from counter_fields(), so that readers and engine agree.
+// The report as JSON; common/virtual_gpu/report.py reads it, and refuses names that it does not know.
 #include "checks/host_findings.h"
 #include "cuda_error.h"
 #include "json.h"
@@ -15,8 +15,9 @@ void write_dim(json::Writer& out, const char* name, const Dim3& dim) {
 
 // Zeros are left out: a reader takes what is absent as 0.
 void write_counts(json::Writer& out, const Counters& counters) {
-  for (const CounterField& field : counter_fields())
-    if (counters.*field.member != 0) out.member(field.name, counters.*field.member);
+#define COUNTER(name) \
+  if (counters.name != 0) out.member(#name, counters.name);
+#include "exec/counters.def"
   out.key("by_class").begin_object();
   for (size_t i = 0; i < counters.by_class.size(); ++i)
     if (counters.by_class[i] != 0)

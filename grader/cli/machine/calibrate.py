@@ -6,13 +6,14 @@ import argparse
 import json
 import subprocess
 import sys
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
 from common.build.program import Target, build_program
 from common.core.errors import CourseError
 from common.gpu.devices import Gpu, find_gpus
-from common.virtual_gpu.engine import DEFAULT_PROFILE, PROFILES
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, PROFILES, Profile, find_profile
 from grader.cli.parser import Parser
 
 SOURCE = PROFILES.parent / "calibration" / "measure.cu"
@@ -28,7 +29,7 @@ def main(arguments: list[str]) -> int:
             f"the profiles that come with the course are in {PROFILES.name}"
         )
     print(f"measuring {gpu.name}", file=sys.stderr, flush=True)
-    profile = profile_of(_measure(gpu), _base(options.base))
+    profile = profile_of(_measure(gpu), find_profile(options.base))
     identity = options.id or identity_of(gpu.name)
     document = {"default": identity, "profiles": {identity: profile}}
     text = json.dumps(document, indent=2) + "\n"
@@ -50,22 +51,15 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def profile_of(measured: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+def profile_of(measured: dict[str, Any], base: Profile) -> dict[str, Any]:
     """The measured figures, in the order of the base, which keeps what was not measured."""
-    return {key: measured.get(key, value) for key, value in base.items()}
+    return {key: measured.get(key, value) for key, value in asdict(base).items()}
 
 
 def identity_of(name: str) -> str:
     """NVIDIA H100 80GB HBM3 becomes h100_80gb_hbm3."""
     words = [word for word in name.lower().split() if word not in ("nvidia", "geforce", "tesla")]
     return "_".join(words) or "gpu"
-
-
-def _base(name: str) -> dict[str, Any]:
-    profiles: dict[str, dict[str, Any]] = json.loads(PROFILES.read_text())["profiles"]
-    if name not in profiles:
-        raise CourseError(f"there is no profile {name!r}; there are {', '.join(sorted(profiles))}")
-    return profiles[name]
 
 
 def _measure(gpu: Gpu) -> dict[str, Any]:

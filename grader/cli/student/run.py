@@ -13,7 +13,7 @@ from common.build.program import Target, build_program
 from common.build.resources import resources_of, write_for_engine
 from common.core.errors import CourseError
 from common.gpu.devices import Gpu, find_gpus, first_gpu
-from common.virtual_gpu.engine import DEFAULT_PROFILE, PROFILES
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, profiles
 from common.virtual_gpu.render import render_report
 from common.virtual_gpu.session import run_program
 from grader.actions.run import CHECKS, compute_capability, selected_checks
@@ -89,8 +89,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--json", metavar="OUT", type=Path, help="write launches, findings and counters to a file")
     add("--checks", metavar="NAMES", help=f"run only these, separated by commas: {names}; or none")
     add("--no-check", metavar="NAME", action="append", default=[], choices=CHECKS, help="leave one out")
-    profiles = json.loads(PROFILES.read_text())["profiles"]
-    add("--profile", default=DEFAULT_PROFILE, choices=sorted(profiles), help="the device to pretend to be")
+    add("--profile", default=DEFAULT_PROFILE, choices=sorted(profiles()), help="the device to pretend to be")
     return parser
 
 

@@ -13,34 +13,9 @@ struct Warp;
 struct Op;
 using OpFn = void (*)(Warp&, const Op&);
 
-// What an instruction counts as in the per-launch figures.
 enum class InstrClass : uint8_t {
-  kInteger,
-  kDot,  // dp4a, dp2a
-  kFloat32,
-  kFloat64,
-  kHalf,  // f16, bf16, packed or not
-  kConvert,
-  kMove,
-  kCompare,
-  kSpecialFunction,  // ex2, rcp, sqrt, sin, …
-  kControl,
-  kBarrier,
-  kWarp,  // shuffles, votes, redux, match, __syncwarp
-  kLoadGlobal,
-  kStoreGlobal,
-  kLoadShared,
-  kStoreShared,
-  kLoadLocal,
-  kStoreLocal,
-  kLoadConst,
-  kLoadParam,
-  kAtomic,
-  kAsyncCopy,
-  kMatrixLoad,  // ldmatrix, wmma.load
-  kMatrix,      // mma, wmma.mma
-  kFence,
-  kOther,
+#define INSTRUCTION_CLASS(enumerator, name) enumerator,
+#include "exec/instruction_classes.def"
   kCount,
 };
 
