@@ -14,6 +14,7 @@ from typing import Literal
 
 from common.build.cache import Cache, default_cache
 from common.build.compile import compile_units, make_entry
+from common.build.engine.editors import compile_commands, write_compile_commands
 from common.build.engine.groups import GROUPS, grouped
 from common.build.engine.prebuilt import (
     MANIFEST,
@@ -124,6 +125,15 @@ def _build(source_dir: Path, cache: Cache, isa: Isa, prebuilt: Path | None) -> E
     runtime_units = _units(
         [*runtime_sources, *stubs], source_dir / "runtime", runtime_flags, cxx, nvcc, cache
     )
+    if source_dir == SOURCE_DIR:
+        engine_command = _command(cxx, engine_flags, source_dir / "engine")
+        runtime_command = _command(cxx, runtime_flags, source_dir / "runtime")
+        write_compile_commands(
+            [
+                *compile_commands(engine_sources, source_dir / "engine", engine_command),
+                *compile_commands(runtime_sources, source_dir / "runtime", runtime_command),
+            ]
+        )
     label = "building the virtual GPU (once)"
     objects = compile_units(
         [*engine_units, *runtime_units], cache=cache, label=label, timeout=_TIMEOUT_SECONDS
@@ -259,12 +269,16 @@ def _units(
         Unit(
             source=source.path,
             precompiled=standard_headers(folder, cxx),
-            command=(str(cxx.path), "-c", *flags, *source.flags, f"-I{folder}", f"-I{folder.parent}"),
+            command=_command(cxx, (*flags, *source.flags), folder),
             fingerprint=digest(cxx.fingerprint, nvcc.fingerprint if nvcc else ""),
             toolchain_root=nvcc.root if nvcc else None,
         )
         for source in grouped(sources, folder, cache)
     ]
+
+
+def _command(cxx: HostCompiler, flags: Sequence[str], folder: Path) -> tuple[str, ...]:
+    return (str(cxx.path), "-c", *flags, f"-I{folder}", f"-I{folder.parent}")
 
 
 def standard_headers(folder: Path, cxx: HostCompiler) -> Path | None:
