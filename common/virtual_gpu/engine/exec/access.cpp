@@ -304,10 +304,12 @@ void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes
     if (trace != nullptr) trace->shared(w.id, op.index, address, mask, 1);
     return;
   }
-  SharedAtomic kind = static_cast<SharedAtomic>(op.reg_bytes >> 4);
-  if (kind == SharedAtomic::kCountUp && !(op.flags & kResultUnused)) kind = SharedAtomic::kPlain;
+  const auto served_as = [&] {
+    const bool answers = op.atomic.shared == SharedAtomic::kCountUp && !(op.flags & kResultUnused);
+    return answers ? SharedAtomic::kPlain : op.atomic.shared;
+  };
   const Wavefronts n = direction == Direction::kAtomic
-                           ? shared_atomic_wavefronts(address, bytes, mask, kind)
+                           ? shared_atomic_wavefronts(address, bytes, mask, served_as())
                            : shared_wavefronts(address, bytes, mask, direction == Direction::kLoad);
   c.shared_wavefronts += static_cast<uint64_t>(n.total);
   c.shared_conflicts += static_cast<uint64_t>(n.total - n.ideal);

@@ -55,7 +55,7 @@ void complete(Block& b, int id) {
       const Op& op = *s.waiting;
       w.regs = s.frame->regs;
       w.exec = s.mask;
-      switch (static_cast<BarrierOp>(op.imm)) {
+      switch (op.barrier.what) {
         case BarrierOp::kCount:
           write_lanes<false, uint32_t>(w, op.dst, [&](int) { return bar.reduction_count; });
           break;
@@ -97,8 +97,9 @@ void arrive_at_barrier(Warp& w, int split, const Op& op) {
   Split& s = w.splits[static_cast<size_t>(split)];
   const int lane = first_lane(s.mask);
   const uint32_t id = lanes_in<uint32_t>(w, op.src[0])[lane];
-  const uint32_t count = op.vec ? lanes_in<uint32_t>(w, op.src[1])[lane] : 0;
-  if (id >= kBarriers || (op.vec && (count == 0 || count % kLanes != 0 || count > 1024 + kLanes))) {
+  const uint32_t count = op.barrier.counted ? lanes_in<uint32_t>(w, op.src[1])[lane] : 0;
+  if (id >= kBarriers ||
+      (op.barrier.counted && (count == 0 || count % kLanes != 0 || count > 1024 + kLanes))) {
     stop_launch(b, cuda::kLaunchFailure);
     checks::barrier_operands(w, op, lane, id, count);
     return;
@@ -108,9 +109,10 @@ void arrive_at_barrier(Warp& w, int split, const Op& op) {
     bar.expected = count;
     bar.first = &op;
   }
-  const BarrierOp what = static_cast<BarrierOp>(op.imm);
+  const BarrierOp what = op.barrier.what;
   // A counted barrier takes a whole warp as 32 threads, whatever it has lost.
-  bar.arrived += op.vec && s.mask == w.live() ? kLanes : static_cast<uint32_t>(std::popcount(s.mask));
+  bar.arrived +=
+      op.barrier.counted && s.mask == w.live() ? kLanes : static_cast<uint32_t>(std::popcount(s.mask));
   bar.arrived_warps |= 1u << w.id;
   if (what == BarrierOp::kCount || what == BarrierOp::kAnd || what == BarrierOp::kOr) {
     const Mask yes = predicate(w, op.src[2]) & s.mask;

@@ -66,7 +66,7 @@ void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64
     c.local_load_requests += n.local_requests;
     c.local_load_sectors += n.local_sectors;
   }
-  if (op.cls == InstrClass::kMatrix) c.matrix_instructions += warps * std::max<uint64_t>(1, op.vec);
+  if (op.cls == InstrClass::kMatrix) c.matrix_instructions += warps * op.table.issues;
   if (op.cls == InstrClass::kBarrier) c.barriers += warps;
   const Control control = static_cast<Control>(op.control);
   if (control == Control::kBranch || control == Control::kBranchIndex) c.branches += warps;

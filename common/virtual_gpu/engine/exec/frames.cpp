@@ -178,7 +178,7 @@ void leave_frame(Warp&, Frame* frame, Mask lanes) {
 bool call_function(Warp& w, int split, const Op& op) {
   const Split here = w.splits[static_cast<size_t>(split)];
   Launch& launch = *w.block->launch;
-  const CallSite& site = here.frame->code->calls[op.imm];
+  const CallSite& site = here.frame->code->calls[op.call];
   if (site.builtin != kNotBuiltin) {
     if (!run_builtin(w, site, here.mask, op)) return false;
     enter_block(w, split, here.block + 1);

@@ -230,7 +230,7 @@ bool orders_blocks(const Code& code) {
   for (const Op& op : code.ops) {
     if (op.space == static_cast<uint8_t>(Space::kShared)) continue;
     if (op.cls == InstrClass::kAtomic) {
-      const bool commutes = (op.flags & kResultUnused) && op.vec == 1;
+      const bool commutes = (op.flags & kResultUnused) && op.atomic.commutes;
       if (!commutes) return true;
     }
     if (op.flags & (kPolls | kReleases))

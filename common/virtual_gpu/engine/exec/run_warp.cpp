@@ -41,7 +41,7 @@ void run_ops(Warp& w, const Op* op, const Op* end, Mask mask) {
 void branch(Warp& w, int split, const BasicBlock& bb, const Op& op) {
   Split& s = w.splits[static_cast<size_t>(split)];
   const Mask all = s.mask, taken = guard_mask(w, op, all);
-  const uint32_t target = static_cast<uint32_t>(op.imm), next = s.block + 1;
+  const uint32_t target = static_cast<uint32_t>(op.target), next = s.block + 1;
   if (taken == all) return enter_block(w, split, target);
   if (taken == 0) return enter_block(w, split, next);
   ++w.block->worker->ops[op.index].divergent;
@@ -75,7 +75,7 @@ void branch_index(Warp& w, int split, const BasicBlock& bb, const Op& op) {
     for (Mask m = taken; m != 0; m &= m - 1)
       if (index[first_lane(m)] == target) same |= 1u << first_lane(m);
     taken &= ~same;
-    part(same, op.list[std::min<uint64_t>(target, op.imm - 1)]);
+    part(same, op.list[std::min<uint64_t>(target, op.targets - 1)]);
   }
   if (parted) ++w.block->worker->ops[op.index].divergent;
 }

@@ -32,7 +32,7 @@ bool is_wide(WarpSync k) {
 }
 
 void gather(Exchange& x, Warp& w, const Op& op, Mask lanes) {
-  const WarpSync kind = static_cast<WarpSync>(op.imm);
+  const WarpSync kind = op.warp_sync.what;
   x.present |= lanes;
   if (kind == WarpSync::kMeet || kind == WarpSync::kElect) return;
   if (is_vote(kind)) {
@@ -47,7 +47,7 @@ void gather(Exchange& x, Warp& w, const Op& op, Mask lanes) {
 }
 
 void shuffle(Warp& w, const Op& op, const Exchange& x, Mask lanes) {
-  const WarpSync kind = static_cast<WarpSync>(op.imm);
+  const WarpSync kind = op.warp_sync.what;
   const uint32_t* b = lanes_in<uint32_t>(w, op.src[1]);
   const uint32_t* c = lanes_in<uint32_t>(w, op.src[2]);
   uint32_t result[kLanes] = {};
@@ -86,7 +86,7 @@ void shuffle(Warp& w, const Op& op, const Exchange& x, Mask lanes) {
     result[lane] = static_cast<uint32_t>(x.value[from]);
   }
   write_lanes<false, uint32_t>(w, op.dst, [&](int i) { return result[i]; });
-  if (op.vec) write_predicate(w, op.dst2, inside);
+  if (op.warp_sync.has_second) write_predicate(w, op.dst2, inside);
 }
 
 uint32_t reduce(WarpSync kind, const Exchange& x, Mask members) {
@@ -131,7 +131,7 @@ uint32_t reduce(WarpSync kind, const Exchange& x, Mask members) {
 
 // Gives the lanes of one split their results; `members` are the lanes that exchange with each other.
 void apply(Warp& w, const Op& op, const Exchange& x, Mask lanes, Mask members) {
-  const WarpSync kind = static_cast<WarpSync>(op.imm);
+  const WarpSync kind = op.warp_sync.what;
   w.exec = lanes;
   if (is_shuffle(kind)) {
     Exchange part = x;
@@ -154,7 +154,7 @@ void apply(Warp& w, const Op& op, const Exchange& x, Mask lanes, Mask members) {
       return uniform(yes);
     case WarpSync::kElect:
       if (op.dst) uniform(static_cast<uint32_t>(first_lane(members)));
-      if (op.vec) write_predicate(w, op.dst2, 1u << first_lane(members));
+      if (op.warp_sync.has_second) write_predicate(w, op.dst2, 1u << first_lane(members));
       return;
     case WarpSync::kMatchAny32:
     case WarpSync::kMatchAny64: {
@@ -170,7 +170,7 @@ void apply(Warp& w, const Op& op, const Exchange& x, Mask lanes, Mask members) {
       for (Mask m = members; m != 0; m &= m - 1)
         all &= x.value[first_lane(m)] == x.value[first_lane(members)];
       uniform(all ? members : 0);
-      if (op.vec) write_predicate(w, op.dst2, all ? kAllLanes : 0);
+      if (op.warp_sync.has_second) write_predicate(w, op.dst2, all ? kAllLanes : 0);
       return;
     }
     default:
@@ -184,7 +184,7 @@ void check_membership(Warp& w, const Op& op, Mask group, uint32_t named) {
 }
 
 void finish(Warp& w, const Op& op, Mask members) {
-  if (static_cast<WarpSync>(op.imm) == WarpSync::kMeet) meet_in_warp(w, members);
+  if (op.warp_sync.what == WarpSync::kMeet) meet_in_warp(w, members);
 }
 
 }  // namespace
@@ -240,7 +240,8 @@ bool settle_warp_sync(Warp& w, bool force) {
     const Op& op = *w.splits[i].waiting;
     Mask here = 0;
     auto takes_part = [&](const Split& s) {
-      return s.state == SplitState::kAtWarpSync && s.key == key && s.waiting->imm == op.imm;
+      return s.state == SplitState::kAtWarpSync && s.key == key &&
+             s.waiting->warp_sync.what == op.warp_sync.what;
     };
     for (const Split& s : w.splits)
       if (takes_part(s)) here |= s.mask;
