@@ -85,10 +85,9 @@ def _on_virtual_gpu(step_us: float) -> dict[str, Any]:
     from common.serving.batched_copy import Copy, batched_copy
     from common.serving.device import VirtualDevice
     from common.virtual_gpu.cost import modelled
-    from common.virtual_gpu.profiles import profiles
+    from common.virtual_gpu.profiles import find_profile
 
     exercise, case = _step_case()
-    known = profiles()
     with VirtualDevice([exercise.baseline]) as device:
 
         def time_of(elements: Sequence[int]) -> float:
@@ -102,7 +101,7 @@ def _on_virtual_gpu(step_us: float) -> dict[str, Any]:
             device.gpu.reset()
             batched_copy(copies, kernel=exercise.baseline)
             report = device.gpu.report()
-            gap = known[report.profile]["graph_gap_us"] * 1e-6
+            gap = find_profile(report.profile).graph_gap_us * 1e-6
             return modelled(report.launches, gap).seconds * 1e6
 
         rows = _rows(VIRTUAL_ELEMENTS, time_of)

@@ -22,7 +22,7 @@ from common.build.engine.error_names import error_name
 from common.build.program import Target, build_program
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
-from common.gpu.devices import find_gpus, first_gpu
+from common.gpu.devices import first_gpu
 from common.serving.arguments import ArgumentError, require_tensor
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.tensor import DeviceTensor
@@ -268,11 +268,6 @@ def device_of(names: Sequence[str], tensors: Sequence[torch.Tensor]) -> Device:
         if home is None or home is not most[0][0]:
             raise _elsewhere(name, tensor)
     return most[0][0]
-
-
-def open_device(sources: Sequence[Path]) -> Device:
-    """A GPU if there is one, else a virtual GPU for these CUDA files."""
-    return gpu() if find_gpus() else VirtualDevice(sources)
 
 
 def _elsewhere(name: str, tensor: torch.Tensor) -> ArgumentError:

@@ -6,7 +6,9 @@ import dataclasses
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
-from typing import Any
+from typing import Any, ClassVar
+
+from common.virtual_gpu.decode import ENGINE, decode, require_same_names
 
 Dim3 = tuple[int, int, int]
 
@@ -25,7 +27,7 @@ class Place:
 
 @dataclass(frozen=True)
 class Counters:
-    """Figures of a launch or of one source line. Requests and instructions are counted once a warp."""
+    """Figures of a launch or of one source line: engine/exec/counters.def says what they count."""
 
     global_load_requests: int = 0
     global_load_sectors: int = 0
@@ -63,6 +65,9 @@ class Counters:
     thread_instructions: int = 0
     by_class: Mapping[str, int] = field(default_factory=dict)
 
+    derived: ClassVar = ("derived",)
+    sometimes: ClassVar[tuple[str, ...]]  # the engine leaves zeros out
+
     @property
     def load_sectors_per_request(self) -> float:
         return _ratio(self.global_load_sectors, self.global_load_requests)
@@ -83,6 +88,10 @@ class Counters:
     def active_lanes(self) -> float:
         """Of 32, on average over the warp instructions."""
         return _ratio(self.thread_instructions, self.warp_instructions)
+
+
+Counters.sometimes = tuple(each.name for each in fields(Counters) if each.name != "by_class")
+require_same_names(Counters, ENGINE / "exec" / "counters.def", besides=("by_class",))
 
 
 @dataclass(frozen=True)
@@ -172,9 +181,7 @@ class Launch:
     wall_seconds: float
     timeline: Timeline | None = None  # where the option of that name asked for it
 
-    @property
-    def modelled_limit(self) -> str:
-        return self.cost.limiter
+    sometimes: ClassVar = ("timeline",)
 
 
 @dataclass(frozen=True)
@@ -215,6 +222,9 @@ class Finding:
     host_module: str = ""
     host_offset: int = 0
 
+    derived: ClassVar = ("file", "line")
+    sometimes: ClassVar = ("block", "thread", "host_module", "host_offset")
+
     @property
     def file(self) -> str:
         return self.place[0].file if self.place else ""
@@ -237,6 +247,8 @@ class Leak:
     bytes: int
     message: str
     place: tuple[Place, ...] = ()
+
+    derived: ClassVar = ("kind", "file", "line")
 
     @property
     def file(self) -> str:
@@ -264,20 +276,17 @@ class Report:
     sticky_error: int = 0
     program_exit: str = "running"
 
+    derived: ClassVar = ("version",)
+
     @staticmethod
     def from_json(text: str) -> Report:
-        return Report.from_dict(json.loads(text))
+        """What the engine wrote: every name that it writes is known here, and the other way round."""
+        return decode(Report, json.loads(text), complete=True)
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Report:
-        return Report(
-            **_plain(Report, data),
-            launches=tuple(_launch(item) for item in data.get("launches", ())),
-            kernels=tuple(_kernel(item) for item in data.get("kernels", ())),
-            findings=tuple(_finding(item) for item in data.get("findings", ())),
-            leaks=tuple(_leak(item) for item in data.get("leaks", ())),
-            messages=tuple(data.get("messages", ())),
-        )
+        """What `to_dict` made, or a part of it."""
+        return decode(Report, data)
 
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; each finding and each leak also names its own file and line."""
@@ -287,91 +296,5 @@ class Report:
         return data
 
 
-# Fields that are built from parts of their own.
-_COMPOSED = frozenset(
-    {"launches", "kernels", "findings", "leaks", "messages", "counters", "lines", "occupancy", "cost"}
-    | {"timeline", "spans"}
-    | {"grid", "block", "thread", "place", "other", "allocated_at"}
-)
-
-
-# Found once: a report has thousands of lines, each with its counters.
-_PLAIN_NAMES = {
-    kind: tuple(f.name for f in fields(kind) if f.name not in _COMPOSED)
-    for kind in (Report, Launch, Timeline, KernelTotals, Occupancy, Counters, Cost, Finding, Leak, Place)
-}
-
-
-def _plain(kind: type[Any], data: Mapping[str, Any]) -> dict[str, Any]:
-    """The members of `kind` that JSON holds as they are. What a newer engine adds is passed over."""
-    return {name: data[name] for name in _PLAIN_NAMES[kind] if name in data}
-
-
 def _ratio(above: int, below: int) -> float:
     return above / below if below else 0.0
-
-
-def _dim3(value: Any) -> Dim3:
-    x, y, z = value
-    return int(x), int(y), int(z)
-
-
-def _counters(data: Mapping[str, Any]) -> Counters:
-    """As the constructor makes them of what the engine counts, in a third of the time: a report has thousands
-    of lines, and each its counters."""
-    made = Counters()
-    vars(made).update(data)
-    return made
-
-
-def _lines(items: Any) -> tuple[LineCounters, ...]:
-    return tuple(LineCounters(item["file"], item["line"], _counters(item["counters"])) for item in items)
-
-
-def _launch(data: Mapping[str, Any]) -> Launch:
-    return Launch(
-        **_plain(Launch, data),
-        grid=_dim3(data["grid"]),
-        block=_dim3(data["block"]),
-        occupancy=Occupancy(**_plain(Occupancy, data["occupancy"])),
-        counters=_counters(data["counters"]),
-        cost=Cost(**_plain(Cost, data["cost"])),
-        lines=_lines(data["lines"]),
-        timeline=_timeline(data.get("timeline")),
-    )
-
-
-def _timeline(data: Mapping[str, Any] | None) -> Timeline | None:
-    """The engine writes a span as a list, to_dict as an object."""
-    if data is None:
-        return None
-    spans = (Span(**item) if isinstance(item, Mapping) else Span(*item) for item in data["spans"])
-    return Timeline(**_plain(Timeline, data), spans=tuple(spans))
-
-
-def _kernel(data: Mapping[str, Any]) -> KernelTotals:
-    return KernelTotals(
-        **_plain(KernelTotals, data),
-        launches=data["launches"],
-        counters=_counters(data["counters"]),
-        lines=_lines(data["lines"]),
-    )
-
-
-def _finding(data: Mapping[str, Any]) -> Finding:
-    return Finding(
-        **_plain(Finding, data),
-        place=_places(data.get("place", ())),
-        other=_places(data.get("other", ())),
-        allocated_at=_places(data.get("allocated_at", ())),
-        block=_dim3(data["block"]) if "block" in data else None,
-        thread=_dim3(data["thread"]) if "thread" in data else None,
-    )
-
-
-def _leak(data: Mapping[str, Any]) -> Leak:
-    return Leak(**_plain(Leak, data), place=_places(data.get("place", ())))
-
-
-def _places(items: Any) -> tuple[Place, ...]:
-    return tuple(Place(**_plain(Place, item)) for item in items)

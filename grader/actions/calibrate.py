@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import json
 import subprocess
+from dataclasses import asdict
 from typing import Any
 
 from common.build.program import Target, build_program
 from common.core.errors import CourseError
 from common.gpu.devices import Gpu, find_gpus
-from common.virtual_gpu.profiles import PROFILES, profiles
+from common.virtual_gpu.profiles import PROFILES, Profile, find_profile
 
 SOURCE = PROFILES.parent / "calibration" / "measure.cu"
 _MEASURE_SECONDS = 300.0
@@ -27,25 +28,18 @@ def gpu_to_measure() -> Gpu:
 
 def calibrated(gpu: Gpu, base: str) -> dict[str, Any]:
     """The GPU's profile; the one called `base` gives what cannot be measured."""
-    return profile_of(_measure(gpu), _base(base))
+    return profile_of(_measure(gpu), find_profile(base))
 
 
-def profile_of(measured: dict[str, Any], base: dict[str, Any]) -> dict[str, Any]:
+def profile_of(measured: dict[str, Any], base: Profile) -> dict[str, Any]:
     """The measured figures, in the order of the base, which keeps what was not measured."""
-    return {key: measured.get(key, value) for key, value in base.items()}
+    return {key: measured.get(key, value) for key, value in asdict(base).items()}
 
 
 def identity_of(name: str) -> str:
     """NVIDIA H100 80GB HBM3 becomes h100_80gb_hbm3."""
     words = [word for word in name.lower().split() if word not in ("nvidia", "geforce", "tesla")]
     return "_".join(words) or "gpu"
-
-
-def _base(name: str) -> dict[str, Any]:
-    known = profiles()
-    if name not in known:
-        raise CourseError(f"there is no profile {name!r}; there are {', '.join(sorted(known))}")
-    return known[name]
 
 
 def _measure(gpu: Gpu) -> dict[str, Any]:

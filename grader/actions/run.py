@@ -12,7 +12,7 @@ from common.build.diagnostics import Diagnostic
 from common.build.program import Target, build_program
 from common.build.resources import resources_of, write_for_engine
 from common.core.errors import CourseError
-from common.virtual_gpu.profiles import DEFAULT_PROFILE, compute_capability
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, find_profile
 from common.virtual_gpu.session import RunReport, run_program
 
 DEFAULT_CHECKS = ("memory", "race", "init", "sync", "async")
@@ -44,7 +44,7 @@ class OnVirtual:
 
     @property
     def target(self) -> Target:
-        return Target.virtual(compute_capability(self.profile))
+        return Target.virtual(find_profile(self.profile).compute_capability)
 
 
 def run_on_virtual(

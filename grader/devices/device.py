@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 from common.build.program import Target
 from common.build.toolchain import find_nvcc
 from common.gpu.devices import first_gpu
-from common.virtual_gpu.profiles import DEFAULT_PROFILE, card_name, compute_capability, profiles
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, find_profile, profiles
 from grader.building.libraries import Libraries, compile_for
 from grader.building.symbols import needed_symbols
 from grader.devices.on_virtual.session import MEASURING, VirtualSession
@@ -94,7 +94,7 @@ class VirtualDevice(Device):
     @property
     def card(self) -> str:
         """The name of the card that it models."""
-        return card_name(self.profile)
+        return find_profile(self.profile).name
 
     @property
     def virtual(self) -> VirtualDevice:
@@ -102,7 +102,7 @@ class VirtualDevice(Device):
 
     @functools.cached_property
     def target(self) -> Target:
-        return Target.virtual(compute_capability(self.profile))
+        return Target.virtual(find_profile(self.profile).compute_capability)
 
     def session(self, program: Libraries) -> VirtualSession:
         """What launches are modelled to take means nothing here: the engine may have to guess registers."""
@@ -148,7 +148,7 @@ class GpuDevice(Device):
 
     def __init__(self) -> None:
         self._gpu = first_gpu()
-        same = (name for name in profiles() if card_name(name) == self._gpu.name)
+        same = (name for name, profile in profiles().items() if profile.name == self._gpu.name)
         self._virtual = VirtualDevice(next(same, DEFAULT_PROFILE))
 
     @property

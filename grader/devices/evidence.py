@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from common.build.resources import KernelResources
-from common.virtual_gpu.profiles import DEFAULT_PROFILE, profiles
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, find_profile
 from grader.devices.session import Outcome
 from grader.records.record import MechanismResult
 from grader.spec import Case, Mechanism
@@ -27,5 +27,5 @@ def look(
 
 
 def evidence_of(case: Case, outcome: Outcome, resources: Sequence[KernelResources]) -> Evidence:
-    known = profiles().get(outcome.report.profile) or profiles()[DEFAULT_PROFILE]
-    return Evidence(case, outcome.report.launches, resources, outcome.runtime_copies, known["sms"])
+    sms = find_profile(outcome.report.profile or DEFAULT_PROFILE).sms
+    return Evidence(case, outcome.report.launches, resources, outcome.runtime_copies, sms)

@@ -28,7 +28,7 @@ class Seen:
 
     @staticmethod
     def from_dict(data: Mapping[str, Any]) -> Seen:
-        return Seen(**{**data, "report": report_from(data["report"])})
+        return Seen(**{**data, "report": Report.from_dict(data["report"])})
 
     @property
     def launches(self) -> tuple[Launch, ...]:
@@ -62,9 +62,3 @@ class Seen:
         }
         shown = ways.pop(self.protocol)
         return f"modelled: {shown}, the way check() times it; {next(iter(ways.values()))}"
-
-
-def report_from(data: Mapping[str, Any]) -> Report:
-    """What `to_dict` left as None is absent in a report of the engine."""
-    findings = [{key: value for key, value in item.items() if value is not None} for item in data["findings"]]
-    return Report.from_dict({**data, "findings": findings})

@@ -16,8 +16,8 @@ from grader.words.text import harmless
 
 def findings_of(record: Record) -> tuple[Finding, ...]:
     """As objects again, their files named without folders: where they lay says nothing."""
-    present = [{key: value for key, value in item.items() if value is not None} for item in record.findings]
-    return tuple(_shortened(finding) for finding in Report.from_dict({"findings": present}).findings)
+    findings = Report.from_dict({"findings": record.findings}).findings
+    return tuple(_shortened(finding) for finding in findings)
 
 
 def _shortened(finding: Finding) -> Finding:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from common.build.resources import KernelResources
-from common.virtual_gpu.profiles import DEFAULT_PROFILE, profiles
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, find_profile
 from common.virtual_gpu.report import Launch
 from grader.spec import Case
 
@@ -20,4 +20,4 @@ class Evidence:
     resources: Sequence[KernelResources]
     runtime_copies: int = 0  # cudaMemcpy and cudaMemset, which do a kernel's work without being one
     # Of the device that the virtual GPU models.
-    multiprocessors: int = field(default_factory=lambda: int(profiles()[DEFAULT_PROFILE]["sms"]))
+    multiprocessors: int = field(default_factory=lambda: find_profile(DEFAULT_PROFILE).sms)

@@ -6,12 +6,10 @@ compiler can tell, registers, spills and with them occupancy.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, replace
-from typing import Any
 
 from common.gpu.devices import first_gpu
-from common.virtual_gpu.profiles import DEFAULT_PROFILE, compute_capability, profiles
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, Profile, find_profile, profiles
 from grader.devices.device import Device
 from grader.spec import Size
 from grader.tuning.spec import Config, Limits, Tuning
@@ -62,22 +60,22 @@ class Footprint:
 def multiprocessor(device: Device) -> Multiprocessor:
     """Of the virtual GPU's profile, or of this machine's GPU."""
     if device.modelled:
-        return _of_profile(profiles()[device.virtual.profile])
+        return _of_profile(find_profile(device.virtual.profile))
     cc = first_gpu().cc
-    same = (name for name in profiles() if compute_capability(name) == cc)
-    return _as_torch_says(_of_profile(profiles()[next(same, DEFAULT_PROFILE)]))
+    same = (one for one in profiles().values() if one.compute_capability == cc)
+    return _as_torch_says(_of_profile(next(same, find_profile(DEFAULT_PROFILE))))
 
 
-def _of_profile(profile: Mapping[str, Any]) -> Multiprocessor:
+def _of_profile(profile: Profile) -> Multiprocessor:
     return Multiprocessor(
-        threads=profile["max_threads_per_sm"],
-        blocks=profile["max_blocks_per_sm"],
-        registers=profile["registers_per_sm"],
-        register_portion=profile["register_granularity"],
-        shared=profile["shared_per_sm"],
-        shared_portion=profile["shared_granularity"],
-        shared_reserved=profile["reserved_shared_per_block"],
-        shared_per_block=profile["shared_per_block_optin"],
+        threads=profile.max_threads_per_sm,
+        blocks=profile.max_blocks_per_sm,
+        registers=profile.registers_per_sm,
+        register_portion=profile.register_granularity,
+        shared=profile.shared_per_sm,
+        shared_portion=profile.shared_granularity,
+        shared_reserved=profile.reserved_shared_per_block,
+        shared_per_block=profile.shared_per_block_optin,
     )
 
 

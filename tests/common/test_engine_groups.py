@@ -6,6 +6,7 @@ import re
 from pathlib import Path
 
 from common.build.engine.build import SOURCE_DIR
+from common.build.engine.editors import compile_commands
 from common.build.engine.groups import GROUPS, Source, grouped
 
 ENGINE = SOURCE_DIR / "engine"
@@ -57,3 +58,12 @@ def test_a_group_includes_no_file_of_its_own_name(cache):
     for source in grouped(sorted(ENGINE.rglob("*.cpp")), ENGINE, cache):
         files = files_of(source, ENGINE)
         assert len(files) == 1 or source.path.name not in [file.name for file in files]
+
+
+def test_an_editor_is_told_of_every_file_with_the_flags_of_its_group():
+    files = sorted(ENGINE.rglob("*.cpp"))
+    entries = compile_commands(files, ENGINE, ["g++", "-c", "-O3"])
+    assert [Path(entry["file"]) for entry in entries] == files
+    for entry in entries:
+        assert entry["arguments"][:3] == ["g++", "-c", "-O3"]
+        assert ("-frounding-math" in entry["arguments"]) == entry["file"].endswith("_rounding.cpp")

@@ -19,7 +19,6 @@ from typing import Any
 from common.build.engine.build import build_engine
 
 FOLDER = Path(__file__).resolve().parents[2] / "common" / "virtual_gpu"
-PROFILES = FOLDER / "profiles.json"
 MAGIC, VERSION = 0x31555056, 2
 PRINTF_PENDING, HOST_CALLBACK, STICKY = 1, 2, 4
 DEVICE, PINNED, MANAGED = 0, 1, 2
@@ -280,7 +279,7 @@ class EngineProcess:
     def __init__(self, arguments: Sequence[str] = (), harness: bool = True) -> None:
         program, program_end = socket.socketpair()
         trusted, trusted_end = socket.socketpair()
-        command = [engine_binary(), "--program-fd", str(program_end.fileno()), "--profiles", str(PROFILES)]
+        command = [engine_binary(), "--program-fd", str(program_end.fileno())]
         if harness:
             command += ["--harness-fd", str(trusted_end.fileno())]
         self.process = subprocess.Popen(

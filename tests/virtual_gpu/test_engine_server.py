@@ -18,7 +18,7 @@ from pathlib import Path
 
 import pytest
 
-from common.virtual_gpu.profiles import profiles
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, PROFILES, profiles
 from tests.virtual_gpu.engine_client import (
     ADDRESS,
     DEVICE,
@@ -430,6 +430,24 @@ def test_wrong_arguments_are_explained(start: Start, arguments: list[str], words
     engine.stop()
     assert status == 1
     assert words in said
+
+
+def test_a_profile_with_a_name_too_many_or_too_few_is_refused(start: Start, tmp_path: Path) -> None:
+    whole = json.loads(PROFILES.read_text())
+    for change, words in (({"warmth": 1}, '"warmth" is not known'), ({"sms": None}, '"sms" is missing')):
+        changed = {**whole["profiles"]["h200"], **change}
+        entry = {name: value for name, value in changed.items() if value is not None}
+        file = tmp_path / "profiles.json"
+        file.write_text(json.dumps({"default": "h200", "profiles": {"h200": entry}}))
+        engine = EngineProcess(["--profiles", str(file)], harness=False)
+        assert words in engine.wait()[1]
+        engine.stop()
+
+
+def test_the_engine_has_the_profiles_that_python_reads(start: Start) -> None:
+    engine = start()
+    assert engine.harness.report()["profile"] == DEFAULT_PROFILE
+    assert engine.harness.report()["device"] == profiles()[DEFAULT_PROFILE].name
 
 
 def test_every_profile_loads(start: Start) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from benchmarks.flash.results import Found
-from common.virtual_gpu.profiles import profiles
+from common.virtual_gpu.profiles import find_profile
 
 # Of a multiprocessor of compute capability 9.0 in fp16, dense: 132 of them at 1,830 MHz are NVIDIA's 989
 # TFLOP/s. Only wgmma comes near it.
@@ -42,7 +42,7 @@ def roofs(result: Found) -> Roofs:
     """At the clock of busy multiprocessors, where the file has it."""
     mhz = result["clock_mhz_busy"] or max(result["clock_mhz"])
     clocks = result["multiprocessors"] * mhz * 1e6
-    cycles = profiles()["h200"]["tensor_cycles_per_mma"]
+    cycles = find_profile("h200").tensor_cycles_per_mma
     return Roofs(
         mhz,
         clocks * FLOPS_PER_CLOCK,

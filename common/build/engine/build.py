@@ -14,6 +14,7 @@ from typing import Literal
 
 from common.build.cache import Cache, default_cache
 from common.build.compile import compile_units, make_entry
+from common.build.engine.editors import compile_commands, write_compile_commands
 from common.build.engine.groups import GROUPS, grouped
 from common.build.engine.prebuilt import (
     MANIFEST,
@@ -49,6 +50,7 @@ Isa = Literal["avx2", "portable"]
 _ISA_FLAGS: dict[Isa, tuple[str, ...]] = {"avx2": tuple(_FAST_ISA.values()), "portable": ()}
 _STANDARD_HEADERS = "standard_headers.h"
 _STUBS_SCRIPT = "gen_stubs.py"
+_PROFILES = "profiles.json"
 _TIMEOUT_SECONDS = 3600.0  # some minutes on a laptop; a single slow core may take much longer
 
 
@@ -117,11 +119,21 @@ def _build(source_dir: Path, cache: Cache, isa: Isa, prebuilt: Path | None) -> E
     includes = (f"-I{nvcc.include}",)
     stubs = _generated_stubs(source_dir / "runtime", runtime_sources, nvcc, cache)
     engine_flags = (*_ENGINE_FLAGS, *_ISA_FLAGS[isa])
-    engine_units = _units(engine_sources, source_dir / "engine", engine_flags, cxx, None, cache)
+    profiles = _built_in_profiles(source_dir, cache)
+    engine_units = _units([*engine_sources, *profiles], source_dir / "engine", engine_flags, cxx, None, cache)
     runtime_flags = (*_RUNTIME_FLAGS, *includes)
     runtime_units = _units(
         [*runtime_sources, *stubs], source_dir / "runtime", runtime_flags, cxx, nvcc, cache
     )
+    if source_dir == SOURCE_DIR:
+        engine_command = _command(cxx, engine_flags, source_dir / "engine")
+        runtime_command = _command(cxx, runtime_flags, source_dir / "runtime")
+        write_compile_commands(
+            [
+                *compile_commands(engine_sources, source_dir / "engine", engine_command),
+                *compile_commands(runtime_sources, source_dir / "runtime", runtime_command),
+            ]
+        )
     label = "building the virtual GPU (once)"
     objects = compile_units(
         [*engine_units, *runtime_units], cache=cache, label=label, timeout=_TIMEOUT_SECONDS
@@ -161,7 +173,7 @@ def _key(source_dir: Path, cxx: HostCompiler, nvcc: Nvcc, isa: Isa) -> str:
 def _contents(source_dir: Path) -> list[str]:
     """The sources, and how every machine compiles them."""
     flags = [*_ENGINE_FLAGS, *_RUNTIME_FLAGS, *_RUNTIME_LINK, *map(repr, GROUPS)]
-    return [*flags, "--", *hashed_sources(source_dir, (".cpp", ".h", _STUBS_SCRIPT))]
+    return [*flags, "--", *hashed_sources(source_dir, (".cpp", ".h", ".def", _STUBS_SCRIPT, _PROFILES))]
 
 
 def _identity(source_dir: Path, nvcc: Nvcc, isa: Isa) -> Identity:
@@ -257,7 +269,7 @@ def _units(
         Unit(
             source=source.path,
             precompiled=standard_headers(folder, cxx),
-            command=(str(cxx.path), "-c", *flags, *source.flags, f"-I{folder}", f"-I{folder.parent}"),
+            command=_command(cxx, (*flags, *source.flags), folder),
             fingerprint=digest(cxx.fingerprint, nvcc.fingerprint if nvcc else ""),
             toolchain_root=nvcc.root if nvcc else None,
         )
@@ -265,10 +277,30 @@ def _units(
     ]
 
 
+def _command(cxx: HostCompiler, flags: Sequence[str], folder: Path) -> tuple[str, ...]:
+    return (str(cxx.path), "-c", *flags, f"-I{folder}", f"-I{folder.parent}")
+
+
 def standard_headers(folder: Path, cxx: HostCompiler) -> Path | None:
     """What the files in `folder` are compiled faster with; clang++ does without."""
     header = folder / _STANDARD_HEADERS
     return header if header.is_file() and "clang" not in cxx.version else None
+
+
+def _built_in_profiles(source_dir: Path, cache: Cache) -> list[Path]:
+    """profiles.json as a string of C++, for engines that are started without a file of profiles."""
+    profiles = source_dir / _PROFILES
+    if not profiles.is_file():
+        return []
+    text = f"""\
+#include "device/profile.h"
+const char* const vgpu::kBuiltInProfiles = R"json({profiles.read_text()})json";
+"""
+
+    def write(made: Path) -> None:
+        (made / "built_in_profiles.cpp").write_text(text)
+
+    return [make_entry(digest("profiles", text), write, cache).path / "built_in_profiles.cpp"]
 
 
 def _generated_stubs(folder: Path, sources: Sequence[Path], nvcc: Nvcc, cache: Cache) -> list[Path]:

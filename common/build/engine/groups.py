@@ -62,13 +62,18 @@ class Source:
     flags: tuple[str, ...]
 
 
+def group_of(source: Path, folder: Path) -> Group | None:
+    """Of a file below `folder`."""
+    inside = source.is_relative_to(folder)
+    return next((group for group in GROUPS if inside and any(map(source.match, group.patterns))), None)
+
+
 def grouped(sources: Sequence[Path], folder: Path, cache: Cache) -> list[Source]:
     """`sources` by groups, in the order of GROUPS; then those of no group and those not below `folder`."""
     members: dict[Group, list[Path]] = {group: [] for group in GROUPS}
     alone: list[Path] = []
     for source in sources:
-        inside = source.is_relative_to(folder)
-        group = next((g for g in GROUPS if inside and any(map(source.match, g.patterns))), None)
+        group = group_of(source, folder)
         (members[group] if group else alone).append(source)
     together = [
         Source(files[0] if len(files) == 1 else _includes(group.name, files, folder, cache), group.flags)

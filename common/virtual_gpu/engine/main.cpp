@@ -28,7 +28,7 @@ constexpr const char* kUsage =
 
 struct Arguments {
   int program_fd = -1, harness_fd = -1;
-  std::string profiles, profile = "h200";
+  std::string profiles, profile;  // empty: what the engine was built with, and its default
   std::string resources;
   uint64_t memory_limit = 0;  // 0: what the machine can spare
   SessionConfig config;
@@ -110,19 +110,6 @@ std::vector<std::string> words_of(int argc, char** argv) {
   return words;
 }
 
-// Without a file there is one card: the one whose numbers the Profile struct itself carries.
-vgpu::Profile find_profile(const Arguments& arguments) {
-  if (!arguments.profiles.empty()) return vgpu::load_profile(arguments.profiles, arguments.profile);
-  vgpu::Profile h200;
-  h200.id = "h200";
-  h200.name = "NVIDIA H200";
-  h200.memory_bytes = 150109945856.0;
-  h200.l2_bytes = 62914560.0;
-  if (arguments.profile != h200.id)
-    fail("--profile " + arguments.profile + " wants --profiles FILE: only h200 is known without it");
-  return h200;
-}
-
 std::map<std::string, vgpu::KernelFacts> read_resources(const std::string& path) {
   std::map<std::string, vgpu::KernelFacts> compiled;
   if (path.empty()) return compiled;
@@ -167,7 +154,7 @@ int main(int argc, char** argv) {
     set_up_signals();
     Arguments arguments = parse(words_of(argc, argv));
     SessionConfig& config = arguments.config;
-    config.profile = find_profile(arguments);
+    config.profile = vgpu::load_profile(arguments.profiles, arguments.profile);
     config.compiled = read_resources(arguments.resources);
     config.memory_limit = arguments.memory_limit != 0
                               ? arguments.memory_limit

@@ -1,4 +1,5 @@
-// The report as JSON. Names of counters come from counter_fields(), so that readers and engine agree.
+// The report as JSON; common/virtual_gpu/report.py reads it, and refuses names that it does not know.
+#include "checks/host_findings.h"
 #include "cuda_error.h"
 #include "json.h"
 #include "report.h"
@@ -14,8 +15,9 @@ void write_dim(json::Writer& out, const char* name, const Dim3& dim) {
 
 // Zeros are left out: a reader takes what is absent as 0.
 void write_counts(json::Writer& out, const Counters& counters) {
-  for (const CounterField& field : counter_fields())
-    if (counters.*field.member != 0) out.member(field.name, counters.*field.member);
+#define COUNTER(name) \
+  if (counters.name != 0) out.member(#name, counters.name);
+#include "exec/counters.def"
   out.key("by_class").begin_object();
   for (size_t i = 0; i < counters.by_class.size(); ++i)
     if (counters.by_class[i] != 0)
@@ -133,7 +135,7 @@ void write_places(json::Writer& out, const char* name, const std::vector<SourceP
 void write_finding(json::Writer& out, const ReportedFinding& reported) {
   const Finding& finding = reported.finding;
   const SourcePlace where = finding.place.empty() ? SourcePlace{} : finding.place.front();
-  out.begin_object().member("kind", finding_kind_name(finding.kind));
+  out.begin_object().member("kind", finding_kind_name(kind_of(finding.mistake)));
   out.member("message", finding.message).member("advice", finding.advice);
   out.member("file", where.file).member("line", where.line);
   write_places(out, "place", finding.place);
@@ -154,9 +156,9 @@ void write_finding(json::Writer& out, const ReportedFinding& reported) {
 void write_leak(json::Writer& out, const ReportedLeak& reported) {
   const Allocation& leak = *reported.allocation;
   const SourcePlace where = reported.allocated_at.empty() ? SourcePlace{} : reported.allocated_at.front();
-  out.begin_object().member("kind", "leak").member("allocation", leak.name);
+  out.begin_object().member("kind", finding_kind_name(FindingKind::kLeak)).member("allocation", leak.name);
   out.member("address", leak.base).member("bytes", leak.bytes);
-  out.member("message", leak.name + " was never freed.");
+  out.member("message", checks::leak_text(leak));
   out.member("file", where.file).member("line", where.line);
   write_places(out, "place", reported.allocated_at);
   out.end_object();

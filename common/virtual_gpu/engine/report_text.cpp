@@ -1,18 +1,11 @@
 // Findings and leaks as a person reads them at a terminal.
 #include <cstdio>
 
+#include "checks/words.h"
 #include "report.h"
 
 namespace vgpu {
 namespace {
-
-std::string plural(uint64_t n, const char* noun) {
-  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
-}
-
-std::string dim_text(const Dim3& dim) {
-  return "(" + std::to_string(dim.x) + "," + std::to_string(dim.y) + "," + std::to_string(dim.z) + ")";
-}
 
 std::string place_text(const std::vector<SourcePlace>& places) {
   std::string text;
@@ -30,7 +23,7 @@ std::string actor_text(const Finding& finding) {
   if (!finding.kernel.empty()) text = "kernel " + finding.kernel;
   if (finding.has_thread)
     text += ", block " + dim_text(finding.block) + ", thread " + dim_text(finding.thread);
-  if (finding.count > 1) text += (text.empty() ? "" : "; ") + plural(finding.count, "time");
+  if (finding.count > 1) text += (text.empty() ? "" : "; ") + count_of(finding.count, "time");
   return text;
 }
 
@@ -40,7 +33,8 @@ void add_line(std::string& out, const char* label, const std::string& text) {
 
 std::string finding_text(const ReportedFinding& reported) {
   const Finding& finding = reported.finding;
-  std::string text = std::string("  ") + finding_kind_name(finding.kind) + ": " + finding.message + "\n";
+  std::string text =
+      std::string("  ") + finding_kind_name(kind_of(finding.mistake)) + ": " + finding.message + "\n";
   add_line(text, "at ", place_text(finding.place));
   if (finding.place.empty() && !finding.host_module.empty()) {
     char offset[32];
@@ -59,14 +53,15 @@ std::string finding_text(const ReportedFinding& reported) {
 
 std::string report_text(const ReportContext& context) {
   std::string text;
-  if (!context.findings.empty()) text += "virtual GPU: " + plural(context.findings.size(), "finding") + "\n";
+  if (!context.findings.empty())
+    text += "virtual GPU: " + count_of(context.findings.size(), "finding") + "\n";
   for (const ReportedFinding& finding : context.findings) text += finding_text(finding);
   if (context.findings_dropped != 0)
-    text += "  and " + plural(context.findings_dropped, "further occurrence") + " in groups not shown\n";
+    text += "  and " + count_of(context.findings_dropped, "further occurrence") + " in groups not shown\n";
   if (!context.leaks.empty())
-    text += "virtual GPU: " + plural(context.leaks.size(), "allocation") + " never freed\n";
+    text += "virtual GPU: " + count_of(context.leaks.size(), "allocation") + " never freed\n";
   for (const ReportedLeak& leak : context.leaks) {
-    text += "  " + leak.allocation->name + ", " + plural(leak.allocation->bytes, "byte");
+    text += "  " + leak.allocation->name + ", " + count_of(leak.allocation->bytes, "byte");
     if (!leak.allocated_at.empty()) text += ", allocated at " + place_text(leak.allocated_at);
     text += "\n";
   }

@@ -27,7 +27,7 @@ from common.core.paths import REPOSITORY
 from grader.cli.machine.browser_tools import install_browser_driver
 from grader.spec import registry
 
-_CPP_SUFFIXES = (".cu", ".cuh", ".cpp", ".h")
+_CPP_SUFFIXES = (".cu", ".cuh", ".cpp", ".h", ".def")
 _CPP_FOLDERS = ("common", "exercises", "solutions", "tests", "benchmarks")
 _NOT_CODE = ("does_not_compile.cu",)  # on purpose
 _QUICK = "--quick"

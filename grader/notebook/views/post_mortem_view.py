@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
+from common.virtual_gpu.report import Report
 from grader.lab.lab import EVIDENCE, FIGURES, Lab
-from grader.notebook.seen import report_from
 from grader.notebook.views.check_view import finding_at_its_line
 from grader.notebook.views.display import Display, cut, heading, limited
 from grader.render.pages.markup import Child, Markup, joined, table, tag
@@ -39,7 +39,7 @@ class Runs(Display):
 
 
 def _run(run: Mapping[str, Any]) -> Markup:
-    findings = report_from(run["report"]).findings
+    findings = Report.from_dict(run["report"]).findings
     told = run["message"] or "the answer is right"
     found = limited(findings, lambda one: finding_at_its_line(one, run["source"]), _MOST_FINDINGS, "findings")
     return tag(

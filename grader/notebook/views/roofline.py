@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from common.virtual_gpu.profiles import profiles
+from common.virtual_gpu.profiles import find_profile
 from common.virtual_gpu.report import Launch
 from grader.notebook.seen import Seen
 from grader.notebook.views.pictures import new_figure, styled
@@ -27,12 +27,12 @@ _DRAM, _L2, _ISSUE = "#3b6fb6", "#7b5ea7", "#555555"
 
 
 def roofline(seen: Seen) -> Figure:
-    profile = profiles()[seen.report.profile]
+    profile = find_profile(seen.report.profile)
     roofs = {
-        "DRAM": (profile["dram_bytes_per_second"] / _SECTOR, _DRAM),
-        "L2": (profile["l2_bytes_per_second"] / _SECTOR, _L2),
+        "DRAM": (profile.dram_bytes_per_second / _SECTOR, _DRAM),
+        "L2": (profile.l2_bytes_per_second / _SECTOR, _L2),
     }
-    peak = _SCHEDULERS * profile["sms"] * profile["clock_ghz"] * 1e9
+    peak = _SCHEDULERS * profile.sms * profile.clock_ghz * 1e9
     with styled():
         figure = new_figure(7.2, 3.6)
         axes = figure.subplots()
@@ -48,7 +48,7 @@ def roofline(seen: Seen) -> Figure:
         _draw_dots(axes, dots)
         axes.set(xscale="log", yscale="log", xlim=(low, high))
         axes.set(xlabel="warp instructions per 32-byte sector", ylabel="10⁹ warp instructions a second")
-        axes.set_title(f"{seen.case} on the {profile['name']}, modelled")
+        axes.set_title(f"{seen.case} on the {profile.name}, modelled")
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter("{x:g}")
             axis.set_minor_formatter("")

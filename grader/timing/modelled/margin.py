@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common.core.paths import MEASURED
-from common.virtual_gpu.profiles import DEFAULT_PROFILE, card_name
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, find_profile
 from grader.records.device_info import GPU, VIRTUAL, DeviceInfo
 from grader.spec import Exercise
 
@@ -17,7 +17,7 @@ _QUANTILE = 0.9
 
 def measured(profile: str) -> Path:
     """What `./course bench` measured on the card of a profile."""
-    return MEASURED / f"{DeviceInfo(GPU, card_name(profile)).file_stem}.json"
+    return MEASURED / f"{DeviceInfo(GPU, find_profile(profile).name).file_stem}.json"
 
 
 def modelled(profile: str) -> Path:

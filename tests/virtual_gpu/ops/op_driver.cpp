@@ -46,7 +46,7 @@ vgpu::Op bind_operands(const vgpu::OpForm& form, const uint32_t* slots, uint64_t
   vgpu::Op op;
   op.fn[0] = form.masked;
   op.fn[1] = form.full;
-  op.imm = form.imm | imm;
+  op.table.imm = form.imm | imm;
   const bool uses_list = std::string(form.signature).find('x') != std::string::npos;
   uint32_t sources = 0;
   bool destination = true;

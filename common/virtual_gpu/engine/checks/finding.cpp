@@ -5,9 +5,21 @@
 namespace vgpu {
 
 const char* finding_kind_name(FindingKind kind) {
-  constexpr const char* kNames[] = {"memory", "race", "init", "sync", "async",
-                                    "hang",   "host", "leak", "trap", "unsupported"};
+  constexpr const char* kNames[] = {
+#define FINDING_KIND(kind, name) name,
+#define MISTAKE(mistake, kind)
+#include "checks/mistakes.def"
+  };
   return kNames[static_cast<size_t>(kind)];
+}
+
+FindingKind kind_of(Mistake mistake) {
+  constexpr FindingKind kKinds[] = {
+#define FINDING_KIND(kind, name)
+#define MISTAKE(mistake, kind) FindingKind::kind,
+#include "checks/mistakes.def"
+  };
+  return kKinds[static_cast<size_t>(mistake)];
 }
 
 // Which groups survive when there are too many must not depend on which CPU thread came first, so the
@@ -37,7 +49,7 @@ void FindingStore::put(uint64_t key, uint64_t order, Finding finding) {
 void FindingStore::add(Finding finding) {
   const std::lock_guard<std::mutex> lock(mutex_);
   const auto same = std::find_if(loose_.begin(), loose_.end(), [&](const Finding& f) {
-    return f.kind == finding.kind && f.message == finding.message && f.kernel == finding.kernel;
+    return f.mistake == finding.mistake && f.message == finding.message && f.kernel == finding.kernel;
   });
   if (same != loose_.end()) {
     same->count += finding.count;
@@ -64,7 +76,7 @@ std::vector<Finding> FindingStore::list() const {
   }
   const auto rank = [](const Entry& e) {
     const SourcePlace where = e.finding.place.empty() ? SourcePlace{} : e.finding.place.front();
-    return std::make_tuple(e.finding.launch, where.file, where.line, e.order, e.finding.kind,
+    return std::make_tuple(e.finding.launch, where.file, where.line, e.order, kind_of(e.finding.mistake),
                            e.finding.message);
   };
   std::stable_sort(entries.begin(), entries.end(),

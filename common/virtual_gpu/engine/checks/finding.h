@@ -12,18 +12,17 @@
 namespace vgpu {
 
 enum class FindingKind : uint8_t {
-  kMemory,
-  kRace,
-  kInit,
-  kSync,
-  kAsync,
-  kHang,
-  kHost,
-  kLeak,
-  kTrap,
-  kUnsupported
+#define FINDING_KIND(kind, name) kind,
+#define MISTAKE(mistake, kind)
+#include "checks/mistakes.def"
+};
+enum class Mistake : uint8_t {
+#define FINDING_KIND(kind, name)
+#define MISTAKE(mistake, kind) mistake,
+#include "checks/mistakes.def"
 };
 const char* finding_kind_name(FindingKind kind);
+FindingKind kind_of(Mistake mistake);
 
 struct SourcePlace {
   std::string file;
@@ -37,7 +36,7 @@ struct Dim3 {
 };
 
 struct Finding {
-  FindingKind kind = FindingKind::kMemory;
+  Mistake mistake{};
   std::string message;             // one sentence: what happened
   std::string advice;              // one sentence: what to try
   std::vector<SourcePlace> place;  // innermost first, then the inlined-at chain

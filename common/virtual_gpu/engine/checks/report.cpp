@@ -8,8 +8,11 @@ Dim3 thread_index(const Launch& launch, uint32_t thread) {
 }
 
 std::string thread_text(const Launch& launch, uint32_t thread) {
-  const Dim3 t = thread_index(launch, thread);
-  return "(" + std::to_string(t.x) + "," + std::to_string(t.y) + "," + std::to_string(t.z) + ")";
+  return dim_text(thread_index(launch, thread));
+}
+
+std::string who(const Warp& w, int lane) {
+  return "thread " + thread_text(*w.block->launch, w.block->thread_of(w, lane));
 }
 
 std::string place_text(const Launch& launch, uint32_t op) {
@@ -46,7 +49,7 @@ std::string lanes_text(Mask lanes) {
 namespace {
 
 // Occurrences on one source line are one mistake, however many instructions the line became.
-uint64_t group_key(const Launch& launch, uint32_t op, FindingKind kind, uint32_t other_op, uint32_t variant) {
+uint64_t group_key(const Launch& launch, uint32_t op, Mistake mistake, uint32_t other_op) {
   auto line_key = [&](uint32_t index) -> uint64_t {
     const std::vector<SourcePlace> p =
         launch.module.students_place(launch.kernel.origins[index].loc, launch.kernel);
@@ -54,23 +57,22 @@ uint64_t group_key(const Launch& launch, uint32_t op, FindingKind kind, uint32_t
                      : std::hash<std::string>()(p.front().file) * 31 + static_cast<uint64_t>(p.front().line);
   };
   uint64_t key = std::hash<std::string>()(launch.kernel.info.name);
-  for (uint64_t part : {static_cast<uint64_t>(kind), line_key(op),
-                        other_op == kNoOther ? 0 : line_key(other_op), static_cast<uint64_t>(variant)})
+  for (uint64_t part :
+       {static_cast<uint64_t>(mistake), line_key(op), other_op == kNoOther ? 0 : line_key(other_op)})
     key = (key ^ part) * 0x9e3779b97f4a7c15ull, key ^= key >> 29;
   return key;
 }
 
 // The group of an occurrence. Its key takes strings to make, and a broken kernel has occurrences by the
 // thousand: those of a pair of instructions that was seen before are found by its numbers.
-LocalFinding& group_of(Worker& worker, uint32_t op, FindingKind kind, uint32_t other_op, uint32_t variant) {
+LocalFinding& group_of(Worker& worker, uint32_t op, Mistake mistake, uint32_t other_op) {
   constexpr uint64_t kOpBits = 24, kOps = 1ull << kOpBits;
   auto make = [&]() -> LocalFinding& {
-    return worker.findings[group_key(worker.launch, op, kind, other_op, variant)];
+    return worker.findings[group_key(worker.launch, op, mistake, other_op)];
   };
-  if (op >= kOps || (other_op >= kOps - 1 && other_op != kNoOther) || variant >= 16) return make();
-  const uint64_t numbers = op | (other_op & (kOps - 1)) << kOpBits |
-                           static_cast<uint64_t>(kind) << 2 * kOpBits |
-                           uint64_t{variant} << (2 * kOpBits + 8);
+  if (op >= kOps || (other_op >= kOps - 1 && other_op != kNoOther)) return make();
+  const uint64_t numbers =
+      op | (other_op & (kOps - 1)) << kOpBits | static_cast<uint64_t>(mistake) << 2 * kOpBits;
   LocalFinding*& known = worker.known[numbers];
   if (known == nullptr) known = &make();
   return *known;
@@ -78,20 +80,19 @@ LocalFinding& group_of(Worker& worker, uint32_t op, FindingKind kind, uint32_t o
 
 }  // namespace
 
-Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op, uint32_t variant,
-                      uint64_t rank) {
+Finding* open_finding(Warp& w, const Op& op, int lane, Mistake mistake, uint32_t other_op, uint64_t rank) {
   Block& b = *w.block;
   Launch& launch = *b.launch;
   const uint32_t thread = lane >= 0 ? b.thread_of(w, lane) : w.id * kLanes;
   const uint64_t order = rank << 63 | (static_cast<uint64_t>(launch.request.index) << 44) |
                          ((b.linear & 0x3ffffffffull) << 10) | thread;
-  LocalFinding& local = group_of(*b.worker, op.index, kind, other_op, variant);
+  LocalFinding& local = group_of(*b.worker, op.index, mistake, other_op);
   ++local.count;
   if (local.order <= order) return nullptr;
   local.order = order;
   Finding& f = local.finding;
   f = Finding{};
-  f.kind = kind;
+  f.mistake = mistake;
   f.place = launch.module.students_place(launch.kernel.origins[op.index].loc, launch.kernel);
   if (other_op != kNoOther)
     f.other = launch.module.students_place(launch.kernel.origins[other_op].loc, launch.kernel);

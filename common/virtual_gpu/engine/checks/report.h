@@ -5,6 +5,7 @@
 #include <bit>
 #include <string>
 
+#include "checks/words.h"
 #include "exec/block.h"
 
 namespace vgpu {
@@ -12,21 +13,21 @@ namespace vgpu {
 constexpr uint32_t kNoOther = ~0u;
 
 // The group's entry when this occurrence should be written out, else nullptr.
-Finding* open_finding(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op, uint32_t variant,
-                      uint64_t rank);
+Finding* open_finding(Warp& w, const Op& op, int lane, Mistake mistake, uint32_t other_op, uint64_t rank);
 // The launch answers with its first error, and goes on.
 void set_launch_error(Block& block, int error);
 // The same, and ends the launch here.
 void stop_launch(Block& block, int error);
 
 // build(Finding&) fills message, advice and allocation; place, thread and kernel are there already.
-// `variant` keeps different mistakes at one place apart; of a group, an occurrence of lower `rank` is shown.
+// `other_op` is the second side of a race; of a group, an occurrence of lower `rank` is shown.
 template <class Build>
-void report(Warp& w, const Op& op, int lane, FindingKind kind, uint32_t other_op, uint32_t variant,
-            Build build, uint64_t rank = 0) {
-  if (Finding* f = open_finding(w, op, lane, kind, other_op, variant, rank)) build(*f);
+void report(Warp& w, const Op& op, int lane, Mistake mistake, Build build, uint32_t other_op = kNoOther,
+            uint64_t rank = 0) {
+  if (Finding* f = open_finding(w, op, lane, mistake, other_op, rank)) build(*f);
 }
 
+std::string who(const Warp& w, int lane);                        // "thread (3,0,0)"
 std::string thread_text(const Launch& launch, uint32_t thread);  // "(3,0,0)"
 std::string place_text(const Launch& launch, uint32_t op);       // "kernel.cu:33"
 std::string shared_text(const Block& block, uint32_t address);   // "tile[+512]"

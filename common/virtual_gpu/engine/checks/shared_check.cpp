@@ -40,65 +40,68 @@ struct Access {
   Block& b;
   bool lanes_collide = false;
 
-  void race(int lane, uint32_t address, uint32_t who, bool other_writes) {
-    const uint32_t thread = who_thread(who);
+  // Findings are rare: what makes them must not cost the checks below registers.
+  [[gnu::cold]] void race(int lane, uint32_t address, uint32_t stamp, bool other_writes) {
+    const uint32_t thread = who_thread(stamp);
     const bool same_warp = thread / kLanes == w.id;
     const bool async = use == SharedUse::kAsyncIssue;
-    report(
-        w, op, lane, async ? FindingKind::kAsync : FindingKind::kRace, who_op(who), other_writes,
-        [&](Finding& f) {
-          const Launch& l = *b.launch;
-          f.message = "thread " + thread_text(l, b.thread_of(w, lane)) + " " + verb(use) + " " +
-                      shared_text(b, address) + (other_writes ? ", which thread " : " while thread ") +
-                      thread_text(l, thread) + (other_writes ? " writes" : " may still read it") + " (" +
-                      place_text(l, who_op(who)) + ")" +
-                      (other_writes ? " with nothing in between that orders the two" : "");
-          f.address = address;
-          if (async)
-            f.advice =
-                "A stage may be refilled only when every thread is done reading it: put __syncthreads() "
-                "between "
-                "the last read and this copy.";
-          else if (same_warp)
-            f.advice = "Lanes of a warp do not run in step: put __syncwarp() between the two accesses.";
-          else
-            f.advice =
-                "Threads of different warps meet only at a barrier: put __syncthreads() between the two "
-                "accesses.";
-        },
-        same_warp);  // a race between warps says more than one inside a warp
+    const Mistake mistake = async ? (other_writes ? Mistake::kCopyOverWrite : Mistake::kCopyOverRead)
+                                  : (other_writes ? Mistake::kRaceWithWrite : Mistake::kRaceWithRead);
+    const auto build = [&](Finding& f) {
+      const Launch& l = *b.launch;
+      f.message = who(w, lane) + " " + verb(use) + " " + shared_text(b, address) +
+                  (other_writes ? ", which thread " : " while thread ") + thread_text(l, thread) +
+                  (other_writes ? " writes" : " may still read it") + " (" + place_text(l, who_op(stamp)) +
+                  ")" + (other_writes ? " with nothing in between that orders the two" : "");
+      f.address = address;
+      if (async)
+        f.advice =
+            "A stage may be refilled only when every thread is done reading it: put __syncthreads() between "
+            "the last read and this copy.";
+      else if (same_warp)
+        f.advice = "Lanes of a warp do not run in step: put __syncwarp() between the two accesses.";
+      else
+        f.advice =
+            "Threads of different warps meet only at a barrier: put __syncthreads() between the two "
+            "accesses.";
+    };
+    // A race between warps says more than one inside a warp.
+    report(w, op, lane, mistake, build, who_op(stamp), same_warp);
   }
 
-  void uninitialised(int lane, uint32_t address) {
-    report(w, op, lane, FindingKind::kInit, kNoOther, 0, [&](Finding& f) {
-      f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " reads " +
-                  shared_text(b, address) + ", which no thread of the block has written";
+  [[gnu::cold]] void uninitialised(int lane, uint32_t address) {
+    report(w, op, lane, Mistake::kUnwrittenShared, [&](Finding& f) {
+      f.message =
+          who(w, lane) + " reads " + shared_text(b, address) + ", which no thread of the block has written";
       f.advice = "Shared memory starts with arbitrary contents: write every element before it is read.";
       f.address = address;
     });
   }
 
-  void in_flight(int lane, uint32_t address, uint32_t who) {
-    const uint32_t thread = who_thread(who);
+  [[gnu::cold]] void in_flight(int lane, uint32_t address, uint32_t stamp) {
+    const uint32_t thread = who_thread(stamp);
     const bool own = thread == b.thread_of(w, lane);
     // A copy that another thread issued since the last barrier: the barrier is missing, wait or no wait.
     uint32_t issued = 0;
     for (const PendingCopy& p : b.warps[thread / kLanes].async->pending)
-      if (p.op == who_op(who) && (p.lanes >> (thread % kLanes) & 1)) issued = std::max(issued, p.tick);
-    const bool met = own || ordered(b, w, lane, issued, who);
-    report(w, op, lane, met ? FindingKind::kAsync : FindingKind::kRace, who_op(who), own, [&](Finding& f) {
+      if (p.op == who_op(stamp) && (p.lanes >> (thread % kLanes) & 1)) issued = std::max(issued, p.tick);
+    const bool met = own || ordered(b, w, lane, issued, stamp);
+    const Mistake mistake = own   ? Mistake::kUseOfOwnCopy
+                            : met ? Mistake::kUseOfOtherCopy
+                                  : Mistake::kUseOfUnorderedCopy;
+    const auto build = [&](Finding& f) {
       const Launch& l = *b.launch;
       f.message =
-          "thread " + thread_text(l, b.thread_of(w, lane)) + " " + verb(use) + " " + shared_text(b, address) +
-          " while " +
+          who(w, lane) + " " + verb(use) + " " + shared_text(b, address) + " while " +
           (own ? std::string("its own cp.async") : "the cp.async of thread " + thread_text(l, thread)) +
-          " into it (" + place_text(l, who_op(who)) + ") is still in flight";
+          " into it (" + place_text(l, who_op(stamp)) + ") is still in flight";
       f.advice =
           met ? "Commit the copy and wait for its group before this line: cp.async.wait_group N leaves the "
                 "newest N groups in flight, so count the groups committed since."
               : "Each thread waits for its own copies, then all meet: wait, __syncthreads(), then use.";
       f.address = address;
-    });
+    };
+    report(w, op, lane, mistake, build, who_op(stamp));
   }
 
   // One word or byte with its stamps. `where` indexes `s`.

@@ -139,7 +139,7 @@ int number_after(std::string_view text, char letter) {
 
 // Multiply-adds cost by their number and by the width of their factors.
 MachineCost matrix_cost(std::string_view opcode, const Op& op, double tensor_cycles) {
-  double share = op.vec;
+  double share = op.table.issues;
   const size_t shape = opcode.find(".m");
   if (opcode.starts_with("mma") && shape != std::string_view::npos) {
     const std::string_view sizes = opcode.substr(shape + 1, opcode.find('.', shape + 1) - shape - 1);
@@ -168,7 +168,7 @@ const char* pipe_name(Pipe pipe) {
 
 MachineCost machine_cost(std::string_view opcode, const Op& op, double tensor_cycles) {
   if (op.cls == InstrClass::kMatrix) return matrix_cost(opcode, op, tensor_cycles);
-  if (op.cls == InstrClass::kLoadShared && op.bytes * op.vec == 16)
+  if (op.cls == InstrClass::kLoadShared && op.access.bytes * op.access.vec == 16)
     return {Pipe::kMemory, 1, 1, static_cast<float>(cycles::kWideSharedLoad)};
   const auto row = std::find_if(std::begin(kRows), std::end(kRows),
                                 [&](const Row& r) { return opcode.starts_with(r.prefix); });

@@ -95,11 +95,12 @@ Memory memory_of(const Op& op, PlanKind kind, std::string_view opcode, uint32_t 
       break;
   }
   m.fence |= (op.flags & (kPolls | kReleases)) != 0 && has_event(kind) && op.cls != InstrClass::kBarrier;
-  // Copies keep two offsets in one word; they are told apart by nothing.
-  if (kind != PlanKind::kAsyncCopy && op.cls != InstrClass::kMatrixLoad) {
+  // Copies have two addresses, and the rows of a matrix one each: they are told apart by nothing.
+  if (kind != PlanKind::kAsyncCopy && op.cls != InstrClass::kMatrixLoad && has_event(kind)) {
+    const bool atomic = op.cls == InstrClass::kAtomic;
     m.base = base;
-    m.offset = static_cast<int64_t>(op.imm);
-    m.bytes = static_cast<uint32_t>(op.bytes) * std::max<uint32_t>(1, op.vec);
+    m.offset = static_cast<int64_t>(op.access.offset);
+    m.bytes = atomic ? op.atomic.bytes : uint32_t{op.access.bytes} * op.access.vec;
   }
   return m;
 }
@@ -113,9 +114,9 @@ class Chains {
   explicit Chains(const Code& code)
       : code_(code), jumps_(code.blocks.size(), 0), linked_(code.blocks.size(), false) {
     for (const Op& op : code.ops) {
-      if (op.control == static_cast<uint8_t>(Control::kBranch)) ++jumps_[op.imm];
+      if (op.control == static_cast<uint8_t>(Control::kBranch)) ++jumps_[op.target];
       if (op.control == static_cast<uint8_t>(Control::kBranchIndex))
-        for (uint64_t i = 0; i < op.imm; ++i) jumps_[op.list[i]] += 2;
+        for (uint64_t i = 0; i < op.targets; ++i) jumps_[op.list[i]] += 2;
     }
   }
 
@@ -149,8 +150,8 @@ class Chains {
     const Op& branch = last(block);
     const BasicBlock& body = code_.blocks[block + 1];
     return branch.control == static_cast<uint8_t>(Control::kBranch) && branch.guard != 0 &&
-           branch.imm == block + 2 && jumps_[block + 2] == 1 && jumps_[block + 1] == 0 && !body.has_control &&
-           body.end - body.begin <= kMostPredicated;
+           branch.target == block + 2 && jumps_[block + 2] == 1 && jumps_[block + 1] == 0 &&
+           !body.has_control && body.end - body.begin <= kMostPredicated;
   }
 
   const Code& code_;
@@ -164,7 +165,7 @@ constexpr uint32_t kLongestUnrolled = 80;  // ops of a round
 bool is_simple_loop(const Code& code, uint32_t block) {
   const BasicBlock& bb = code.blocks[block];
   const Op& last = code.ops[bb.end - 1];
-  if (!bb.has_control || last.control != static_cast<uint8_t>(Control::kBranch) || last.imm != block ||
+  if (!bb.has_control || last.control != static_cast<uint8_t>(Control::kBranch) || last.target != block ||
       last.guard == 0 || bb.end - bb.begin > kLongestUnrolled)
     return false;
   return std::none_of(code.ops.begin() + bb.begin, code.ops.begin() + bb.end, [](const Op& op) {
@@ -260,9 +261,9 @@ class Planner {
       p.op = op.index;
       if (has_event(p.kind)) p.ordinal = memory_ops++;
       p.commits_first = p.kind == PlanKind::kAsyncWait && op.fn[1] == async_wait_all;
-      if (p.kind == PlanKind::kAsyncWait && !p.commits_first) p.groups = static_cast<uint32_t>(op.imm);
+      if (p.kind == PlanKind::kAsyncWait && !p.commits_first) p.groups = static_cast<uint32_t>(op.groups);
       if (p.kind == PlanKind::kBarrier)
-        p.waits_for_nobody = op.vec != 0 || op.imm == static_cast<uint64_t>(BarrierOp::kArrive);
+        p.waits_for_nobody = op.barrier.counted || op.barrier.what == BarrierOp::kArrive;
       const OpValues& v = code.op_values[i];
       p.values = static_cast<uint32_t>(in.values.size());
       p.written = v.written;

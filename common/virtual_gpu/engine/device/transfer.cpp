@@ -1,26 +1,13 @@
 #include "device/transfer.h"
 
 #include <algorithm>
-#include <cstdio>
 #include <cstring>
 
+#include "checks/host_findings.h"
 #include "cuda_error.h"
 
 namespace vgpu {
 namespace {
-
-// Farther than this from any allocation, naming the nearest would mislead.
-constexpr int64_t kNearBytes = 1 << 20;
-
-std::string hex(uint64_t address) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(address));
-  return text;
-}
-
-std::string count_of(uint64_t n, const char* noun) {
-  return std::to_string(n) + " " + noun + (n == 1 ? "" : "s");
-}
 
 // Bytes from the first row's first byte to the last row's last. False when that overflows.
 bool extent(uint64_t pitch, uint64_t width, uint64_t height, uint64_t* bytes) {
@@ -46,27 +33,7 @@ bool check_range(const Access& access, When when, const DeviceMemory& memory, Fi
   const Allocation* a = memory.find(access.address);
   if (a != nullptr && access.bytes <= a->end() - access.address) return true;
   if (a == nullptr && when == When::kQueued && fits_reservation(access, memory)) return true;
-  finding->kind = FindingKind::kMemory;
-  finding->address = access.address;
-  finding->message = std::string(access.verb) + " " + count_of(access.bytes, "byte") + " ";
-  if (a != nullptr) {
-    const uint64_t past = access.bytes - (a->end() - access.address);
-    finding->allocation = a->name;
-    finding->message += "from offset " + std::to_string(access.address - a->base) + " of " + a->name +
-                        ", which has " + count_of(a->bytes, "byte") + ": " + std::to_string(past) +
-                        " past its end.";
-    finding->advice = "Check the size: it is in bytes, and counts from the pointer that is passed.";
-    return false;
-  }
-  if (const Allocation* freed = memory.find_freed(access.address)) {
-    finding->allocation = freed->name;
-    finding->message +=
-        "at " + hex(access.address) + " in " + freed->name + ", which was freed by " + freed->where + ".";
-    finding->advice = "Free memory only when nothing uses it any more.";
-    return false;
-  }
-  finding->message += "at " + describe_address(memory, access.address) + ".";
-  finding->advice = "Pass a pointer that cudaMalloc returned, and check the direction of the copy.";
+  *finding = checks::transfer_out_of_range(access.verb, access.address, access.bytes, memory);
   return false;
 }
 
@@ -92,15 +59,6 @@ constexpr Direction kDirections[] = {
 
 bool breaks(Place forbidden, const CopySide& side) {
   return forbidden != Place::kBoth && place_of(side) == forbidden;
-}
-
-void tell_direction(const Direction& direction, bool dst_is_wrong, Finding* finding) {
-  const Place wrong = dst_is_wrong ? direction.forbidden_dst : direction.forbidden_src;
-  finding->kind = FindingKind::kMemory;
-  finding->message = std::string("A copy marked ") + direction.name + " has a " +
-                     (dst_is_wrong ? "destination" : "source") +
-                     (wrong == Place::kHost ? " in host memory." : " in device memory.");
-  finding->advice = "The destination comes first: cudaMemcpy(dst, src, bytes, kind).";
 }
 
 template <class Byte>
@@ -155,13 +113,7 @@ void tell_unwritten(const CopyPlan& plan, const DeviceMemory& memory, Finding* f
   const Allocation& from = *memory.find(plan.src.address);
   for (uint64_t y = 0; y < plan.height; ++y)
     if (any_written(from, plan.src.address + y * plan.src.pitch, plan.width)) return;
-  finding->kind = FindingKind::kInit;
-  finding->allocation = from.name;
-  finding->address = plan.src.address;
-  finding->message = "cudaMemcpy brings " + count_of(plan.bytes(), "byte") + " of " + from.name +
-                     " to the host, but nothing has written them.";
-  finding->advice =
-      "Check that the kernel that fills this memory was launched, without an error, on this pointer.";
+  *finding = checks::unwritten_transfer(from, plan.src.address, plan.bytes());
 }
 
 int check_rows(const char* verb, uint64_t address, uint64_t pitch, uint64_t width, uint64_t height, When when,
@@ -172,34 +124,14 @@ int check_rows(const char* verb, uint64_t address, uint64_t pitch, uint64_t widt
   return check_range({verb, address, bytes}, when, memory, finding) ? cuda::kSuccess : cuda::kInvalidValue;
 }
 
-}  // namespace
-
-std::string describe_address(const DeviceMemory& memory, uint64_t address) {
-  if (const Allocation* a = memory.find(address))
-    return a->name + ", " + count_of(address - a->base, "byte") + " from its start";
-  if (const Allocation* freed = memory.find_freed(address))
-    return freed->name + ", which was freed by " + freed->where;
-  if (const auto reserved = memory.find_reserved(address))
-    return reserved->name + ", which its graph has not allocated yet";
-  int64_t distance = 0;
-  const Allocation* near = memory.nearest(address, &distance);
-  if (near == nullptr || std::abs(distance) > kNearBytes)
-    return hex(address) + ", which is not in any memory allocated on the device";
-  if (distance == 0) return hex(address) + ", just past the end of " + near->name;
-  const uint64_t away = static_cast<uint64_t>(distance < 0 ? -distance : distance);
-  return hex(address) + ", " + count_of(away, "byte") +
-         (distance < 0 ? " before the start of " : " past the end of ") + near->name;
-}
-
-namespace {
-
 int check(const CopyPlan& plan, uint32_t kind, When when, const DeviceMemory& memory, Finding* finding) {
   if (kind >= std::size(kDirections) || (plan.dst.packed && plan.src.packed)) return cuda::kInvalidValue;
   if (plan.is_empty()) return cuda::kSuccess;
   const Direction& direction = kDirections[kind];
   const bool bad_dst = breaks(direction.forbidden_dst, plan.dst);
   if (bad_dst || breaks(direction.forbidden_src, plan.src)) {
-    tell_direction(direction, bad_dst, finding);
+    const Place wrong = bad_dst ? direction.forbidden_dst : direction.forbidden_src;
+    *finding = checks::transfer_direction(direction.name, bad_dst, wrong == Place::kHost);
     return cuda::kInvalidValue;
   }
   int error = cuda::kSuccess;

@@ -43,7 +43,4 @@ int run_copy(const CopyPlan& plan, uint8_t* packed_dst, const uint8_t* packed_sr
              Finding* finding);
 int run_fill(const FillPlan& plan, DeviceMemory& memory, Finding* finding);
 
-// "cudaMalloc #3, 16 bytes from its start", for messages about an address.
-std::string describe_address(const DeviceMemory& memory, uint64_t address);
-
 }  // namespace vgpu

@@ -2,123 +2,38 @@
 
 #include <cstring>
 
+#include "checks/access_findings.h"
 #include "checks/report.h"
 #include "cost/trace.h"
+#include "cuda_error.h"
 #include "exec/traffic.h"
 
 namespace vgpu {
 
 namespace {
 
-constexpr int kErrorIllegalAddress = 700, kErrorMisaligned = 716;
 constexpr uint64_t kMappedPage = 2ull << 20;  // hardware maps memory in pages of this size
 
-const char* verb(Direction d) {
-  switch (d) {
-    case Direction::kLoad:
-      return "reads";
-    case Direction::kStore:
-      return "writes";
-    case Direction::kAtomic:
-      return "updates";
-    case Direction::kAsync:
-      return "copies asynchronously from";
-  }
-  return "touches";
-}
+using checks::LaneAccess;
 
-std::string bytes_text(uint64_t n) {
-  return std::to_string(n) + (n == 1 ? " byte" : " bytes");
-}
-
-std::string hex(uint64_t v) {
-  char text[24];
-  std::snprintf(text, sizeof text, "0x%llx", static_cast<unsigned long long>(v));
-  return text;
-}
-
-void report_bad_address(Warp& w, const Op& op, int lane, uint64_t address, uint32_t bytes,
-                        Direction direction) {
-  Block& b = *w.block;
+void report_bad_address(const LaneAccess& access) {
+  Block& b = *access.w.block;
   const DeviceMemory& memory = b.launch->env.memory;
-  int64_t distance = 0;
-  const Allocation* freed = memory.find_freed(address);
-  const Allocation* near = memory.nearest(address, &distance);
-  const auto reserved = freed ? nullptr : memory.find_reserved(address);
-  const bool far = !near || static_cast<uint64_t>(std::abs(distance)) > kMappedPage;
-  const bool wild = !freed && (reserved || far);
-  if (wild) set_launch_error(b, kErrorIllegalAddress);
-  const uint32_t variant = freed ? 1 : reserved ? 6 : address < 4096 ? 2 : wild ? 3 : 4;
-  report(w, op, lane, FindingKind::kMemory, kNoOther, variant, [&](Finding& f) {
-    f.address = address;
-    const std::string who = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) +
-                            " " + bytes_text(bytes) + " at ";
-    if (freed) {
-      f.allocation = freed->name;
-      f.message = who + "offset " + std::to_string(address - freed->base) + " of " + freed->name +
-                  ", which has been freed" + (freed->where.empty() ? "" : " (" + freed->where + ")");
-      f.advice = "Free memory only after the last kernel that uses it has finished.";
-    } else if (reserved) {
-      f.allocation = reserved->name;
-      f.message = who + "offset " + std::to_string(address - reserved->base) + " of " + reserved->name +
-                  ", which its graph has not allocated yet";
-      f.advice =
-          "A captured cudaMallocAsync allocates when its graph runs: use the memory there, or after it.";
-    } else if (address < 4096) {
-      f.message = who + hex(address) + ": a null pointer";
-      f.advice = "Check what the host passed: an allocation that failed, or an argument in the wrong place.";
-    } else if (wild && !DeviceMemory::in_device_arena(address)) {
-      f.message = who + hex(address) + ", which is no device memory: it looks like a host address";
-      f.advice =
-          "Kernels reach only memory from cudaMalloc and its kin: copy the data to the device first, and "
-          "pass "
-          "the device pointer.";
-    } else if (near) {
-      f.allocation = near->name;
-      const uint64_t d = static_cast<uint64_t>(distance < 0 ? -distance : distance);
-      if (address >= near->base && address < near->end())
-        f.message = who + "offset " + std::to_string(address - near->base) + " of " + near->name +
-                    " and runs past its end (" + bytes_text(near->bytes) + ")";
-      else if (distance < 0)
-        f.message =
-            who + bytes_text(d) + " before the start of " + near->name + " (" + bytes_text(near->bytes) + ")";
-      else
-        f.message = who + (d == 0 ? "the first byte" : bytes_text(d)) + " past the end of " + near->name +
-                    " (" + bytes_text(near->bytes) + ")";
-      f.advice = "Guard the access with the number of elements, and check how the index is computed.";
-    } else {
-      f.message = who + hex(address) + ", where nothing was ever allocated";
-      f.advice = "Check the pointer and the offset arithmetic (an int overflow?).";
-    }
-  });
+  checks::Surroundings around{};
+  around.freed = memory.find_freed(access.address);
+  around.nearest = memory.nearest(access.address, &around.distance);
+  if (around.freed == nullptr) {
+    around.reserved = memory.find_reserved(access.address);
+    around.wild = around.reserved != nullptr || around.nearest == nullptr ||
+                  static_cast<uint64_t>(std::abs(around.distance)) > kMappedPage;
+  }
+  if (around.wild) set_launch_error(b, cuda::kIllegalAddress);
+  checks::bad_address(access, around);
 }
 
-void report_misaligned(Warp& w, const Op& op, int lane, uint64_t address, uint32_t bytes, Direction direction,
-                       const std::string& name) {
-  Block& b = *w.block;
-  set_launch_error(b, kErrorMisaligned);
-  report(w, op, lane, FindingKind::kMemory, kNoOther, 5, [&](Finding& f) {
-    f.address = address;
-    f.allocation = name;
-    f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) + " " +
-                bytes_text(bytes) + " at " + hex(address) + (name.empty() ? "" : " in " + name) +
-                ", which is not a multiple of " + std::to_string(bytes);
-    f.advice =
-        "A vector access needs an address that is a multiple of its size: check the offset, or fall back to "
-        "narrower accesses.";
-  });
-}
-
-void report_unwritten(Warp& w, const Op& op, int lane, uint64_t address, const Allocation& a) {
-  report(w, op, lane, FindingKind::kInit, kNoOther, 1, [&](Finding& f) {
-    f.address = address;
-    f.allocation = a.name;
-    f.message = "thread " + thread_text(*w.block->launch, w.block->thread_of(w, lane)) + " reads offset " +
-                std::to_string(address - a.base) + " of " + a.name + ", which nothing has written";
-    f.advice =
-        "Fresh device memory has arbitrary contents: copy data in, cudaMemset it, or write it before "
-        "reading.";
-  });
+void report_misaligned(const LaneAccess& access, const std::string& allocation) {
+  set_launch_error(*access.w.block, cuda::kMisalignedAddress);
+  checks::misaligned(access, allocation);
 }
 
 bool written(const Allocation& a, uint64_t address, uint64_t bytes) {
@@ -133,23 +48,6 @@ bool written(const Allocation& a, uint64_t address, uint64_t bytes) {
     at += here;
   }
   return true;
-}
-
-void report_global_race(Warp& w, const Op& op, int lane, uint64_t address, Direction direction,
-                        const GlobalRaceMap::Party& other, bool other_writes, bool no_fence) {
-  report(w, op, lane, FindingKind::kRace, other.op, 7, [&](Finding& f) {
-    const Launch& launch = *w.block->launch;
-    const Allocation* a = launch.env.memory.find(address);
-    f.address = address;
-    f.allocation = a ? a->name : "";
-    f.message = std::string("two blocks touch offset ") + std::to_string(address - (a ? a->base : 0)) +
-                " of " + f.allocation + " in one launch: this one " + verb(direction) + ", block " +
-                std::to_string(other.block - 1) + (other_writes ? " writes" : " reads") + " (" +
-                place_text(launch, other.op) + ")";
-    f.advice = no_fence ? "An atomic tells this block that the other is done, but not that its writes have "
-                          "arrived: __threadfence() between them and the atomic."
-                        : "Blocks run in no given order: use an atomic, or give each block its own part.";
-  });
 }
 
 void check_global_race(Warp& w, const Op& op, int lane, uint64_t address, uint32_t bytes,
@@ -174,8 +72,8 @@ void check_global_race(Warp& w, const Op& op, int lane, uint64_t address, uint32
     if (against_write || against_read) {
       const GlobalRaceMap::Party& reader = unknown(t.reader) ? t.reader : t.reader_before;
       const GlobalRaceMap::Party& other = against_write ? t.writer : reader;
-      report_global_race(w, op, lane, address, direction, other, against_write,
-                         map.knows(b.linear, other) == Knows::kNoFence);
+      checks::race_between_blocks({w, op, lane, address, bytes, direction}, other, against_write,
+                                  map.knows(b.linear, other) == Knows::kNoFence);
     }
     if (writes) {
       t.writer = me;
@@ -213,17 +111,18 @@ Mask allowed_lanes(Warp& w, const Op& op, const uint64_t* address, uint32_t byte
     if (!recent || a < recent->base || a + bytes > recent->end()) {
       Allocation* found = b.launch->env.memory.find(a);
       if (!found || a + bytes > found->end()) {
-        if (o.check_memory) report_bad_address(w, op, lane, a, bytes, direction);
+        if (o.check_memory) report_bad_address({w, op, lane, a, bytes, direction});
         // Even unchecked, the engine itself must not fault.
         continue;
       }
       recent = found;
     }
     if (a % bytes != 0) {
-      report_misaligned(w, op, lane, a, bytes, direction, recent->name);
+      report_misaligned({w, op, lane, a, bytes, direction}, recent->name);
       continue;
     }
-    if (reads && o.check_init && !written(*recent, a, bytes)) report_unwritten(w, op, lane, a, *recent);
+    if (reads && o.check_init && !written(*recent, a, bytes))
+      checks::unwritten_global({w, op, lane, a, bytes, direction}, *recent);
     if (b.launch->global_race) check_global_race(w, op, lane, a, bytes, direction);
     good |= 1u << lane;
   }
@@ -381,38 +280,13 @@ Mask check_shared_bounds(Warp& w, const Op& op, const uint32_t* address, uint32_
       continue;
     }
     if (inside) {
-      report_misaligned(w, op, lane, a, bytes, direction, "shared memory");
+      report_misaligned({w, op, lane, a, bytes, direction}, "shared memory");
       continue;
     }
     const uint64_t window =
         kSharedBegin + b.launch->request.kernel->static_shared + b.launch->request.dynamic_shared;
-    if (a > window + (64u << 10)) set_launch_error(b, kErrorIllegalAddress);
-    if (!b.options->check_memory) continue;
-    report(w, op, lane, FindingKind::kMemory, kNoOther, 6, [&](Finding& f) {
-      f.address = a;
-      const SharedRegion* near = nullptr;
-      uint64_t best = ~0ull;
-      for (const SharedRegion& r : regions) {
-        const uint64_t d = a < r.begin ? r.begin - a : a + bytes - r.end;
-        if (d < best) best = d, near = &r;
-      }
-      f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) + " " +
-                  bytes_text(bytes) + " ";
-      if (!near) {
-        f.message += "of shared memory, but the launch has none";
-        f.advice =
-            "Give the launch its dynamic shared memory: the third argument of <<<grid, block, bytes>>>.";
-        return;
-      }
-      f.allocation = near->name;
-      f.message += a < near->begin  ? bytes_text(near->begin - a) + " before the start of " + near->name
-                   : a >= near->end ? bytes_text(a - near->end) + " past the end of " + near->name
-                                    : "across the end of " + near->name;
-      f.message += " (shared, " + bytes_text(near->end - near->begin) + ")";
-      f.advice =
-          "Check the index against the array's size, and the dynamic shared memory against what the kernel "
-          "uses.";
-    });
+    if (a > window + (64u << 10)) set_launch_error(b, cuda::kIllegalAddress);
+    if (b.options->check_memory) checks::out_of_shared({w, op, lane, a, bytes, direction});
   }
   return good;
 }
@@ -430,10 +304,12 @@ void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes
     if (trace != nullptr) trace->shared(w.id, op.index, address, mask, 1);
     return;
   }
-  SharedAtomic kind = static_cast<SharedAtomic>(op.reg_bytes >> 4);
-  if (kind == SharedAtomic::kCountUp && !(op.flags & kResultUnused)) kind = SharedAtomic::kPlain;
+  const auto served_as = [&] {
+    const bool answers = op.atomic.shared == SharedAtomic::kCountUp && !(op.flags & kResultUnused);
+    return answers ? SharedAtomic::kPlain : op.atomic.shared;
+  };
   const Wavefronts n = direction == Direction::kAtomic
-                           ? shared_atomic_wavefronts(address, bytes, mask, kind)
+                           ? shared_atomic_wavefronts(address, bytes, mask, served_as())
                            : shared_wavefronts(address, bytes, mask, direction == Direction::kLoad);
   c.shared_wavefronts += static_cast<uint64_t>(n.total);
   c.shared_conflicts += static_cast<uint64_t>(n.total - n.ideal);
@@ -451,31 +327,17 @@ Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes,
     const int lane = first_lane(m);
     const uint64_t a = address[lane];
     if (a % bytes != 0) {
-      report_misaligned(w, op, lane, a, bytes, direction, "local memory");
+      report_misaligned({w, op, lane, a, bytes, direction}, "local memory");
       continue;
     }
     if (a < kLocalBegin || a + bytes > limit) {
-      if (!b.options->check_memory) continue;
-      report(w, op, lane, FindingKind::kMemory, kNoOther, 8, [&](Finding& f) {
-        f.address = a;
-        f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) + " " + verb(direction) + " " +
-                    bytes_text(bytes) + (a < kLocalBegin ? " before the start of" : " past the end of") +
-                    " its local memory (" + bytes_text(limit - kLocalBegin) + " of local arrays)";
-        f.advice = "A local array was indexed outside its bounds: check the index.";
-      });
+      if (b.options->check_memory) checks::out_of_local({w, op, lane, a, bytes, direction}, limit);
       continue;
     }
     if (direction == Direction::kLoad && b.options->check_init) {
       bool fresh = false;
       for (uint32_t i = 0; i < bytes; ++i) fresh |= !(seen[a + i] >> lane & 1);
-      if (fresh)
-        report(w, op, lane, FindingKind::kInit, kNoOther, 2, [&](Finding& f) {
-          f.address = a;
-          f.message = "thread " + thread_text(*b.launch, b.thread_of(w, lane)) +
-                      " reads an element of a local array that it "
-                      "has not written";
-          f.advice = "Initialise the array before it is read.";
-        });
+      if (fresh) checks::unwritten_local({w, op, lane, a, bytes, direction});
     } else if (direction != Direction::kLoad) {
       for (uint32_t i = 0; i < bytes; ++i) seen[a + i] |= 1u << lane;
     }

@@ -11,20 +11,21 @@ namespace vgpu {
 inline void lane_addresses(Warp& w, const Op& op, uint64_t* out) {
   if (op.flags & kAddress64) {
     const uint64_t* base = lanes_in<uint64_t>(w, op.src[0]);
-    for (int i = 0; i < kLanes; ++i) out[i] = base[i] + op.imm;
+    for (int i = 0; i < kLanes; ++i) out[i] = base[i] + op.access.offset;
   } else {
     const uint32_t* base = lanes_in<uint32_t>(w, op.src[0]);
-    for (int i = 0; i < kLanes; ++i) out[i] = static_cast<uint32_t>(base[i] + static_cast<uint32_t>(op.imm));
+    for (int i = 0; i < kLanes; ++i)
+      out[i] = static_cast<uint32_t>(base[i] + static_cast<uint32_t>(op.access.offset));
   }
 }
 
 inline void lane_addresses32(Warp& w, const Op& op, uint32_t* out) {
   if (op.flags & kAddress64) {
     const uint64_t* base = lanes_in<uint64_t>(w, op.src[0]);
-    for (int i = 0; i < kLanes; ++i) out[i] = static_cast<uint32_t>(base[i] + op.imm);
+    for (int i = 0; i < kLanes; ++i) out[i] = static_cast<uint32_t>(base[i] + op.access.offset);
   } else {
     const uint32_t* base = lanes_in<uint32_t>(w, op.src[0]);
-    for (int i = 0; i < kLanes; ++i) out[i] = base[i] + static_cast<uint32_t>(op.imm);
+    for (int i = 0; i < kLanes; ++i) out[i] = base[i] + static_cast<uint32_t>(op.access.offset);
   }
 }
 

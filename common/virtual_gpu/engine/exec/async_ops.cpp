@@ -64,12 +64,12 @@ void wait_for(Warp& w, const Op& op, uint32_t keep, bool all) {
 
 void async_copy(Warp& w, const Op& op) {
   Block& b = *w.block;
-  const uint32_t bytes = op.bytes;
+  const uint32_t bytes = op.copy.bytes;
   uint32_t dst[kLanes];
   uint64_t src[kLanes];
   uint8_t take[kLanes];
-  const uint32_t dst_offset = static_cast<uint32_t>(op.imm);
-  const int64_t src_offset = static_cast<int32_t>(op.imm >> 32);
+  const uint32_t dst_offset = op.copy.shared_offset;
+  const int64_t src_offset = op.copy.global_offset;
   if (op.flags & kAddress64)
     for (int i = 0; i < kLanes; ++i)
       dst[i] = static_cast<uint32_t>(lanes_in<uint64_t>(w, op.src[0])[i]) + dst_offset;
@@ -79,8 +79,8 @@ void async_copy(Warp& w, const Op& op) {
     src[i] = lanes_in<uint64_t>(w, op.src[1])[i] + static_cast<uint64_t>(src_offset);
   for (int i = 0; i < kLanes; ++i) {
     uint32_t n = bytes;
-    if (op.vec == 1) n = std::min(bytes, lanes_in<uint32_t>(w, op.src[2])[i]);
-    if (op.vec == 2) n = predicate(w, op.src[2]) >> i & 1 ? 0 : bytes;
+    if (op.copy.size == CopySize::kRegister) n = std::min(bytes, lanes_in<uint32_t>(w, op.src[2])[i]);
+    if (op.copy.size == CopySize::kUnlessPredicate) n = predicate(w, op.src[2]) >> i & 1 ? 0 : bytes;
     take[i] = static_cast<uint8_t>(n);
   }
   Mask reads = 0;
@@ -114,8 +114,8 @@ void async_copy(Warp& w, const Op& op) {
     count_global(w, op, src, bytes, readable, src_shape, Direction::kAsync);
     if (b.options->counters) {
       uint64_t sectors[kLanes];
-      const int n = op.reg_bytes == kBypassL1 ? bypass_sectors(src, dst, readable)
-                                              : distinct_sectors(src, readable, sectors);
+      const int n =
+          op.copy.bypasses_l1 ? bypass_sectors(src, dst, readable) : distinct_sectors(src, readable, sectors);
       b.worker->ops[op.index].global_sectors += static_cast<uint64_t>(n);
     }
     good &= readable | ~reads;
@@ -149,7 +149,7 @@ void async_commit(Warp& w, const Op&) {
 }
 
 void async_wait_group(Warp& w, const Op& op) {
-  wait_for(w, op, static_cast<uint32_t>(op.imm), false);
+  wait_for(w, op, static_cast<uint32_t>(op.groups), false);
 }
 void async_wait_all(Warp& w, const Op& op) {
   wait_for(w, op, 0, true);

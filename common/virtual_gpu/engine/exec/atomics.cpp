@@ -125,7 +125,7 @@ void order(Warp& w, const Op& op, uint64_t address, bool check) {
   }
   if (!check) return;
   // Plain counters (histograms, sums) synchronise nothing unless the kernel fences or swaps.
-  if (!w.block->launch->kernel.traits.uses_fences && op.vec == 1) return;
+  if (!w.block->launch->kernel.traits.uses_fences && op.atomic.commutes) return;
   order_through(w, address, tells_old, true, true);
 }
 

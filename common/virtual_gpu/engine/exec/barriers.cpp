@@ -2,6 +2,8 @@
 // part of a warp reaches waits for the rest.
 #include "checks/report.h"
 #include "checks/shared_check.h"
+#include "checks/sync_findings.h"
+#include "cuda_error.h"
 #include "exec/lanes.h"
 #include "exec/scheduler.h"
 #include "exec/warp_sync.h"
@@ -10,22 +12,12 @@ namespace vgpu {
 
 namespace {
 
-std::string source_line(const Launch& launch, const Op& op) {
-  return place_text(launch, op.index);
-}
-
 void report_exited(Block& b, const Barrier& bar) {
   Warp& w = b.warps[static_cast<size_t>(std::countr_zero(bar.arrived_warps))];
   int lane = 0;
   for (const Split& s : w.splits)
     if (s.state == SplitState::kAtBarrier && s.waiting) lane = first_lane(s.mask);
-  report(w, *bar.first, lane, FindingKind::kSync, kNoOther, 2, [&](Finding& f) {
-    f.message = "a barrier of the whole block, which " + std::to_string(b.exited_threads) + " of " +
-                std::to_string(b.launch->threads) + " threads never reach: they have exited";
-    f.advice =
-        "Let every thread reach __syncthreads(): guard the work with the condition, not the way to the "
-        "barrier.";
-  });
+  checks::barrier_after_exit(w, *bar.first, lane);
 }
 
 // All threads of a block must come to the same barrier in the source.
@@ -35,17 +27,10 @@ void check_same_place(Block& b, int id) {
     for (const Split& s : w.splits) {
       if (s.state != SplitState::kAtBarrier || s.key != static_cast<uint32_t>(id)) continue;
       if (first == nullptr) first = s.waiting;
-      if (s.waiting == first || source_line(*b.launch, *s.waiting) == source_line(*b.launch, *first))
+      if (s.waiting == first ||
+          place_text(*b.launch, s.waiting->index) == place_text(*b.launch, first->index))
         continue;
-      report(w, *s.waiting, first_lane(s.mask), FindingKind::kSync, first->index, 3, [&](Finding& f) {
-        f.message = "thread " + thread_text(*b.launch, b.thread_of(w, first_lane(s.mask))) +
-                    " waits at this barrier while others "
-                    "of its block wait at another one (" +
-                    source_line(*b.launch, *first) + ")";
-        f.advice =
-            "__syncthreads() may stand in a branch only when all threads of the block take it: move it out "
-            "of the branch.";
-      });
+      checks::different_barriers(w, *s.waiting, first_lane(s.mask), *first);
       return;
     }
 }
@@ -70,7 +55,7 @@ void complete(Block& b, int id) {
       const Op& op = *s.waiting;
       w.regs = s.frame->regs;
       w.exec = s.mask;
-      switch (static_cast<BarrierOp>(op.imm)) {
+      switch (op.barrier.what) {
         case BarrierOp::kCount:
           write_lanes<false, uint32_t>(w, op.dst, [&](int) { return bar.reduction_count; });
           break;
@@ -112,15 +97,11 @@ void arrive_at_barrier(Warp& w, int split, const Op& op) {
   Split& s = w.splits[static_cast<size_t>(split)];
   const int lane = first_lane(s.mask);
   const uint32_t id = lanes_in<uint32_t>(w, op.src[0])[lane];
-  const uint32_t count = op.vec ? lanes_in<uint32_t>(w, op.src[1])[lane] : 0;
-  if (id >= kBarriers || (op.vec && (count == 0 || count % kLanes != 0 || count > 1024 + kLanes))) {
-    stop_launch(b, 719);
-    report(w, op, lane, FindingKind::kSync, kNoOther, 4, [&](Finding& f) {
-      f.message = "barrier " + std::to_string(id) + " with " + std::to_string(count) +
-                  " threads: a block has barriers 0 to 15, "
-                  "and a thread count is a multiple of 32";
-      f.advice = "Check both operands of the barrier.";
-    });
+  const uint32_t count = op.barrier.counted ? lanes_in<uint32_t>(w, op.src[1])[lane] : 0;
+  if (id >= kBarriers ||
+      (op.barrier.counted && (count == 0 || count % kLanes != 0 || count > 1024 + kLanes))) {
+    stop_launch(b, cuda::kLaunchFailure);
+    checks::barrier_operands(w, op, lane, id, count);
     return;
   }
   Barrier& bar = b.barriers[id];
@@ -128,9 +109,10 @@ void arrive_at_barrier(Warp& w, int split, const Op& op) {
     bar.expected = count;
     bar.first = &op;
   }
-  const BarrierOp what = static_cast<BarrierOp>(op.imm);
+  const BarrierOp what = op.barrier.what;
   // A counted barrier takes a whole warp as 32 threads, whatever it has lost.
-  bar.arrived += op.vec && s.mask == w.live() ? kLanes : static_cast<uint32_t>(std::popcount(s.mask));
+  bar.arrived +=
+      op.barrier.counted && s.mask == w.live() ? kLanes : static_cast<uint32_t>(std::popcount(s.mask));
   bar.arrived_warps |= 1u << w.id;
   if (what == BarrierOp::kCount || what == BarrierOp::kAnd || what == BarrierOp::kOr) {
     const Mask yes = predicate(w, op.src[2]) & s.mask;

@@ -88,7 +88,7 @@ void Block::end() {
 
 bool Block::out_of_time() {
   if (!launch->out_of_time || !launch->out_of_time()) return false;
-  if (!must_stop()) report_hang(*this, "the launch has used up its CPU time");
+  if (!must_stop()) report_hang(*this, HangReason::kCpuTime);
   return true;
 }
 
@@ -131,7 +131,7 @@ Block::Outcome Block::run(bool may_yield) {
       if ((waits || works) && may_yield) return works ? Outcome::kWorking : Outcome::kYielded;
       idle = waits && !works && changes == changes_before ? idle + 1 : 0;
       if (idle < kIdleRounds) continue;
-      report_hang(*this, "its threads have been polling with nothing left to change what they poll");
+      report_hang(*this, HangReason::kThreadsPoll);
       return Outcome::kStopped;
     }
     // Nobody can run: let lanes at joins go first, then do without absent lanes, then give up.

@@ -3,7 +3,10 @@
 #include <cstdio>
 #include <cstring>
 
+#include "checks/access_findings.h"
+#include "checks/launch_findings.h"
 #include "checks/report.h"
+#include "cuda_error.h"
 #include "exec/access.h"
 #include "exec/printf_format.h"
 #include "exec/scheduler.h"
@@ -46,14 +49,7 @@ std::string text_at(Warp& w, const Op& op, int lane, uint64_t address) {
   const uint64_t window = address & ~(kWindowBytes - 1);
   if (window != kLocalWindow && window != kSharedWindow) {
     if (w.block->launch->env.memory.find(address) == nullptr) {
-      report(w, op, lane, FindingKind::kMemory, kNoOther, 12, [&](Finding& f) {
-        char text[32];
-        std::snprintf(text, sizeof text, "0x%" PRIx64, address);
-        f.address = address;
-        f.message =
-            std::string("printf is given ") + text + " for a %s, which is no address of device memory";
-        f.advice = "Give it a pointer to a string in device code: a host string cannot be read here.";
-      });
+      checks::printf_text(w, op, lane, address);
       return "(unreadable)";
     }
     return read_device_string(*w.block, address, kLongestText);
@@ -100,7 +96,7 @@ void print(Warp& w, const CallSite& site, Mask lanes, const Op& op) {
 void fail_assertion(Warp& w, const CallSite& site, Mask lanes, const Op& op) {
   Block& b = *w.block;
   const Launch& launch = *b.launch;
-  stop_launch(b, 710);  // cudaErrorAssert
+  stop_launch(b, cuda::kAssert);
   const int lane = first_lane(lanes);
   const std::string what = read_device_string(b, argument(w, site, 0, lane), 1024);
   const std::string file = read_device_string(b, argument(w, site, 1, lane), 1024);
@@ -110,10 +106,7 @@ void fail_assertion(Warp& w, const CallSite& site, Mask lanes, const Op& op) {
                    std::to_string(b.index.x) + "," + std::to_string(b.index.y) + "," +
                    std::to_string(b.index.z) + "], thread: " + thread_text(launch, b.thread_of(w, lane)) +
                    " Assertion `" + what + "` failed.\n";
-  report(w, op, lane, FindingKind::kTrap, kNoOther, 1, [&](Finding& f) {
-    f.message = "assertion failed: " + what;
-    f.advice = "An assert in device code ends the launch: look at the values that make it false.";
-  });
+  checks::assertion_failed(w, op, lane, what);
 }
 
 }  // namespace

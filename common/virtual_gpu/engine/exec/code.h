@@ -14,11 +14,11 @@ namespace vgpu {
 // What ends a basic block. Everything else falls through to the next block.
 enum class Control : uint8_t {
   kNone,
-  kBranch,       // imm: target block
-  kBranchIndex,  // list: target blocks, imm: their number, src[0]: index register
+  kBranch,
+  kBranchIndex,  // list: target blocks, src[0]: index register
   kReturn,       // of a function; at kernel level the same as exit
   kExit,
-  kCall,      // list[0]: index into Code::calls
+  kCall,
   kBarrier,   // bar.sync, bar.red, bar.arrive
   kWarpSync,  // shuffles, votes, __syncwarp: may wait for other lanes of the warp
   kTrap,

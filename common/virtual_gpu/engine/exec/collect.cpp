@@ -7,62 +7,16 @@
 namespace vgpu {
 
 void Counters::add(const Counters& other) {
-  for (const CounterField& f : counter_fields()) this->*f.member += other.*f.member;
+#define COUNTER(name) name += other.name;
+#include "exec/counters.def"
   for (size_t i = 0; i < by_class.size(); ++i) by_class[i] += other.by_class[i];
-}
-
-const std::vector<CounterField>& counter_fields() {
-#define FIELD(name)        \
-  {                        \
-    #name, &Counters::name \
-  }
-  static const std::vector<CounterField> fields = {
-      FIELD(global_load_requests),
-      FIELD(global_load_sectors),
-      FIELD(global_load_bytes),
-      FIELD(global_store_requests),
-      FIELD(global_store_sectors),
-      FIELD(global_store_bytes),
-      FIELD(global_atomic_requests),
-      FIELD(global_atomic_sectors),
-      FIELD(global_atomic_bytes),
-      FIELD(host_store_bytes),
-      FIELD(async_requests),
-      FIELD(async_sectors),
-      FIELD(async_bytes),
-      FIELD(async_waits),
-      FIELD(async_waited_bytes),
-      FIELD(async_ahead_bytes),
-      FIELD(shared_load_requests),
-      FIELD(shared_load_wavefronts),
-      FIELD(shared_load_conflicts),
-      FIELD(shared_store_requests),
-      FIELD(shared_store_wavefronts),
-      FIELD(shared_store_conflicts),
-      FIELD(shared_atomic_requests),
-      FIELD(shared_atomic_wavefronts),
-      FIELD(local_load_requests),
-      FIELD(local_load_sectors),
-      FIELD(local_store_requests),
-      FIELD(local_store_sectors),
-      FIELD(matrix_instructions),
-      FIELD(barriers),
-      FIELD(branches),
-      FIELD(divergent_branches),
-      FIELD(warp_instructions),
-      FIELD(thread_instructions),
-  };
-#undef FIELD
-  return fields;
 }
 
 const char* instr_class_name(InstrClass cls) {
   static constexpr const char* kNames[] = {
-      "integer",     "dot",          "float32",          "float64",      "half",        "convert",
-      "move",        "compare",      "special_function", "control",      "barrier",     "warp",
-      "load_global", "store_global", "load_shared",      "store_shared", "load_local",  "store_local",
-      "load_const",  "load_param",   "atomic",           "async_copy",   "matrix_load", "matrix",
-      "fence",       "other"};
+#define INSTRUCTION_CLASS(enumerator, name) name,
+#include "exec/instruction_classes.def"
+  };
   return kNames[static_cast<size_t>(cls)];
 }
 
@@ -112,7 +66,7 @@ void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64
     c.local_load_requests += n.local_requests;
     c.local_load_sectors += n.local_sectors;
   }
-  if (op.cls == InstrClass::kMatrix) c.matrix_instructions += warps * std::max<uint64_t>(1, op.vec);
+  if (op.cls == InstrClass::kMatrix) c.matrix_instructions += warps * op.table.issues;
   if (op.cls == InstrClass::kBarrier) c.barriers += warps;
   const Control control = static_cast<Control>(op.control);
   if (control == Control::kBranch || control == Control::kBranchIndex) c.branches += warps;

@@ -3,7 +3,9 @@
 #include <cstdlib>
 #include <cstring>
 
+#include "checks/launch_findings.h"
 #include "checks/report.h"
+#include "cuda_error.h"
 #include "exec/access.h"
 #include "exec/scheduler.h"
 
@@ -176,18 +178,15 @@ void leave_frame(Warp&, Frame* frame, Mask lanes) {
 bool call_function(Warp& w, int split, const Op& op) {
   const Split here = w.splits[static_cast<size_t>(split)];
   Launch& launch = *w.block->launch;
-  const CallSite& site = here.frame->code->calls[op.imm];
+  const CallSite& site = here.frame->code->calls[op.call];
   if (site.builtin != kNotBuiltin) {
     if (!run_builtin(w, site, here.mask, op)) return false;
     enter_block(w, split, here.block + 1);
     return true;
   }
   if (here.frame->depth >= kDeepest) {
-    stop_launch(*w.block, 719);  // cudaErrorLaunchFailure
-    report(w, op, first_lane(here.mask), FindingKind::kMemory, kNoOther, 10, [&](Finding& f) {
-      f.message = "the stack overflows: calls are nested " + std::to_string(kDeepest) + " deep";
-      f.advice = "Check that the recursion ends; deep recursion is better written as a loop.";
-    });
+    stop_launch(*w.block, cuda::kLaunchFailure);
+    checks::stack_overflow(w, op, first_lane(here.mask), kDeepest);
     return false;
   }
   // Lanes that call different functions through a pointer part here and meet after the call.
@@ -210,11 +209,8 @@ bool call_function(Warp& w, int split, const Op& op) {
                            : nullptr;
     if (code == nullptr || code->params.size() != site.arguments.size() ||
         code->returns.size() != site.returns.size()) {
-      stop_launch(*w.block, 715);  // cudaErrorIllegalInstruction
-      report(w, op, first_lane(lanes), FindingKind::kMemory, kNoOther, 11, [&](Finding& f) {
-        f.message = "a call through a function pointer that points to no function of this signature";
-        f.advice = "Take the pointer's value from device code: a host function's address means nothing here.";
-      });
+      stop_launch(*w.block, cuda::kIllegalInstruction);
+      checks::bad_function_pointer(w, op, first_lane(lanes));
       return false;
     }
     uint8_t* caller_regs = here.frame->regs;

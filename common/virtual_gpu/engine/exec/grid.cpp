@@ -6,7 +6,10 @@
 #include <deque>
 #include <map>
 
+#include "checks/launch_findings.h"
+#include "checks/words.h"
 #include "cost/sample.h"
+#include "cuda_error.h"
 #include "exec/block.h"
 #include "exec/scheduler.h"
 #include "exec/thread_pool.h"
@@ -58,9 +61,7 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
     }
     idle = progress || changed ? 0 : idle + 1;
     if (idle < kIdleRounds || running.empty()) continue;
-    report_hang(*running.front(),
-                next < blocks ? "its resident blocks wait for blocks that can start only when these end"
-                              : "its blocks have been polling with nothing left to change what they poll");
+    report_hang(*running.front(), next < blocks ? HangReason::kBlocksNotStarted : HangReason::kBlocksPoll);
   }
   for (auto& b : running) b->end();
 }
@@ -104,64 +105,58 @@ int occupancy_blocks(const KernelInfo& kernel, int block_threads, uint64_t dynam
 
 int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* message) {
   // As an H200 with CUDA 13 answers.
-  constexpr int kInvalidValue = 1, kInvalidConfiguration = 9, kCooperativeTooLarge = 720, kNotSupported = 801;
   auto fail = [&](int error, const std::string& why) {
     *message = "kernel " + demangle(r.kernel->name) + ": " + why;
     return error;
   };
-  auto dims = [](const Dim3& d) {
-    return "(" + std::to_string(d.x) + "," + std::to_string(d.y) + "," + std::to_string(d.z) + ")";
-  };
   auto empty = [](const Dim3& d) { return d.x == 0 || d.y == 0 || d.z == 0; };
   if (empty(r.grid) || empty(r.block))
-    return fail(kInvalidValue,
-                "a grid of " + dims(r.grid) + " and blocks of " + dims(r.block) + ": a dimension is zero");
+    return fail(cuda::kInvalidValue, "a grid of " + dim_text(r.grid) + " and blocks of " + dim_text(r.block) +
+                                         ": a dimension is zero");
   if (r.grid.x > 0x7fffffffu || r.grid.y > 65535 || r.grid.z > 65535)
-    return fail(kInvalidValue, "a grid of " + dims(r.grid) + " exceeds (2147483647,65535,65535)");
+    return fail(cuda::kInvalidValue, "a grid of " + dim_text(r.grid) + " exceeds (2147483647,65535,65535)");
   if (r.block.x > 1024 || r.block.y > 1024 || r.block.z > 64 || r.block.count() > 1024)
-    return fail(kInvalidValue,
-                "blocks of " + dims(r.block) + " have more than 1024 threads or exceed (1024,1024,64)");
+    return fail(cuda::kInvalidValue,
+                "blocks of " + dim_text(r.block) + " have more than 1024 threads or exceed (1024,1024,64)");
   const int threads = static_cast<int>(r.block.count());
   if (threads > r.kernel->max_threads)
-    return fail(kInvalidValue, std::to_string(threads) + " threads, but the kernel is built for at most " +
-                                   std::to_string(r.kernel->max_threads) + " (__launch_bounds__)");
+    return fail(cuda::kInvalidValue, std::to_string(threads) +
+                                         " threads, but the kernel is built for at most " +
+                                         std::to_string(r.kernel->max_threads) + " (__launch_bounds__)");
   const int* need = r.kernel->required_threads;
   if (need[0] > 0 && (r.block.x != static_cast<uint32_t>(need[0]) ||
                       r.block.y != static_cast<uint32_t>(std::max(1, need[1])) ||
                       r.block.z != static_cast<uint32_t>(std::max(1, need[2]))))
-    return fail(kInvalidConfiguration,
-                "blocks of " + dims(r.block) + " where the kernel requires another size");
+    return fail(cuda::kInvalidConfiguration,
+                "blocks of " + dim_text(r.block) + " where the kernel requires another size");
   if (static_cast<int64_t>(r.dynamic_shared) > r.kernel->max_dynamic_shared)
-    return fail(kInvalidValue, std::to_string(r.dynamic_shared) + " bytes of dynamic shared memory, but " +
-                                   std::to_string(r.kernel->max_dynamic_shared) +
-                                   " are allowed: raise cudaFuncAttributeMaxDynamicSharedMemorySize first");
+    return fail(cuda::kInvalidValue,
+                std::to_string(r.dynamic_shared) + " bytes of dynamic shared memory, but " +
+                    std::to_string(r.kernel->max_dynamic_shared) +
+                    " are allowed: raise cudaFuncAttributeMaxDynamicSharedMemorySize first");
   if (r.dynamic_shared + static_cast<uint64_t>(r.kernel->static_shared) >
       static_cast<uint64_t>(env.profile.shared_per_block_optin))
-    return fail(kInvalidValue, "more shared memory than a block of this device may have (" +
-                                   std::to_string(env.profile.shared_per_block_optin) + " bytes)");
+    return fail(cuda::kInvalidValue, "more shared memory than a block of this device may have (" +
+                                         std::to_string(env.profile.shared_per_block_optin) + " bytes)");
   if (r.cluster.count() > 1)
-    return fail(kNotSupported, "thread block clusters are not supported on the virtual GPU");
+    return fail(cuda::kNotSupported, "thread block clusters are not supported on the virtual GPU");
   auto* module = static_cast<ModuleImage*>(r.module);
   const KernelCode& code = module->code_of(r.kernel);
   if (!code.unsupported.empty()) {
     const Unsupported& u = code.unsupported.front();
-    Finding f;
-    f.kind = FindingKind::kUnsupported;
-    f.message =
-        "the virtual GPU does not implement " + u.what + " (PTX line " + std::to_string(u.ptx_line) + ")";
-    f.advice = "Write it another way, or run this kernel on a real GPU (--device gpu).";
+    Finding f = checks::unsupported(u);
     f.place = module->students_place(u.loc, code);
     f.kernel = demangle(r.kernel->name);
     f.launch = r.index;
     env.findings.add(f);
-    return fail(kNotSupported, f.message);
+    return fail(cuda::kNotSupported, f.message);
   }
   if (r.cooperative) {
     const uint64_t fit =
         static_cast<uint64_t>(occupancy_blocks(*r.kernel, threads, r.dynamic_shared, env.profile)) *
         static_cast<uint64_t>(env.profile.sms);
     if (r.grid.count() > fit)
-      return fail(kCooperativeTooLarge,
+      return fail(cuda::kCooperativeLaunchTooLarge,
                   std::to_string(r.grid.count()) +
                       " blocks of a cooperative launch do not fit on the device at once (" +
                       std::to_string(fit) + " do)");

@@ -33,34 +33,13 @@ struct Options {
   bool set(const std::string& key, const std::string& value, std::string* error);
 };
 
-// Figures of one source line or of a whole launch.
 struct Counters {
-  uint64_t global_load_requests = 0, global_load_sectors = 0, global_load_bytes = 0;  // cp.async not included
-  uint64_t global_store_requests = 0, global_store_sectors = 0, global_store_bytes = 0;
-  uint64_t global_atomic_requests = 0, global_atomic_sectors = 0, global_atomic_bytes = 0;
-  uint64_t host_store_bytes = 0;  // of stores and atomics, those to memory that the host sees as well
-  uint64_t async_requests = 0, async_sectors = 0, async_bytes = 0;  // cp.async
-  // Waits that copies were on their way for; the bytes of these copies; and the bytes of those among them
-  // whose warp ran a matrix instruction between the copy and the wait.
-  uint64_t async_waits = 0, async_waited_bytes = 0, async_ahead_bytes = 0;
-  uint64_t shared_load_requests = 0, shared_load_wavefronts = 0, shared_load_conflicts = 0;
-  uint64_t shared_store_requests = 0, shared_store_wavefronts = 0, shared_store_conflicts = 0;
-  uint64_t shared_atomic_requests = 0, shared_atomic_wavefronts = 0;
-  uint64_t local_load_requests = 0, local_load_sectors = 0, local_store_requests = 0, local_store_sectors = 0;
-  uint64_t matrix_instructions = 0;  // mma as the hardware issues it
-  uint64_t barriers = 0;             // warp-level executions of bar.sync and friends
-  uint64_t branches = 0, divergent_branches = 0;
-  uint64_t warp_instructions = 0, thread_instructions = 0;
+#define COUNTER(name) uint64_t name = 0;
+#include "exec/counters.def"
   std::array<uint64_t, static_cast<size_t>(InstrClass::kCount)> by_class{};  // warp-level
   void add(const Counters& other);
 };
 
-// Names and members of Counters, for reports: one table, so that JSON and Python cannot drift apart.
-struct CounterField {
-  const char* name;
-  uint64_t Counters::* member;
-};
-const std::vector<CounterField>& counter_fields();
 const char* instr_class_name(InstrClass cls);
 
 struct LineCounters {
@@ -115,7 +94,7 @@ class LoadedModule {
 };
 
 // Parses and allocates the module's variables. On failure returns nullptr, sets a cudaError_t
-// (cudaErrorInvalidPtx 218, cudaErrorUnsupportedPtxVersion 222, cudaErrorMemoryAllocation 2) and a sentence.
+// (kInvalidPtx or kMemoryAllocation of cuda_error.h) and a sentence.
 std::unique_ptr<LoadedModule> load_module(const std::string& ptx, DeviceMemory& memory, int* error,
                                           std::string* message);
 
@@ -144,8 +123,9 @@ struct LaunchEnvironment {
 // a cooperative grid that does not fit, an instruction the engine does not know (with a finding).
 int check_launch(const LaunchRequest& request, LaunchEnvironment& env, std::string* message);
 
-// Runs the grid to its end. The report's `error` is 0, or a sticky error: 700 illegal address,
-// 716 misaligned address, 710 assert, 719 launch failure (trap), 702 timeout (hang), 715 illegal instruction.
+// Runs the grid to its end. The report's `error` is kSuccess or a sticky error of cuda_error.h:
+// kIllegalAddress, kMisalignedAddress, kAssert, kLaunchFailure (trap), kLaunchTimeout (hang),
+// kIllegalInstruction.
 LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env);
 
 // Resident blocks per SM on the profile for this kernel and block size.

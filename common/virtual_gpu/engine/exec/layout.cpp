@@ -28,11 +28,11 @@ std::vector<uint32_t> successors(const Code& code, uint32_t b) {
   switch (static_cast<Control>(op.control)) {
     case Control::kBranch:
       if (op.guard != 0 && !last) out.push_back(b + 1);
-      out.push_back(static_cast<uint32_t>(op.imm));
+      out.push_back(static_cast<uint32_t>(op.target));
       break;
     case Control::kBranchIndex:
       if (op.guard != 0 && !last) out.push_back(b + 1);
-      for (uint64_t i = 0; i < op.imm; ++i) out.push_back(op.list[i]);
+      for (uint64_t i = 0; i < op.targets; ++i) out.push_back(op.list[i]);
       break;
     case Control::kReturn:
     case Control::kExit:
@@ -63,7 +63,7 @@ void FunctionLowering::build_blocks(Code& code) {
   for (size_t i = 0; i < n; ++i) {
     const Op& op = ops_[i].op;
     if (op.control != 0) leader[i + 1] = true;
-    if (op.control == static_cast<uint8_t>(Control::kBranch)) leader[op_of(op.imm)] = true;
+    if (op.control == static_cast<uint8_t>(Control::kBranch)) leader[op_of(op.target)] = true;
     if (op.control == static_cast<uint8_t>(Control::kBranchIndex))
       for (uint32_t t : ops_[i].list) leader[op_of(t)] = true;
   }
@@ -80,7 +80,7 @@ void FunctionLowering::build_blocks(Code& code) {
   code.ops.resize(n);
   for (size_t i = 0; i < n; ++i) {
     VirtualOp& v = ops_[i];
-    if (v.op.control == static_cast<uint8_t>(Control::kBranch)) v.op.imm = block_of[op_of(v.op.imm)];
+    if (v.op.control == static_cast<uint8_t>(Control::kBranch)) v.op.target = block_of[op_of(v.op.target)];
     if (v.op.control == static_cast<uint8_t>(Control::kBranchIndex))
       for (uint32_t& t : v.list) t = block_of[op_of(t)];
     code.lists[i] = v.list;

@@ -2,6 +2,7 @@
 // sweep when the lanes' addresses are neighbours.
 #include <cstring>
 
+#include "checks/access_findings.h"
 #include "checks/report.h"
 #include "checks/shared_check.h"
 #include "exec/access.h"
@@ -81,21 +82,23 @@ struct Exact {
 };
 
 struct AnyWidth {
-  static uint32_t bytes(const Op& op) { return static_cast<uint32_t>(op.bytes) * op.vec; }
-  static uint32_t reg(const Op& op, int v, uint32_t single) { return op.vec == 1 ? single : op.list[v]; }
+  static uint32_t bytes(const Op& op) { return static_cast<uint32_t>(op.access.bytes) * op.access.vec; }
+  static uint32_t reg(const Op& op, int v, uint32_t single) {
+    return op.access.vec == 1 ? single : op.list[v];
+  }
 
   template <class At>
   static void fill(Warp& w, const Op& op, Mask good, Mask wanted, const Shape& shape, At at) {
-    const int shift = 64 - 8 * op.bytes;
+    const int shift = 64 - 8 * op.access.bytes;
     if (shape.uniform && good == wanted) {
-      for (int v = 0; v < op.vec; ++v) {
+      for (int v = 0; v < op.access.vec; ++v) {
         uint64_t value = 0;
-        std::memcpy(&value, at(shape.first) + v * op.bytes, op.bytes);
+        std::memcpy(&value, at(shape.first) + v * op.access.bytes, op.access.bytes);
         if (op.flags & kSigned) value = static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift);
         const uint32_t to = reg(op, v, op.dst);
-        if (op.reg_bytes == 2)
+        if (op.access.reg_bytes == 2)
           broadcast(w, to, static_cast<uint16_t>(value), wanted);
-        else if (op.reg_bytes == 4)
+        else if (op.access.reg_bytes == 4)
           broadcast(w, to, static_cast<uint32_t>(value), wanted);
         else
           broadcast(w, to, value, wanted);
@@ -104,11 +107,11 @@ struct AnyWidth {
     }
     for (Mask m = wanted; m != 0; m &= m - 1) {
       const int lane = first_lane(m);
-      for (int v = 0; v < op.vec; ++v) {
+      for (int v = 0; v < op.access.vec; ++v) {
         uint64_t value = 0;
-        if (good >> lane & 1) std::memcpy(&value, at(lane) + v * op.bytes, op.bytes);
+        if (good >> lane & 1) std::memcpy(&value, at(lane) + v * op.access.bytes, op.access.bytes);
         if (op.flags & kSigned) value = static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift);
-        std::memcpy(w.regs + reg(op, v, op.dst) + lane * op.reg_bytes, &value, op.reg_bytes);
+        std::memcpy(w.regs + reg(op, v, op.dst) + lane * op.access.reg_bytes, &value, op.access.reg_bytes);
       }
     }
   }
@@ -117,8 +120,9 @@ struct AnyWidth {
   static void empty(Warp& w, const Op& op, Mask good, bool, At at) {
     for (Mask m = good; m != 0; m &= m - 1) {
       const int lane = first_lane(m);
-      for (int v = 0; v < op.vec; ++v)
-        std::memcpy(at(lane) + v * op.bytes, w.regs + reg(op, v, op.src[1]) + lane * op.reg_bytes, op.bytes);
+      for (int v = 0; v < op.access.vec; ++v)
+        std::memcpy(at(lane) + v * op.access.bytes,
+                    w.regs + reg(op, v, op.src[1]) + lane * op.access.reg_bytes, op.access.bytes);
     }
   }
 };
@@ -190,15 +194,10 @@ template <class F>
   // Several lanes wrote one place: harmless as long as they wrote the same.
   for (Mask m = good; m != 0; m &= m - 1) {
     const int lane = first_lane(m);
-    for (int v = 0; v < op.vec; ++v) {
-      const uint8_t* mine = w.regs + AnyWidth::reg(op, v, op.src[1]) + lane * op.reg_bytes;
-      if (std::memcmp(mine, at(lane) + v * op.bytes, op.bytes) == 0) continue;
-      report(w, op, lane, FindingKind::kRace, op.index, 3, [&](Finding& f) {
-        f.message = "lanes of one warp write different values to " + shared_text(b, address[lane]) +
-                    " in the same instruction: which one stays is undefined";
-        f.advice = "Let one lane write, give each lane a place of its own, or use an atomic.";
-        f.address = address[lane];
-      });
+    for (int v = 0; v < op.access.vec; ++v) {
+      const uint8_t* mine = w.regs + AnyWidth::reg(op, v, op.src[1]) + lane * op.access.reg_bytes;
+      if (std::memcmp(mine, at(lane) + v * op.access.bytes, op.access.bytes) == 0) continue;
+      checks::lanes_collide(w, op, lane, address[lane]);
       return;
     }
   }
@@ -241,10 +240,7 @@ template <class F>
       good |= 1u << lane;
       continue;
     }
-    report(w, op, lane, FindingKind::kMemory, kNoOther, 9, [&](Finding& f) {
-      f.message = "a read outside of the kernel's parameters, at offset " + std::to_string(address[lane]);
-      f.advice = "Check the index into the parameter struct.";
-    });
+    checks::out_of_parameters(w, op, lane, address[lane]);
   }
   F::fill(w, op, good, mask, shape, [&](int lane) { return params.data() + address[lane]; });
 }
@@ -405,31 +401,32 @@ OpFn store_fn(Space space, int bytes, int vec, int reg_bytes) {
 // Parameters of a .func: words of 32 lanes inside the register file.
 void param_load(Warp& w, const Op& op) {
   const uint8_t* area = w.regs + op.src[0];
-  for (int v = 0; v < op.vec; ++v)
+  for (int v = 0; v < op.access.vec; ++v)
     for (Mask m = w.exec; m != 0; m &= m - 1) {
       const int lane = first_lane(m);
       uint64_t value = 0;
       uint8_t* to = reinterpret_cast<uint8_t*>(&value);
-      for (uint32_t i = 0; i < op.bytes; ++i) {
-        const uint64_t at = op.imm + static_cast<uint64_t>(v) * op.bytes + i;
+      for (uint32_t i = 0; i < op.access.bytes; ++i) {
+        const uint64_t at = op.access.offset + static_cast<uint64_t>(v) * op.access.bytes + i;
         to[i] = area[at / 4 * 4 * kLanes + static_cast<uint64_t>(lane) * 4 + at % 4];
       }
       if (op.flags & kSigned) {
-        const int shift = 64 - 8 * op.bytes;
+        const int shift = 64 - 8 * op.access.bytes;
         value = static_cast<uint64_t>(static_cast<int64_t>(value << shift) >> shift);
       }
-      std::memcpy(w.regs + op.list[v] + static_cast<uint32_t>(lane) * op.reg_bytes, &value, op.reg_bytes);
+      std::memcpy(w.regs + op.list[v] + static_cast<uint32_t>(lane) * op.access.reg_bytes, &value,
+                  op.access.reg_bytes);
     }
 }
 
 void param_store(Warp& w, const Op& op) {
   uint8_t* area = w.regs + op.dst;
-  for (int v = 0; v < op.vec; ++v)
+  for (int v = 0; v < op.access.vec; ++v)
     for (Mask m = w.exec; m != 0; m &= m - 1) {
       const int lane = first_lane(m);
-      const uint8_t* from = w.regs + op.list[v] + static_cast<uint32_t>(lane) * op.reg_bytes;
-      for (uint32_t i = 0; i < op.bytes; ++i) {
-        const uint64_t at = op.imm + static_cast<uint64_t>(v) * op.bytes + i;
+      const uint8_t* from = w.regs + op.list[v] + static_cast<uint32_t>(lane) * op.access.reg_bytes;
+      for (uint32_t i = 0; i < op.access.bytes; ++i) {
+        const uint64_t at = op.access.offset + static_cast<uint64_t>(v) * op.access.bytes + i;
         area[at / 4 * 4 * kLanes + static_cast<uint64_t>(lane) * 4 + at % 4] = from[i];
       }
     }

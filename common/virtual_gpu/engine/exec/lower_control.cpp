@@ -46,7 +46,7 @@ void FunctionLowering::jump_over_when_guarded() {
   if (guard_ != 0) {
     VirtualOp& skip = emit_control(Control::kBranch, InstrClass::kControl);
     skip.op.guard_negated = !guard_negated_;
-    skip.op.imm = static_cast<uint64_t>(current_ + 1);
+    skip.op.target = static_cast<uint64_t>(current_ + 1);
     guard_ = 0;
   }
 }
@@ -56,7 +56,7 @@ void FunctionLowering::lower_branch(const ptx::Instruction& in) {
   const auto it = label_.find(t.name);
   if (it == label_.end()) throw NotImplemented{"label " + t.name + " is not in this function"};
   VirtualOp& v = emit_control(Control::kBranch, InstrClass::kControl);
-  v.op.imm = static_cast<uint64_t>(it->second);
+  v.op.target = static_cast<uint64_t>(it->second);
 }
 
 void FunctionLowering::lower_branch_index(const ptx::Instruction& in) {
@@ -75,7 +75,7 @@ void FunctionLowering::lower_branch_index(const ptx::Instruction& in) {
     if (it == label_.end()) throw NotImplemented{"label " + label + " is not in this function"};
     v.list.push_back(static_cast<uint32_t>(it->second));
   }
-  v.op.imm = v.list.size();
+  v.op.targets = v.list.size();
 }
 
 uint32_t FunctionLowering::param_slot(const std::string& name) {
@@ -132,7 +132,7 @@ void FunctionLowering::lower_call(const ptx::Instruction& in) {
   VirtualOp& v = emit_control(Control::kCall, InstrClass::kControl);
   v.op.src[0] = target;
   if (target) v.uses.push_back(target);
-  v.op.imm = code_->calls.size();
+  v.op.call = code_->calls.size();
   code_->calls.push_back(std::move(site));
 }
 
@@ -148,7 +148,7 @@ void FunctionLowering::lower_trap(const ptx::Instruction&) {
 
 void FunctionLowering::lower_barrier(const ptx::Instruction& in) {
   BarrierOp what = BarrierOp::kSync;
-  bool warp = false, aligned = in.opcode.starts_with("bar.");
+  bool warp = false;
   for (std::string_view t : split_opcode(in.opcode)) {
     if (t == "warp")
       warp = true;
@@ -160,10 +160,8 @@ void FunctionLowering::lower_barrier(const ptx::Instruction& in) {
       what = BarrierOp::kAnd;
     else if (t == "or")
       what = BarrierOp::kOr;
-    else if (t == "aligned")
-      aligned = true;
-    else if (t != "bar" && t != "barrier" && t != "cta" && t != "sync" && t != "red" && t != "u32" &&
-             t != "pred")
+    else if (t != "aligned" && t != "bar" && t != "barrier" && t != "cta" && t != "sync" && t != "red" &&
+             t != "u32" && t != "pred")
       throw NotImplemented{"modifier ." + std::string(t)};
   }
   if (warp) return lower_warp_sync(in);
@@ -182,12 +180,10 @@ void FunctionLowering::lower_barrier(const ptx::Instruction& in) {
   if (operands.size() == 2) count = source(operands[1], 4);
   jump_over_when_guarded();
   VirtualOp& v = emit_control(Control::kBarrier, InstrClass::kBarrier);
-  v.op.imm = static_cast<uint64_t>(what);
+  v.op.barrier = {what, count != 0};
   v.op.src[0] = id;
   v.op.src[1] = count;
   v.op.src[2] = value;
-  v.op.vec = count != 0;
-  v.op.flags = aligned;
   v.op.dst = dst;
   for (uint32_t s : {id, count, value})
     if (s) v.uses.push_back(s);
@@ -226,7 +222,8 @@ void FunctionLowering::lower_warp_sync(const ptx::Instruction& in) {
   const uint32_t mask = source(in.operands.back(), 4);
   jump_over_when_guarded();
   VirtualOp& v = emit_control(Control::kWarpSync, InstrClass::kWarp);
-  v.op.imm = static_cast<uint64_t>(what);
+  // Slot 0 would be scratch, but a predicate there is never read.
+  v.op.warp_sync = {what, dst2 != 0};
   v.op.dst = dst;
   v.op.dst2 = dst2;
   for (int i = 0; i < 3; ++i) v.op.src[i] = src[i];
@@ -235,8 +232,6 @@ void FunctionLowering::lower_warp_sync(const ptx::Instruction& in) {
     if (s) v.uses.push_back(s);
   for (uint32_t d : {dst, dst2})
     if (d) v.defs.push_back(d);
-  // Whether a second result is wanted: slot 0 would be scratch, but a predicate there is never read.
-  v.op.vec = dst2 != 0;
 }
 
 void FunctionLowering::lower_activemask(const ptx::Instruction& in) {

@@ -96,6 +96,11 @@ InstrClass store_class(Space s) {
                               : InstrClass::kStoreGlobal;
 }
 
+AccessDetail access(uint64_t offset, ptx::Type type, int vec, int reg_bytes) {
+  return {offset, static_cast<uint8_t>(type.bytes()), static_cast<uint8_t>(vec),
+          static_cast<uint8_t>(reg_bytes)};
+}
+
 }  // namespace
 
 void FunctionLowering::lower_load(const ptx::Instruction& in) {
@@ -124,10 +129,7 @@ void FunctionLowering::lower_load(const ptx::Instruction& in) {
   const bool is_signed = m.type.cls == ptx::TypeClass::kSigned && m.type.bytes() < width;
   OpFn fn = load_fn(m.space, m.type.bytes(), m.vec, width);
   VirtualOp& v = emit(fn, fn, load_class(m.space));
-  address(in.operands[1], v, m.space);
-  v.op.bytes = static_cast<uint8_t>(m.type.bytes());
-  v.op.vec = static_cast<uint8_t>(m.vec);
-  v.op.reg_bytes = static_cast<uint8_t>(width);
+  v.op.access = access(address(in.operands[1], v, m.space), m.type, m.vec, width);
   v.op.space = static_cast<uint8_t>(m.space);
   v.op.flags |= static_cast<uint8_t>((is_signed ? kSigned : 0) | (m.polls ? kPolls : 0));
   if (m.vec == 1)
@@ -160,10 +162,7 @@ void FunctionLowering::lower_store(const ptx::Instruction& in) {
   for (const Operand& o : values) slots.push_back(source(o, width, cls));
   OpFn fn = store_fn(m.space, m.type.bytes(), m.vec, width);
   VirtualOp& v = emit(fn, fn, store_class(m.space));
-  address(in.operands[0], v, m.space);
-  v.op.bytes = static_cast<uint8_t>(m.type.bytes());
-  v.op.vec = static_cast<uint8_t>(m.vec);
-  v.op.reg_bytes = static_cast<uint8_t>(width);
+  v.op.access = access(address(in.operands[0], v, m.space), m.type, m.vec, width);
   v.op.space = static_cast<uint8_t>(m.space);
   v.op.flags |= static_cast<uint8_t>((m.releases ? kReleases : 0) | (m.publishes ? kPublishes : 0));
   if (m.vec == 1)
@@ -193,9 +192,7 @@ void FunctionLowering::lower_param_access(const ptx::Instruction& in, bool is_lo
   const bool is_signed = type.cls == ptx::TypeClass::kSigned && type.bytes() < width;
   OpFn fn = of_kernel ? load_fn(Space::kParam, type.bytes(), vec, width) : is_load ? param_load : param_store;
   VirtualOp& v = emit(fn, fn, InstrClass::kLoadParam);
-  v.op.bytes = static_cast<uint8_t>(type.bytes());
-  v.op.vec = static_cast<uint8_t>(vec);
-  v.op.reg_bytes = static_cast<uint8_t>(width);
+  v.op.access = access(where.value, type, vec, width);
   v.op.space = static_cast<uint8_t>(Space::kParam);
   v.op.flags |= static_cast<uint8_t>(is_signed ? kSigned : 0);
   if (of_kernel) {
@@ -206,7 +203,6 @@ void FunctionLowering::lower_param_access(const ptx::Instruction& in, bool is_lo
     if (at < 0 ||
         static_cast<uint64_t>(at) + static_cast<uint64_t>(type.bytes() * vec) > slots_[slot].area_bytes)
       throw NotImplemented{"an access outside of parameter " + where.name};
-    v.op.imm = where.value;
     (is_load ? v.op.src[0] : v.op.dst) = slot;
   }
   v.list = slots;
@@ -239,10 +235,6 @@ void FunctionLowering::lower_atomic(const ptx::Instruction& in) {
   const char cls = m.type.cls == ptx::TypeClass::kFloat ? 'f' : 'b';
   uint32_t slots[2] = {0, 0};
   for (size_t i = 0; i < values; ++i) slots[i] = source(in.operands[first + 1 + i], bytes, cls);
-  VirtualOp& v = emit(fn, fn, InstrClass::kAtomic);
-  address(in.operands[first], v, m.space);
-  v.op.bytes = static_cast<uint8_t>(bytes);
-  // How shared memory serves it; see SharedAtomic.
   const Operand& value = in.operands[first + 1];
   const bool counts_up = operation == "add" && value.kind == OperandKind::kInt && value.value == 1;
   const bool loops = operation == "add" && (m.type.cls == ptx::TypeClass::kFloat || bytes == 8);
@@ -250,7 +242,10 @@ void FunctionLowering::lower_atomic(const ptx::Instruction& in) {
                             : loops            ? SharedAtomic::kSwapLoop
                             : counts_up        ? SharedAtomic::kCountUp
                                                : SharedAtomic::kPlain;
-  v.op.reg_bytes = static_cast<uint8_t>(static_cast<uint8_t>(kind) << 4);
+  const bool commutes = m.type.cls != ptx::TypeClass::kFloat && operation != "exch" && operation != "cas" &&
+                        operation != "inc" && operation != "dec";
+  VirtualOp& v = emit(fn, fn, InstrClass::kAtomic);
+  v.op.atomic = {address(in.operands[first], v, m.space), static_cast<uint8_t>(bytes), kind, commutes};
   v.op.space = static_cast<uint8_t>(m.space);
   v.op.flags |= static_cast<uint8_t>(m.publishes ? kPublishes : 0);
   v.op.src[1] = slots[0];
@@ -262,10 +257,6 @@ void FunctionLowering::lower_atomic(const ptx::Instruction& in) {
     if (v.op.dst) v.defs.push_back(v.op.dst);
   }
   if (v.op.dst == 0) v.op.flags |= kResultUnused;
-  // vec 2 marks atomics whose order shows in the result even when nobody reads the old value.
-  const bool commutes = m.type.cls != ptx::TypeClass::kFloat && operation != "exch" && operation != "cas" &&
-                        operation != "inc" && operation != "dec";
-  v.op.vec = commutes ? 1 : 2;
 }
 
 // cp.async[.ca|.cg].shared.global [dst], [src], size{, src-size}{, policy}; commit_group; wait_group;
@@ -278,7 +269,7 @@ void FunctionLowering::lower_async(const ptx::Instruction& in) {
               : parts[2] == "wait_all"   ? async_wait_all
                                          : async_wait_group;
     VirtualOp& v = emit(fn, fn, InstrClass::kAsyncCopy);
-    if (parts[2] == "wait_group") v.op.imm = immediate(in.operands.at(0));
+    if (parts[2] == "wait_group") v.op.groups = immediate(in.operands.at(0));
     return;
   }
   const Modifiers m = sort_modifiers(in.opcode);
@@ -295,25 +286,23 @@ void FunctionLowering::lower_async(const ptx::Instruction& in) {
     throw NotImplemented{"a copy of " + std::to_string(bytes) +
                          " bytes (.cg takes 16; .ca takes 4, 8 or 16)"};
   uint32_t size = 0;
-  bool ignore = false;
+  CopySize said = CopySize::kWhole;
   if (count == 4) {
     const Operand& o = in.operands[3];
-    ignore = o.kind == OperandKind::kReg && reg_bytes(o) == 0;
+    const bool ignore = o.kind == OperandKind::kReg && reg_bytes(o) == 0;
+    said = ignore ? CopySize::kUnlessPredicate : CopySize::kRegister;
     size = ignore ? predicate_source(o) : source(o, 4);
   }
   VirtualOp& v = emit(async_copy, async_copy, InstrClass::kAsyncCopy);
-  address(in.operands[1], v, Space::kGlobal);
+  const uint64_t global_offset = address(in.operands[1], v, Space::kGlobal);
   if (!(v.op.flags & kAddress64)) throw NotImplemented{"a 32-bit global address"};
   v.op.src[1] = v.op.src[0];
-  const uint64_t source_offset = v.op.imm;
   v.op.flags = 0;
-  address(in.operands[0], v, Space::kShared);
-  v.op.imm = (source_offset << 32) | (v.op.imm & 0xffffffffu);
+  const uint64_t shared_offset = address(in.operands[0], v, Space::kShared);
+  v.op.copy = {static_cast<uint32_t>(shared_offset), static_cast<int32_t>(global_offset),
+               static_cast<uint8_t>(bytes), said, bypass};
   v.op.src[2] = size;
-  v.op.vec = count == 3 ? 0 : ignore ? 2 : 1;  // what src[2] says: nothing, a size, a predicate
   if (size) v.uses.push_back(size);
-  v.op.bytes = static_cast<uint8_t>(bytes);
-  v.op.reg_bytes = bypass ? kBypassL1 : 0;
 }
 
 void FunctionLowering::lower_ldmatrix(const ptx::Instruction& in) {
@@ -343,9 +332,8 @@ void FunctionLowering::lower_ldmatrix(const ptx::Instruction& in) {
   std::vector<uint32_t> slots;
   for (const Operand& o : items) slots.push_back(stores ? source(o, 4) : destination(o, 4));
   VirtualOp& v = emit(matrix_on_partial_warp, stores ? store_matrix : load_matrix, InstrClass::kMatrixLoad);
-  address(in.operands[stores ? 0 : 1], v, Space::kShared);
-  v.op.vec = static_cast<uint8_t>(count);
-  v.op.bytes = trans;
+  const uint64_t offset = address(in.operands[stores ? 0 : 1], v, Space::kShared);
+  v.op.matrix = {offset, static_cast<uint8_t>(count), trans};
   v.list = slots;
   (stores ? v.uses : v.defs).insert((stores ? v.uses : v.defs).end(), slots.begin(), slots.end());
 }
@@ -377,9 +365,8 @@ void FunctionLowering::lower_wmma(const ptx::Instruction& in) {
           : constant(static_cast<uint64_t>(layout->row_major ? layout->cols : layout->rows), 4);
   const Modifiers m = sort_modifiers(in.opcode);
   VirtualOp& v = emit(matrix_on_partial_warp, stores ? wmma_store : wmma_load, InstrClass::kMatrixLoad);
-  address(in.operands[stores ? 0 : 1], v, m.space);
-  const uint32_t offset = constant(v.op.imm, 8);
-  v.op.imm = reinterpret_cast<uint64_t>(layout);
+  const uint32_t offset = constant(address(in.operands[stores ? 0 : 1], v, m.space), 8);
+  v.op.wmma = layout;
   v.op.src[1] = stride;
   v.op.src[2] = offset;
   v.op.space = static_cast<uint8_t>(m.space);
@@ -398,10 +385,10 @@ void FunctionLowering::lower_cvta(const ptx::Instruction& in) {
   VirtualOp& v = emit(to ? generic_to : generic_from, to ? generic_to : generic_from, InstrClass::kMove);
   v.op.dst = d;
   v.op.src[0] = s;
-  v.op.imm = m.space == Space::kShared  ? kSharedWindow
-             : m.space == Space::kLocal ? kLocalWindow
-             : m.space == Space::kParam ? kParamWindow
-                                        : 0;
+  v.op.window = m.space == Space::kShared  ? kSharedWindow
+                : m.space == Space::kLocal ? kLocalWindow
+                : m.space == Space::kParam ? kParamWindow
+                                           : 0;
   v.defs.push_back(d);
   v.uses.push_back(s);
 }
@@ -413,7 +400,7 @@ void FunctionLowering::lower_isspacep(const ptx::Instruction& in) {
   VirtualOp& v = emit(is_space, is_space, InstrClass::kInteger);
   v.op.dst = d;
   v.op.src[0] = s;
-  v.op.imm = static_cast<uint64_t>(m.space);
+  v.op.space = static_cast<uint8_t>(m.space);
   v.defs.push_back(d);
   v.uses.push_back(s);
 }

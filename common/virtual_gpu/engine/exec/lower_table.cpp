@@ -119,7 +119,7 @@ bool FunctionLowering::try_table(const ptx::Instruction& in) {
 void FunctionLowering::lower_form(const ptx::Instruction& in, const OpForm& form) {
   // Sources may emit helper ops (a negated predicate), so the op itself is emitted last.
   Op op;
-  op.imm = form.imm;
+  op.table.imm = form.imm;
   std::vector<uint32_t> list, defs, uses;
   bool wide = std::string_view(form.signature).find('x') != std::string_view::npos;
   std::istringstream tokens(form.signature);
@@ -149,15 +149,12 @@ void FunctionLowering::lower_form(const ptx::Instruction& in, const OpForm& form
       op.dst = slot;
   };
   while (tokens >> token) {
-    bool has_destination = true;
     if (token[0] == '>') {
-      has_destination = false;
       token.erase(0, 1);
       first = false;
     }
-    (void)has_destination;
     if (token == "#") {
-      op.imm |= immediate(next()) << (8 * constants++);
+      op.table.imm |= immediate(next()) << (8 * constants++);
       continue;
     }
     if (token == "+c" || token == "-c" || token == "*c") {
@@ -227,7 +224,7 @@ void FunctionLowering::lower_form(const ptx::Instruction& in, const OpForm& form
   if (form.cls == InstrClass::kMatrix) {
     op.fn[0] = matrix_on_partial_warp;
     // The tensor cores' own step is 16x8x16: a wmma of 16x16x16 takes two.
-    if (in.opcode.starts_with("wmma.mma")) op.vec = 2;
+    if (in.opcode.starts_with("wmma.mma")) op.table.issues = 2;
   }
   v.op = op;
   v.list = std::move(list);

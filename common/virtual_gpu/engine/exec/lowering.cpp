@@ -460,10 +460,9 @@ VirtualOp& FunctionLowering::emit_control(Control control, InstrClass cls) {
   return v;
 }
 
-// Puts an address operand into `v`: src[0] and the constant offset in imm.
-void FunctionLowering::address(const Operand& o, VirtualOp& v, Space space) {
+// Puts an address operand into `v`, as src[0], and returns its constant offset.
+uint64_t FunctionLowering::address(const Operand& o, VirtualOp& v, Space space) {
   if (o.kind != OperandKind::kAddress) throw NotImplemented{describe(o) + " where an address is expected"};
-  v.op.imm = o.value;
   if (o.reg >= 0) {
     const int bytes = reg_bytes(o);
     if (bytes != 4 && bytes != 8)
@@ -471,12 +470,12 @@ void FunctionLowering::address(const Operand& o, VirtualOp& v, Space space) {
     v.op.src[0] = reg_slot(o.reg);
     if (bytes == 8) v.op.flags |= kAddress64;
     v.uses.push_back(reg_slot(o.reg));
-    return;
+    return o.value;
   }
   v.op.flags |= kAddress64;
   if (o.name.empty()) {
     v.op.src[0] = constant(0, 8);
-    return;
+    return o.value;
   }
   Space found;
   bool local;
@@ -484,6 +483,7 @@ void FunctionLowering::address(const Operand& o, VirtualOp& v, Space space) {
   if (space != Space::kGeneric && found != space && !(space == Space::kConst && found == Space::kGlobal))
     throw NotImplemented{"symbol " + o.name + " lies in another state space"};
   v.op.src[0] = local ? special(Special::kLocalBase, 8, a) : constant(a, 8);
+  return o.value;
 }
 
 std::vector<std::string_view> split_opcode(std::string_view opcode) {

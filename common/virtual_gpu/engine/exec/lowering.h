@@ -44,7 +44,6 @@ class FunctionLowering {
   void record_values(Code& code, const VirtualOp& v) const;
 
  private:
-  friend struct Handlers;
   using Handler = void (FunctionLowering::*)(const ptx::Instruction&);
   static const std::unordered_map<std::string_view, Handler>& handlers();
 
@@ -64,7 +63,7 @@ class FunctionLowering {
   uint64_t symbol_address(const std::string& name, ptx::Space* space, bool* local) const;
   VirtualOp& emit(OpFn masked, OpFn full, InstrClass cls);
   VirtualOp& emit_control(Control control, InstrClass cls);
-  void address(const ptx::Operand& o, VirtualOp& v, ptx::Space space);
+  uint64_t address(const ptx::Operand& o, VirtualOp& v, ptx::Space space);
 
   // lower_table.cpp: everything that has a row in an opcode table
   bool try_table(const ptx::Instruction& in);

@@ -3,6 +3,7 @@
 
 #include "checks/report.h"
 #include "checks/shared_check.h"
+#include "checks/sync_findings.h"
 #include "exec/access.h"
 #include "exec/memory_ops.h"
 #include "ops/matrix.h"
@@ -45,7 +46,7 @@ void open_access(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes,
 }
 
 void wmma_access(Warp& w, const Op& op, bool stores) {
-  const WmmaLayout& layout = *reinterpret_cast<const WmmaLayout*>(op.imm);
+  const WmmaLayout& layout = *op.wmma;
   const uint32_t* stride = lanes_in<uint32_t>(w, op.src[1]);
   const uint64_t* behind = lanes_in<uint64_t>(w, op.src[2]);  // the address's own offset
   uint64_t base[kLanes];
@@ -94,11 +95,11 @@ Mask row_places(Warp& w, const Op& op, bool stores, uint8_t** place) {
   if (op.flags & kAddress64)
     for (int i = 0; i < kLanes; ++i) {
       // A generic or a shared address: both have the offset in their low half.
-      address[i] = static_cast<uint32_t>(lanes_in<uint64_t>(w, op.src[0])[i] + op.imm);
+      address[i] = static_cast<uint32_t>(lanes_in<uint64_t>(w, op.src[0])[i] + op.matrix.offset);
     }
   else
     lane_addresses32(w, op, address);
-  const int rows = 8 * op.vec;
+  const int rows = 8 * op.matrix.count;
   const Mask mask = rows == 32 ? kAllLanes : (1u << rows) - 1;
   const Shape shape = shape_of(address, mask, 16);
   const Mask good =
@@ -117,14 +118,14 @@ void load_matrix(Warp& w, const Op& op) {
   uint8_t* place[kLanes];
   uint8_t rows[kLanes][16];
   row_places(w, op, false, place);
-  for (int i = 0; i < 8 * op.vec; ++i)
+  for (int i = 0; i < 8 * op.matrix.count; ++i)
     if (place[i])
       std::memcpy(rows[i], place[i], 16);
     else
       std::memset(rows[i], 0, 16);
   uint32_t out[4][kLanes];
-  ldmatrix_distribute(rows, op.vec, op.bytes != 0, out);
-  for (int m = 0; m < op.vec; ++m) std::memcpy(w.regs + op.list[m], out[m], sizeof out[m]);
+  ldmatrix_distribute(rows, op.matrix.count, op.matrix.transposed, out);
+  for (int m = 0; m < op.matrix.count; ++m) std::memcpy(w.regs + op.list[m], out[m], sizeof out[m]);
 }
 
 void store_matrix(Warp& w, const Op& op) {
@@ -132,9 +133,9 @@ void store_matrix(Warp& w, const Op& op) {
   uint8_t rows[kLanes][16];
   uint32_t in[4][kLanes];
   row_places(w, op, true, place);
-  for (int m = 0; m < op.vec; ++m) std::memcpy(in[m], w.regs + op.list[m], sizeof in[m]);
-  stmatrix_collect(in, op.vec, op.bytes != 0, rows);
-  for (int i = 0; i < 8 * op.vec; ++i)
+  for (int m = 0; m < op.matrix.count; ++m) std::memcpy(in[m], w.regs + op.list[m], sizeof in[m]);
+  stmatrix_collect(in, op.matrix.count, op.matrix.transposed, rows);
+  for (int i = 0; i < 8 * op.matrix.count; ++i)
     if (place[i]) std::memcpy(place[i], rows[i], 16);
 }
 
@@ -146,14 +147,7 @@ void wmma_store(Warp& w, const Op& op) {
 }
 
 void matrix_on_partial_warp(Warp& w, const Op& op) {
-  if (w.block->options->check_sync)
-    report(w, op, first_lane(w.exec), FindingKind::kSync, kNoOther, 1, [&](Finding& f) {
-      f.message = "a matrix operation of the whole warp runs with " + lanes_text(w.exec) + " only";
-      f.advice =
-          "mma, wmma and ldmatrix need all 32 lanes: keep them out of branches that part of the warp skips, "
-          "and "
-          "launch blocks of whole warps.";
-    });
+  if (w.block->options->check_sync) checks::matrix_on_partial_warp(w, op);
   // Go on as if all lanes were here: what the absent ones would give is in their registers.
   const Mask exec = w.exec;
   w.exec = kAllLanes;

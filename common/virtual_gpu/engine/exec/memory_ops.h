@@ -8,22 +8,20 @@
 
 namespace vgpu {
 
-// A load or store of op.vec elements of op.bytes bytes a lane; registers in op.dst (vec 1) or op.list.
+// A load or store as op.access says; registers in op.dst (vec 1) or op.list.
 OpFn load_fn(ptx::Space space, int bytes, int vec, int reg_bytes);
 OpFn store_fn(ptx::Space space, int bytes, int vec, int reg_bytes);
 
 // "add", "cas", … on type "u32", "f16x2", …; nullptr when there is no such atomic.
 OpFn atomic_fn(ptx::Space space, std::string_view operation, std::string_view type);
 
-// src: [0] shared address, [1] global address, [2] source size; reg_bytes: kBypassL1 for .cg. See lowering.
+// src: [0] shared address, [1] global address, [2] what op.copy.size says.
 void async_copy(Warp&, const Op&);
-constexpr uint8_t kBypassL1 = 1;
 void async_commit(Warp&, const Op&);
-void async_wait_group(Warp&, const Op&);  // imm: groups that may stay in flight
+void async_wait_group(Warp&, const Op&);
 void async_wait_all(Warp&, const Op&);
 
-void load_matrix(Warp&,
-                 const Op&);  // ldmatrix: list = registers, imm = offset, vec = matrices, bytes = trans
+void load_matrix(Warp&, const Op&);  // ldmatrix: list = registers
 void store_matrix(Warp&, const Op&);
 void wmma_load(Warp&, const Op&);  // op.src: [0] address, [1] stride; list = registers; see WmmaAccess
 void wmma_store(Warp&, const Op&);
@@ -32,9 +30,9 @@ void matrix_on_partial_warp(Warp&, const Op&);  // .aligned with lanes missing: 
 void memory_fence(Warp&, const Op&);
 void nothing(Warp&, const Op&);
 void not_predicate(Warp&, const Op&);
-void generic_from(Warp&, const Op&);  // cvta.space: imm = window base
+void generic_from(Warp&, const Op&);  // cvta.space
 void generic_to(Warp&, const Op&);    // cvta.to.space
-void is_space(Warp&, const Op&);      // isspacep: imm = Space
+void is_space(Warp&, const Op&);      // isspacep
 void active_mask(Warp&, const Op&);
 void sleep_briefly(Warp&, const Op&);
 
@@ -46,7 +44,7 @@ void read_timer32(Warp&, const Op&);
 void read_timer_high(Warp&, const Op&);
 
 // Words of a .param area, offset known: src or dst is the area's place in the register file.
-void param_load(Warp&, const Op&);  // imm: byte offset in the area; bytes, vec, reg_bytes as for a load
+void param_load(Warp&, const Op&);  // op.access: the offset is in the area
 void param_store(Warp&, const Op&);
 
 }  // namespace vgpu

@@ -18,12 +18,12 @@ void not_predicate(Warp& w, const Op& op) {
 
 void generic_from(Warp& w, const Op& op) {
   const uint64_t* s = lanes_in<uint64_t>(w, op.src[0]);
-  write_lanes<false, uint64_t>(w, op.dst, [&](int i) { return s[i] + op.imm; });
+  write_lanes<false, uint64_t>(w, op.dst, [&](int i) { return s[i] + op.window; });
 }
 
 void generic_to(Warp& w, const Op& op) {
   const uint64_t* s = lanes_in<uint64_t>(w, op.src[0]);
-  write_lanes<false, uint64_t>(w, op.dst, [&](int i) { return s[i] - op.imm; });
+  write_lanes<false, uint64_t>(w, op.dst, [&](int i) { return s[i] - op.window; });
 }
 
 void is_space(Warp& w, const Op& op) {
@@ -32,7 +32,7 @@ void is_space(Warp& w, const Op& op) {
   for (int i = 0; i < kLanes; ++i) {
     const uint64_t window = s[i] & ~(kWindowBytes - 1);
     bool is = false;
-    switch (static_cast<ptx::Space>(op.imm)) {
+    switch (static_cast<ptx::Space>(op.space)) {
       case ptx::Space::kShared:
         is = window == kSharedWindow;
         break;

@@ -7,6 +7,7 @@
 #include <cstring>
 #include <deque>
 
+#include "cuda_error.h"
 #include "exec/lowering.h"
 
 namespace vgpu {
@@ -229,7 +230,7 @@ bool orders_blocks(const Code& code) {
   for (const Op& op : code.ops) {
     if (op.space == static_cast<uint8_t>(Space::kShared)) continue;
     if (op.cls == InstrClass::kAtomic) {
-      const bool commutes = (op.flags & kResultUnused) && op.vec == 1;
+      const bool commutes = (op.flags & kResultUnused) && op.atomic.commutes;
       if (!commutes) return true;
     }
     if (op.flags & (kPolls | kReleases))
@@ -290,13 +291,13 @@ std::unique_ptr<LoadedModule> load_module(const std::string& ptx, DeviceMemory& 
   try {
     auto module = std::make_unique<ModuleImage>(ptx::parse(ptx), memory);
     if (!module->allocate(message)) {
-      *error = 2;  // cudaErrorMemoryAllocation
+      *error = cuda::kMemoryAllocation;
       return nullptr;
     }
-    *error = 0;
+    *error = cuda::kSuccess;
     return module;
   } catch (const ptx::ParseError& e) {
-    *error = 218;  // cudaErrorInvalidPtx
+    *error = cuda::kInvalidPtx;
     *message = e.what();
     return nullptr;
   }

@@ -13,35 +13,55 @@ struct Warp;
 struct Op;
 using OpFn = void (*)(Warp&, const Op&);
 
-// What an instruction counts as in the per-launch figures.
 enum class InstrClass : uint8_t {
-  kInteger,
-  kDot,  // dp4a, dp2a
-  kFloat32,
-  kFloat64,
-  kHalf,  // f16, bf16, packed or not
-  kConvert,
-  kMove,
-  kCompare,
-  kSpecialFunction,  // ex2, rcp, sqrt, sin, …
-  kControl,
-  kBarrier,
-  kWarp,  // shuffles, votes, redux, match, __syncwarp
-  kLoadGlobal,
-  kStoreGlobal,
-  kLoadShared,
-  kStoreShared,
-  kLoadLocal,
-  kStoreLocal,
-  kLoadConst,
-  kLoadParam,
-  kAtomic,
-  kAsyncCopy,
-  kMatrixLoad,  // ldmatrix, wmma.load
-  kMatrix,      // mma, wmma.mma
-  kFence,
-  kOther,
+#define INSTRUCTION_CLASS(enumerator, name) enumerator,
+#include "exec/instruction_classes.def"
   kCount,
+};
+
+enum class SharedAtomic : uint8_t;
+enum class WarpSync : uint8_t;
+enum class BarrierOp : uint8_t;
+struct WmmaLayout;
+
+// What an op says beside its operands, by kind of instruction. Packed, so that an op keeps its size: a warp
+// reads one for every instruction.
+struct [[gnu::packed]] TableDetail {  // rows of the opcode tables
+  uint64_t imm;                       // what compile-time constant operands say (lut, mode)
+  uint8_t issues;                     // of an mma: how often the hardware issues one
+};
+struct [[gnu::packed]] AccessDetail {  // ld and st
+  uint64_t offset;                     // added to the address
+  uint8_t bytes;                       // of one element
+  uint8_t vec;                         // elements per lane
+  uint8_t reg_bytes;                   // width of the registers that receive or give them
+};
+struct [[gnu::packed]] AtomicDetail {
+  uint64_t offset;
+  uint8_t bytes;
+  SharedAtomic shared;  // how shared memory serves it
+  bool commutes;        // its order does not show in memory
+};
+enum class CopySize : uint8_t { kWhole, kRegister, kUnlessPredicate };
+struct [[gnu::packed]] CopyDetail {  // cp.async
+  uint32_t shared_offset;
+  int32_t global_offset;
+  uint8_t bytes;
+  CopySize size;     // what src[2] says: nothing, the bytes to copy, or that all are zeros
+  bool bypasses_l1;  // .cg
+};
+struct [[gnu::packed]] MatrixDetail {  // ldmatrix and stmatrix
+  uint64_t offset;
+  uint8_t count;
+  bool transposed;
+};
+struct [[gnu::packed]] BarrierDetail {
+  BarrierOp what;
+  bool counted;  // src[1] has the number of threads; else the whole block is meant
+};
+struct [[gnu::packed]] WarpSyncDetail {
+  WarpSync what;
+  bool has_second;  // dst2 is wanted
 };
 
 // Every register, immediate and special register lives in the warp's register file as a lane array:
@@ -52,24 +72,36 @@ struct Op {
   uint32_t dst2 = 0;  // second result: %p|%q, carry
   uint32_t src[4] = {0, 0, 0, 0};
   const uint32_t* list = nullptr;  // operands of wide forms (mma, vectors), in the order of the signature
-  uint64_t imm = 0;                // what a compile-time constant operand says (lut, mode, offset)
-  uint32_t guard = 0;              // offset of the guard predicate, 0 = none
-  uint32_t index = 0;              // of this op in its kernel: findings, counters, source place
+  union [[gnu::packed]] {
+    TableDetail table = {0, 1};
+    AccessDetail access;  // its offset, which comes first, is also that of an atomic and of an ldmatrix
+    AtomicDetail atomic;
+    CopyDetail copy;
+    MatrixDetail matrix;
+    BarrierDetail barrier;
+    WarpSyncDetail warp_sync;
+    const WmmaLayout* wmma;  // wmma.load, wmma.store
+    uint64_t groups;         // cp.async.wait_group: how many may stay in flight
+    uint64_t window;         // cvta: where the space begins among generic addresses
+    uint64_t target;         // of a branch: a basic block
+    uint64_t targets;        // of an indexed branch: how many `list` has
+    uint64_t call;           // index into Code::calls
+  };
   uint8_t guard_negated = 0;
   InstrClass cls = InstrClass::kOther;
-  uint8_t control = 0;    // a Control value: 0 for ops that simply run
-  uint8_t bytes = 0;      // memory access: bytes of one element
-  uint8_t vec = 1;        // elements a lane
-  uint8_t reg_bytes = 4;  // width of the registers that receive or give them
-  uint8_t space = 0;      // a Space value
-  uint8_t flags = 0;      // MemFlags
+  uint8_t control = 0;  // a Control value: 0 for ops that simply run
+  uint8_t space = 0;    // a Space value
+  uint8_t flags = 0;    // MemFlags
+  uint32_t guard = 0;   // offset of the guard predicate, 0 = none
+  uint32_t index = 0;   // of this op in its kernel: findings, counters, source place
 };
+static_assert(sizeof(Op) == 72);
 
 // A row of an opcode table. `signature` lists the operands in PTX order, separated by blanks:
 //   p        predicate (a lane mask); a negated source is resolved before the op runs
 //   p|p      the pair form %p|%q (the second may be absent or the sink; then Op::dst2 is a scratch slot)
 //   16 32 64 a register or immediate of that width, one value a lane
-//   #        a compile-time constant: goes to Op::imm (several: packed 8 bits each, first lowest)
+//   #        a compile-time constant: goes to TableDetail::imm (several: packed 8 bits each, first lowest)
 //   32x4     a vector operand {a,b,c,d} of that many registers: all operands then come in Op::list,
 //            in order, scalars included (destination first), and `dst`/`src` are unused
 // The first operand is the destination; a leading '>' marks a form without a destination.
@@ -79,7 +111,8 @@ struct OpForm {
   OpFn masked;
   OpFn full;
   InstrClass cls;
-  uint64_t imm = 0;  // Op::imm of a form without '#': what a function needs to know that serves several rows
+  uint64_t imm =
+      0;  // TableDetail::imm of a form without '#': what a function needs to know that serves several rows
 };
 
 }  // namespace vgpu

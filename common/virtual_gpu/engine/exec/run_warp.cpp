@@ -1,7 +1,9 @@
 #include <bit>
 
+#include "checks/launch_findings.h"
 #include "checks/report.h"
 #include "cost/trace.h"
+#include "cuda_error.h"
 #include "exec/lanes.h"
 #include "exec/scheduler.h"
 
@@ -39,7 +41,7 @@ void run_ops(Warp& w, const Op* op, const Op* end, Mask mask) {
 void branch(Warp& w, int split, const BasicBlock& bb, const Op& op) {
   Split& s = w.splits[static_cast<size_t>(split)];
   const Mask all = s.mask, taken = guard_mask(w, op, all);
-  const uint32_t target = static_cast<uint32_t>(op.imm), next = s.block + 1;
+  const uint32_t target = static_cast<uint32_t>(op.target), next = s.block + 1;
   if (taken == all) return enter_block(w, split, target);
   if (taken == 0) return enter_block(w, split, next);
   ++w.block->worker->ops[op.index].divergent;
@@ -73,17 +75,14 @@ void branch_index(Warp& w, int split, const BasicBlock& bb, const Op& op) {
     for (Mask m = taken; m != 0; m &= m - 1)
       if (index[first_lane(m)] == target) same |= 1u << first_lane(m);
     taken &= ~same;
-    part(same, op.list[std::min<uint64_t>(target, op.imm - 1)]);
+    part(same, op.list[std::min<uint64_t>(target, op.targets - 1)]);
   }
   if (parted) ++w.block->worker->ops[op.index].divergent;
 }
 
 void trap(Warp& w, const Op& op, Mask lanes) {
-  stop_launch(*w.block, 719);  // cudaErrorLaunchFailure
-  report(w, op, first_lane(lanes), FindingKind::kTrap, kNoOther, 0, [&](Finding& f) {
-    f.message = "the kernel trapped";
-    f.advice = "__trap() or an unreachable path was executed: look at the condition that leads here.";
-  });
+  stop_launch(*w.block, cuda::kLaunchFailure);
+  checks::trapped(w, op, first_lane(lanes));
 }
 
 // Runs one split until it is no longer ready or its turn is over. False: stop the block.
@@ -177,7 +176,7 @@ Ran run_warp(Warp& w) {
     if (!run_split(w, next)) return Ran::kStopped;
     if (b.must_stop()) return Ran::kStopped;
     if (b.instructions > b.options->max_warp_instructions) {
-      report_hang(b, "it has run " + std::to_string(b.options->max_warp_instructions) + " warp instructions");
+      report_hang(b, HangReason::kInstructions);
       return Ran::kStopped;
     }
     if (w.polls >= kPollLimit) {

@@ -48,7 +48,14 @@ void arrive_at_warp_sync(Warp& w, int split, const Op& op);
 bool settle_warp_sync(Warp& w, bool force);
 
 // hang.cpp
-void report_hang(Block& b, const std::string& why);
+enum class HangReason : uint8_t {
+  kCpuTime,
+  kInstructions,
+  kThreadsPoll,       // and nothing is left to change what they poll
+  kBlocksPoll,        // the same of all blocks of the grid
+  kBlocksNotStarted,  // resident blocks wait for blocks that have no place before these end
+};
+void report_hang(Block& b, HangReason reason);
 void report_deadlock(Block& b);
 
 }  // namespace vgpu

@@ -6,6 +6,7 @@
 
 #include "checks/report.h"
 #include "checks/shared_check.h"
+#include "checks/sync_findings.h"
 #include "exec/lanes.h"
 #include "exec/scheduler.h"
 
@@ -31,7 +32,7 @@ bool is_wide(WarpSync k) {
 }
 
 void gather(Exchange& x, Warp& w, const Op& op, Mask lanes) {
-  const WarpSync kind = static_cast<WarpSync>(op.imm);
+  const WarpSync kind = op.warp_sync.what;
   x.present |= lanes;
   if (kind == WarpSync::kMeet || kind == WarpSync::kElect) return;
   if (is_vote(kind)) {
@@ -45,23 +46,8 @@ void gather(Exchange& x, Warp& w, const Op& op, Mask lanes) {
   }
 }
 
-void report_absent_source(Warp& w, const Op& op, int lane, int from) {
-  if (!w.block->options->check_sync) return;
-  const bool exited = w.exited >> from & 1, missing = !(w.exists >> from & 1);
-  report(w, op, lane, FindingKind::kSync, kNoOther, 5, [&](Finding& f) {
-    f.message = "lane " + std::to_string(lane) + " shuffles a value from lane " + std::to_string(from) +
-                ", which " +
-                (missing  ? "does not exist: the block is not a whole number of warps"
-                 : exited ? "has exited"
-                          : "does not take part");
-    f.advice =
-        "A shuffle reads only lanes that execute it: keep all lanes alive and in step until the exchange is "
-        "done.";
-  });
-}
-
 void shuffle(Warp& w, const Op& op, const Exchange& x, Mask lanes) {
-  const WarpSync kind = static_cast<WarpSync>(op.imm);
+  const WarpSync kind = op.warp_sync.what;
   const uint32_t* b = lanes_in<uint32_t>(w, op.src[1]);
   const uint32_t* c = lanes_in<uint32_t>(w, op.src[2]);
   uint32_t result[kLanes] = {};
@@ -94,13 +80,13 @@ void shuffle(Warp& w, const Op& op, const Exchange& x, Mask lanes) {
     if (!ok) from = lane;
     if (ok) inside |= 1u << lane;
     if (!(x.present >> from & 1)) {
-      report_absent_source(w, op, lane, from);
+      if (w.block->options->check_sync) checks::shuffle_from_absent_lane(w, op, lane, from);
       from = lane;
     }
     result[lane] = static_cast<uint32_t>(x.value[from]);
   }
   write_lanes<false, uint32_t>(w, op.dst, [&](int i) { return result[i]; });
-  if (op.vec) write_predicate(w, op.dst2, inside);
+  if (op.warp_sync.has_second) write_predicate(w, op.dst2, inside);
 }
 
 uint32_t reduce(WarpSync kind, const Exchange& x, Mask members) {
@@ -145,7 +131,7 @@ uint32_t reduce(WarpSync kind, const Exchange& x, Mask members) {
 
 // Gives the lanes of one split their results; `members` are the lanes that exchange with each other.
 void apply(Warp& w, const Op& op, const Exchange& x, Mask lanes, Mask members) {
-  const WarpSync kind = static_cast<WarpSync>(op.imm);
+  const WarpSync kind = op.warp_sync.what;
   w.exec = lanes;
   if (is_shuffle(kind)) {
     Exchange part = x;
@@ -168,7 +154,7 @@ void apply(Warp& w, const Op& op, const Exchange& x, Mask lanes, Mask members) {
       return uniform(yes);
     case WarpSync::kElect:
       if (op.dst) uniform(static_cast<uint32_t>(first_lane(members)));
-      if (op.vec) write_predicate(w, op.dst2, 1u << first_lane(members));
+      if (op.warp_sync.has_second) write_predicate(w, op.dst2, 1u << first_lane(members));
       return;
     case WarpSync::kMatchAny32:
     case WarpSync::kMatchAny64: {
@@ -184,7 +170,7 @@ void apply(Warp& w, const Op& op, const Exchange& x, Mask lanes, Mask members) {
       for (Mask m = members; m != 0; m &= m - 1)
         all &= x.value[first_lane(m)] == x.value[first_lane(members)];
       uniform(all ? members : 0);
-      if (op.vec) write_predicate(w, op.dst2, all ? kAllLanes : 0);
+      if (op.warp_sync.has_second) write_predicate(w, op.dst2, all ? kAllLanes : 0);
       return;
     }
     default:
@@ -194,16 +180,11 @@ void apply(Warp& w, const Op& op, const Exchange& x, Mask lanes, Mask members) {
 
 void check_membership(Warp& w, const Op& op, Mask group, uint32_t named) {
   if ((group & ~named) == 0 || !w.block->options->check_sync) return;
-  report(w, op, first_lane(group & ~named), FindingKind::kSync, kNoOther, 6, [&](Finding& f) {
-    char text[16];
-    std::snprintf(text, sizeof text, "0x%08x", named);
-    f.message = lanes_text(group & ~named) + " execute this with mask " + text + ", which does not name them";
-    f.advice = "The mask must name every lane that executes the call: use the lanes that really get here.";
-  });
+  checks::mask_leaves_caller_out(w, op, group & ~named, named);
 }
 
 void finish(Warp& w, const Op& op, Mask members) {
-  if (static_cast<WarpSync>(op.imm) == WarpSync::kMeet) meet_in_warp(w, members);
+  if (op.warp_sync.what == WarpSync::kMeet) meet_in_warp(w, members);
 }
 
 }  // namespace
@@ -259,20 +240,15 @@ bool settle_warp_sync(Warp& w, bool force) {
     const Op& op = *w.splits[i].waiting;
     Mask here = 0;
     auto takes_part = [&](const Split& s) {
-      return s.state == SplitState::kAtWarpSync && s.key == key && s.waiting->imm == op.imm;
+      return s.state == SplitState::kAtWarpSync && s.key == key &&
+             s.waiting->warp_sync.what == op.warp_sync.what;
     };
     for (const Split& s : w.splits)
       if (takes_part(s)) here |= s.mask;
     const Mask absent = key & w.live() & ~here;
     if (absent != 0) {
       if (!force) continue;
-      if (w.block->options->check_sync)
-        report(w, op, first_lane(here), FindingKind::kSync, kNoOther, 7, [&](Finding& f) {
-          f.message = lanes_text(here) + " wait here for " + lanes_text(absent) +
-                      ", which the mask names but which do not "
-                      "come: they took another branch";
-          f.advice = "Name only the lanes that execute the call, or move it to where the whole warp passes.";
-        });
+      if (w.block->options->check_sync) checks::mask_names_absent_lanes(w, op, here, absent);
     }
     Exchange x;
     std::vector<size_t> members;

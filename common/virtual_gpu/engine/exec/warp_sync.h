@@ -5,7 +5,7 @@
 
 namespace vgpu {
 
-// Op::imm. Sources: src[0] value (or predicate), src[1] lane operand, src[2] clamp, src[3] membership mask.
+// Sources: src[0] value (or predicate), src[1] lane operand, src[2] clamp, src[3] membership mask.
 enum class WarpSync : uint8_t {
   kMeet,  // bar.warp.sync
   kShuffleUp,
@@ -31,7 +31,7 @@ enum class WarpSync : uint8_t {
   kElect,
 };
 
-// Op::imm of a barrier. Sources: src[0] id, src[1] thread count (slot 0: the whole block), src[2] predicate.
+// Sources of a barrier: src[0] id, src[1] thread count (slot 0: the whole block), src[2] predicate.
 enum class BarrierOp : uint8_t { kSync, kArrive, kCount, kAnd, kOr };
 
 }  // namespace vgpu

@@ -53,7 +53,7 @@ void invert_predicate(Warp& w, const Op& op) {
 // by c, two by b, one by a, all bitwise over the register.
 void lookup_logic(Warp& w, const Op& op) {
   uint32_t entry[8];
-  for (int k = 0; k < 8; ++k) entry[k] = (op.imm >> k) & 1 ? ~0u : 0u;
+  for (int k = 0; k < 8; ++k) entry[k] = (op.table.imm >> k) & 1 ? ~0u : 0u;
   const auto select = [](uint32_t by, uint32_t if_clear, uint32_t if_set) {
     return if_clear ^ (by & (if_clear ^ if_set));
   };

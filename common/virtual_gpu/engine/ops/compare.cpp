@@ -3,7 +3,7 @@
 namespace vgpu::ops {
 
 Mask joined(Mask outcome, Warp& w, const Op& op) {
-  switch (static_cast<Join>(op.imm >> 8 & 0xff)) {
+  switch (static_cast<Join>(op.table.imm >> 8 & 0xff)) {
     case Join::kNone:
       return outcome;
     case Join::kAnd:

@@ -124,7 +124,7 @@ struct Combination {
 template <class Source, int kIndex>
 inline Mask evaluate_shared(const Warp& w, const Op& op) {
   static constexpr auto kLoops = shared_loops<Source, kIndex>(std::make_index_sequence<Source::kCmps>{});
-  const SharedLoop& loop = kLoops[op.imm & 0xff];
+  const SharedLoop& loop = kLoops[op.table.imm & 0xff];
   const Mask outcome = loop.evaluate(w, op);
   return loop.opposite ? ~outcome : outcome;
 }
@@ -133,7 +133,7 @@ inline Mask evaluate_shared(const Warp& w, const Op& op) {
 Mask joined(Mask outcome, Warp& w, const Op& op);
 
 inline uint32_t value_if_true(const Op& op) {
-  return static_cast<uint32_t>(op.imm >> 32);
+  return static_cast<uint32_t>(op.table.imm >> 32);
 }
 
 template <class Source, Cmp kCmp>

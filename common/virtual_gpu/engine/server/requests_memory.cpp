@@ -1,6 +1,7 @@
 // Requests about memory: allocation, freeing, copies, fills, pointer queries.
 #include <string>
 
+#include "checks/host_findings.h"
 #include "device/transfer.h"
 #include "server/dispatch.h"
 
@@ -74,49 +75,16 @@ bool is_being_freed(const Session& session, const Allocation& a) {
 }
 
 void tell_bad_free(Session& session, const wire::Free& in, const char* call, Reply& reply) {
-  Finding finding;
-  finding.address = in.address;
-  const DeviceMemory& memory = session.memory;
-  const Allocation* live = memory.find(in.address);
-  const Allocation* freed = live == nullptr ? memory.find_freed(in.address) : nullptr;
-  const std::string what = std::string(call) + " was given ";
-  if (live != nullptr && live->base != in.address) {
-    finding.message = what + "a pointer into the middle of " + live->name + ".";
-    finding.advice = "Free the pointer that the allocation returned.";
-  } else if (live != nullptr && is_being_freed(session, *live)) {
-    finding.message = what + live->name + " a second time: a cudaFreeAsync of it is queued already.";
-    finding.advice = "Free each allocation once.";
-  } else if (live != nullptr) {
-    finding.message = what + live->name + ", which is not its to free.";
-    finding.advice = "Memory from cudaMallocHost goes back with cudaFreeHost, all other with cudaFree.";
-  } else if (freed != nullptr) {
-    finding.message = what + freed->name + " a second time: it was freed by " + freed->where + ".";
-    finding.advice = "Free each allocation once; set the pointer to nullptr afterwards.";
-  } else {
-    finding.message = what + describe_address(memory, in.address) + ".";
-    finding.advice = "Free only what an allocation returned.";
-  }
-  const Allocation* named = live != nullptr ? live : freed;
-  if (named != nullptr) finding.allocation = named->name;
+  const Allocation* live = session.memory.find(in.address);
+  const bool is_queued = live != nullptr && is_being_freed(session, *live);
+  Finding finding = checks::bad_free(call, in.address, session.memory, is_queued);
   if (session.config.options.check_memory) session.add_finding(std::move(finding), session.caller);
   reply.error = cuda::kInvalidValue;
 }
 
 void tell_bad_free_in_graph(Session& session, const wire::Free& in, const Reservation* reserved,
                             Reply& reply) {
-  Finding finding;
-  finding.address = in.address;
-  finding.message = "cudaFreeAsync inside a capture was given ";
-  if (reserved == nullptr) {
-    finding.message += describe_address(session.memory, in.address) + ", which no graph allocates.";
-    finding.advice = "Memory from outside a capture is freed outside: allocate it inside, or free it later.";
-  } else if (reserved->base != in.address) {
-    finding.message += "a pointer into the middle of " + reserved->name + ".";
-    finding.advice = "Free the pointer that the allocation returned.";
-  } else {
-    finding.message += reserved->name + " a second time: this graph frees it already.";
-    finding.advice = "Free each allocation once in a graph.";
-  }
+  Finding finding = checks::bad_free_in_graph(in.address, session.memory, reserved);
   if (session.config.options.check_memory) session.add_finding(std::move(finding), session.caller);
   reply.error = cuda::kInvalidValue;
 }

@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "checks/host_findings.h"
 #include "device/transfer.h"
 #include "server/dispatch.h"
 
@@ -22,15 +23,7 @@ void callback_done(Session& session, const wire::HostCallback& in, Reply& reply)
 
 void host_fault(Session& session, const wire::HostFault& in, Reply&) {
   session.host_faulted = true;
-  Finding finding;
-  finding.kind = FindingKind::kHost;
-  finding.address = in.address;
-  const Allocation* a = session.memory.find(in.address);
-  if (a == nullptr) a = session.memory.find_freed(in.address);
-  if (a != nullptr) finding.allocation = a->name;
-  finding.message = std::string("Host code ") + (in.is_write ? "wrote through" : "read") +
-                    " a device pointer into " + describe_address(session.memory, in.address) + ".";
-  finding.advice = "Device memory is not the host's: bring the data over with cudaMemcpy.";
+  Finding finding = checks::host_dereference(in.address, in.is_write, session.memory);
   const std::string module(in.module, strnlen(in.module, sizeof in.module));
   session.add_finding(std::move(finding), {in.module_offset, session.host_code.add_module(module), 0});
 }

@@ -75,7 +75,7 @@ void Session::add_finding(Finding finding, const wire::CodePlace& made_by) {
   finding.host_module = host_code.path(made_by.module);
   finding.host_offset = finding.host_module.empty() ? 0 : made_by.offset;
   // The same mistake on another line is another finding.
-  const std::string what = std::to_string(static_cast<int>(finding.kind)) + finding.message +
+  const std::string what = std::to_string(static_cast<int>(finding.mistake)) + finding.message +
                            finding.host_module + std::to_string(finding.host_offset);
   findings.put(std::hash<std::string>()(what), api_findings_++, std::move(finding));
 }

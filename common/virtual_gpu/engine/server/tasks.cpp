@@ -1,6 +1,7 @@
 // How the session does each kind of task when its turn comes.
 #include <algorithm>
 
+#include "checks/host_findings.h"
 #include "cost.h"
 #include "cuda_error.h"
 #include "exec/module.h"
@@ -72,7 +73,7 @@ int Session::run(const CopyTask& task, const Work&, double* seconds) {
   Finding finding;
   const int error =
       run_copy(task.plan, staged, task.packed.empty() ? staged : task.packed.data(), memory, &finding);
-  const bool unwritten = finding.kind == FindingKind::kInit;
+  const bool unwritten = finding.mistake == Mistake::kUnwrittenTransfer;
   // A copy too long for the staging area comes in pieces: one may be unwritten when the whole is not.
   const uint64_t bytes = task.plan.bytes(), source = task.plan.src.address;
   const bool goes_on = task.plan.dst.packed && source == last_read_.end && last_read_.written;
@@ -108,12 +109,7 @@ int Session::run(const FreeTask& task, const Work&, double*) {
       memory.release(task.address, AllocKind::kDevice, task.by + host_code.mention(task.caller));
   if (task.reservation != nullptr && freed != DeviceMemory::FreeResult::kOk) {
     // When it was queued there was a launch to allocate it, but nothing says that the launch comes first.
-    Finding finding;
-    finding.address = task.address;
-    finding.allocation = task.reservation->name;
-    finding.message = std::string(task.by) + " frees " + task.reservation->name +
-                      ", which no launch of its graph has allocated at that point.";
-    finding.advice = "Free it on the stream of the launch, or let that stream wait for an event behind it.";
+    Finding finding = checks::free_before_allocation(task.by, task.address, *task.reservation);
     if (config.options.check_memory) add_finding(std::move(finding), task.caller);
     return cuda::kIllegalAddress;
   }

@@ -1,0 +1,117 @@
+"""JSON as frozen dataclasses, and names that the engine's C++ and Python must share.
+
+A name that one side has and the other lacks is an error which says the name.
+"""
+
+from __future__ import annotations
+
+import re
+import types
+import typing
+from collections.abc import Callable, Mapping
+from dataclasses import MISSING, dataclass, fields, is_dataclass
+from pathlib import Path
+from typing import Any, TypeVar
+
+ENGINE = Path(__file__).with_name("engine")
+_ENTRY = re.compile(r"^[A-Z_]+\((\w+)[,)]", re.MULTILINE)
+T = TypeVar("T")
+
+
+class UnknownNames(ValueError):
+    """The two sides do not agree on the names of something."""
+
+
+def decode(kind: type[T], data: Any, *, complete: bool = False) -> T:
+    """`data`, as JSON has it, as an object of the dataclass `kind`, and so what it contains.
+
+    Names that `kind` lacks are refused, but for those it lists in `derived`: what the writer adds for other
+    readers. What has a default may be absent; with `complete` only what `kind` lists in `sometimes` may.
+    A list stands for an object's values in order.
+    """
+    shape = _shapes.get(kind) or _shape(kind)
+    if isinstance(data, list):
+        data = dict(zip(shape.readers, data, strict=True))
+    names = data.keys()
+    if unknown := names - shape.known:
+        raise UnknownNames(f"{_listed(unknown)} in the data, but not in {kind.__name__}")
+    if missing := (shape.always if complete else shape.required) - names:
+        raise UnknownNames(f"{_listed(missing)} in {kind.__name__}, but not in the data")
+    made = object.__new__(kind)
+    values = vars(made)  # not through the constructor: a report has thousands of counters
+    values.update(shape.defaults)
+    for name, make in shape.factories.items():
+        values[name] = make()
+    values.update(data)
+    for name in shape.derived:
+        values.pop(name, None)
+    for name, reader in shape.composed.items():
+        if name in names:
+            values[name] = reader(data[name], complete)
+    return made
+
+
+def require_same_names(kind: type[Any], listed_in: Path, besides: tuple[str, ...] = ()) -> None:
+    """`kind` has the fields that a .def file of the engine lists, and `besides`."""
+    listed = {*_ENTRY.findall(listed_in.read_text()), *besides}
+    if different := listed ^ {field.name for field in fields(kind)}:
+        raise UnknownNames(f"{_listed(different)} in only one of {kind.__name__} and {listed_in.name}")
+
+
+_Reader = Callable[[Any, bool], Any]
+
+
+@dataclass(frozen=True)
+class _Shape:
+    """What `decode` asks of a dataclass, found once."""
+
+    readers: Mapping[str, _Reader | None]  # of every field, in order; None: as JSON has it
+    composed: Mapping[str, _Reader]
+    defaults: Mapping[str, Any]
+    factories: Mapping[str, Callable[[], Any]]
+    required: frozenset[str]
+    always: frozenset[str]
+    derived: frozenset[str]
+    known: frozenset[str]
+
+
+_shapes: dict[type[Any], _Shape] = {}
+
+
+def _shape(kind: type[Any]) -> _Shape:
+    hints = typing.get_type_hints(kind)
+    readers = {field.name: _reader(hints[field.name]) for field in fields(kind)}
+    derived = frozenset(getattr(kind, "derived", ()))
+    defaults = {field.name: field.default for field in fields(kind) if field.default is not MISSING}
+    factories = {f.name: f.default_factory for f in fields(kind) if f.default_factory is not MISSING}
+    _shapes[kind] = shape = _Shape(
+        readers=readers,
+        composed={name: reader for name, reader in readers.items() if reader is not None},
+        defaults=defaults,
+        factories=factories,
+        required=frozenset(readers.keys() - defaults.keys() - factories.keys()),
+        always=frozenset(readers.keys() - getattr(kind, "sometimes", ())),
+        derived=derived,
+        known=frozenset(readers) | derived,
+    )
+    return shape
+
+
+def _reader(hint: Any) -> _Reader | None:
+    """How a value of this type is made from JSON; None where JSON has it as it is."""
+    if is_dataclass(hint) and isinstance(hint, type):
+        return lambda value, complete: decode(hint, value, complete=complete)
+    if typing.get_origin(hint) is tuple:
+        item = _reader(typing.get_args(hint)[0])
+        if item is None:
+            return lambda value, complete: tuple(value)
+        return lambda value, complete: tuple(item(each, complete) for each in value)
+    if typing.get_origin(hint) is types.UnionType:
+        inner = _reader(next(each for each in typing.get_args(hint) if each is not types.NoneType))
+        if inner is not None:
+            return lambda value, complete: None if value is None else inner(value, complete)
+    return None
+
+
+def _listed(names: Any) -> str:
+    return ", ".join(sorted(names)) + (" is" if len(names) == 1 else " are")

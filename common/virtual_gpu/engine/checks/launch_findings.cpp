@@ -1,0 +1,120 @@
+#include "checks/launch_findings.h"
+
+#include <map>
+
+#include "checks/report.h"
+
+namespace vgpu::checks {
+namespace {
+
+struct Standing {
+  uint32_t warps = 0;
+  Mask lanes = 0;
+};
+
+std::string warps_text(uint32_t warps) {
+  std::string t = lanes_text(warps);  // the same ranges, another noun
+  t.replace(0, 4, "warp");
+  return t;
+}
+
+// Where each warp of the block stands.
+std::string standings(const Block& b) {
+  std::map<std::string, Standing> where;
+  for (const Warp& w : b.warps) {
+    for (const Split& s : w.splits) {
+      if (s.state == SplitState::kFree) continue;
+      const char* how = s.state == SplitState::kAtBarrier    ? "waiting at the barrier "
+                        : s.state == SplitState::kAtWarpSync ? "waiting for other lanes at "
+                                                             : "running at ";
+      Standing& at = where[how + place_text(*b.launch, op_at(s).index)];
+      at.warps |= 1u << w.id;
+      at.lanes |= s.mask;
+    }
+    if (w.live() == 0) where["exited"].warps |= 1u << w.id;
+  }
+  std::string text;
+  for (const auto& [how, at] : where) {
+    if (!text.empty()) text += "; ";
+    text += warps_text(at.warps);
+    if (at.lanes != kAllLanes && at.lanes != 0) text += " (" + lanes_text(at.lanes) + ")";
+    text += " " + how;
+  }
+  return text;
+}
+
+std::string reason_text(HangReason reason, const Options& options) {
+  switch (reason) {
+    case HangReason::kCpuTime:
+      return "the launch has used up its CPU time";
+    case HangReason::kInstructions:
+      return "it has run " + std::to_string(options.max_warp_instructions) + " warp instructions";
+    case HangReason::kThreadsPoll:
+      return "its threads have been polling with nothing left to change what they poll";
+    case HangReason::kBlocksPoll:
+      return "its blocks have been polling with nothing left to change what they poll";
+    case HangReason::kBlocksNotStarted:
+      return "its resident blocks wait for blocks that can start only when these end";
+  }
+  return "";
+}
+
+}  // namespace
+
+const Op& op_at(const Split& s) {
+  return s.waiting ? *s.waiting : s.frame->code->ops[s.frame->code->blocks[s.block].end - 1];
+}
+
+void stack_overflow(Warp& w, const Op& op, int lane, int depth) {
+  report(w, op, lane, Mistake::kStackOverflow, [&](Finding& f) {
+    f.message = "the stack overflows: calls are nested " + std::to_string(depth) + " deep";
+    f.advice = "Check that the recursion ends; deep recursion is better written as a loop.";
+  });
+}
+
+void bad_function_pointer(Warp& w, const Op& op, int lane) {
+  report(w, op, lane, Mistake::kBadFunctionPointer, [&](Finding& f) {
+    f.message = "a call through a function pointer that points to no function of this signature";
+    f.advice = "Take the pointer's value from device code: a host function's address means nothing here.";
+  });
+}
+
+void trapped(Warp& w, const Op& op, int lane) {
+  report(w, op, lane, Mistake::kTrap, [&](Finding& f) {
+    f.message = "the kernel trapped";
+    f.advice = "__trap() or an unreachable path was executed: look at the condition that leads here.";
+  });
+}
+
+void assertion_failed(Warp& w, const Op& op, int lane, const std::string& what) {
+  report(w, op, lane, Mistake::kAssertion, [&](Finding& f) {
+    f.message = "assertion failed: " + what;
+    f.advice = "An assert in device code ends the launch: look at the values that make it false.";
+  });
+}
+
+void endless(Warp& w, const Op& op, int lane, HangReason reason) {
+  report(w, op, lane, Mistake::kHang, [&](Finding& f) {
+    f.message = "block " + dim_text(w.block->index) +
+                " does not end: " + reason_text(reason, *w.block->options) + ": " + standings(*w.block);
+    f.advice = "Look at the loop's exit condition, and at who is to set what it waits for.";
+  });
+}
+
+void deadlock(Warp& w, const Op& op, int lane) {
+  report(w, op, lane, Mistake::kHang, [&](Finding& f) {
+    f.message = "all threads wait for each other: " + standings(*w.block);
+    f.advice = "Check how many threads each barrier is told to expect, and that all of them come to it.";
+  });
+}
+
+Finding unsupported(const Unsupported& what) {
+  Finding f;
+  f.mistake = Mistake::kUnsupported;
+  f.message =
+      "the virtual GPU does not implement " + what.what + " (PTX line " + std::to_string(what.ptx_line) + ")";
+  f.advice = "Write it another way, or run this kernel on a real GPU (--device gpu).";
+  return f;
+}
+
+}  // namespace vgpu::checks

@@ -1,0 +1,78 @@
+#include "checks/sync_findings.h"
+
+#include <cstdio>
+
+#include "checks/report.h"
+
+namespace vgpu::checks {
+
+void matrix_on_partial_warp(Warp& w, const Op& op) {
+  report(w, op, first_lane(w.exec), Mistake::kMatrixOnPartialWarp, [&](Finding& f) {
+    f.message = "a matrix operation of the whole warp runs with " + lanes_text(w.exec) + " only";
+    f.advice =
+        "mma, wmma and ldmatrix need all 32 lanes: keep them out of branches that part of the warp skips, "
+        "and launch blocks of whole warps.";
+  });
+}
+
+void barrier_after_exit(Warp& w, const Op& op, int lane) {
+  report(w, op, lane, Mistake::kBarrierAfterExit, [&](Finding& f) {
+    f.message = "a barrier of the whole block, which " + std::to_string(w.block->exited_threads) + " of " +
+                std::to_string(w.block->launch->threads) + " threads never reach: they have exited";
+    f.advice =
+        "Let every thread reach __syncthreads(): guard the work with the condition, not the way to the "
+        "barrier.";
+  });
+}
+
+void different_barriers(Warp& w, const Op& op, int lane, const Op& other) {
+  const auto build = [&](Finding& f) {
+    f.message = who(w, lane) + " waits at this barrier while others of its block wait at another one (" +
+                place_text(*w.block->launch, other.index) + ")";
+    f.advice =
+        "__syncthreads() may stand in a branch only when all threads of the block take it: move it out of "
+        "the branch.";
+  };
+  report(w, op, lane, Mistake::kDifferentBarriers, build, other.index);
+}
+
+void barrier_operands(Warp& w, const Op& op, int lane, uint32_t id, uint32_t threads) {
+  report(w, op, lane, Mistake::kBarrierOperands, [&](Finding& f) {
+    f.message = "barrier " + std::to_string(id) + " with " + std::to_string(threads) +
+                " threads: a block has barriers 0 to 15, and a thread count is a multiple of 32";
+    f.advice = "Check both operands of the barrier.";
+  });
+}
+
+void shuffle_from_absent_lane(Warp& w, const Op& op, int lane, int from) {
+  const bool exited = w.exited >> from & 1, missing = !(w.exists >> from & 1);
+  report(w, op, lane, Mistake::kShuffleFromAbsentLane, [&](Finding& f) {
+    f.message = "lane " + std::to_string(lane) + " shuffles a value from lane " + std::to_string(from) +
+                ", which " +
+                (missing  ? "does not exist: the block is not a whole number of warps"
+                 : exited ? "has exited"
+                          : "does not take part");
+    f.advice =
+        "A shuffle reads only lanes that execute it: keep all lanes alive and in step until the exchange is "
+        "done.";
+  });
+}
+
+void mask_leaves_caller_out(Warp& w, const Op& op, Mask lanes, uint32_t mask) {
+  report(w, op, first_lane(lanes), Mistake::kMaskLeavesCallerOut, [&](Finding& f) {
+    char text[16];
+    std::snprintf(text, sizeof text, "0x%08x", mask);
+    f.message = lanes_text(lanes) + " execute this with mask " + text + ", which does not name them";
+    f.advice = "The mask must name every lane that executes the call: use the lanes that really get here.";
+  });
+}
+
+void mask_names_absent_lanes(Warp& w, const Op& op, Mask here, Mask absent) {
+  report(w, op, first_lane(here), Mistake::kMaskNamesAbsentLanes, [&](Finding& f) {
+    f.message = lanes_text(here) + " wait here for " + lanes_text(absent) +
+                ", which the mask names but which do not come: they took another branch";
+    f.advice = "Name only the lanes that execute the call, or move it to where the whole warp passes.";
+  });
+}
+
+}  // namespace vgpu::checks
