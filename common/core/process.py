@@ -44,7 +44,7 @@ def run_contained(
 
     `on_start` hears the number of the process, which is its session's too; `on_tick` is called a few times a
     second with all output so far. When this returns or raises, every process of the command's session is
-    gone; when this process is killed, the command is told to stop.
+    gone; when this process is killed, the command gets a signal to stop.
     """
     started = time.monotonic()
     parent = os.getpid()
@@ -120,7 +120,7 @@ def kill_session(session: int) -> None:
 
 
 def session_members(session: int) -> list[int]:
-    """The living processes of a session. A watchdog asks many times a second, so only members are looked at
+    """The living processes of a session. A watchdog asks many times per second, so only members are looked at
     closely: one call tells a process's session, its state takes opening a file."""
     return [pid for pid in all_pids() if _lives_in(pid, session)]
 

@@ -1,5 +1,5 @@
 // Heads on their way into the rows of buckets: which thread takes which elements, and how it reads and writes
-// them. What becomes of the elements in between is not told here.
+// them. What becomes of the elements in between is up to them.
 #pragma once
 
 #include <cuda_fp16.h>

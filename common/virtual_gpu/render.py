@@ -49,7 +49,7 @@ def render_finding(finding: Finding, *, width: int = _DEFAULT_WIDTH) -> str:
 
 
 def render_leaks(leaks: Sequence[Leak], *, width: int = _DEFAULT_WIDTH) -> str:
-    """The first few; a loop that never frees is told as well by ten of its allocations as by all."""
+    """The first few; ten allocations of a loop that never frees show as much as all of them."""
     text = "".join(render_leak(leak, width=width) for leak in leaks[:_MOST_LEAKS])
     rest = leaks[_MOST_LEAKS:]
     if rest:

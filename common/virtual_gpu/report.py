@@ -200,7 +200,7 @@ class KernelTotals:
 
 @dataclass(frozen=True)
 class Finding:
-    """One mistake, told once, with how often it happened.
+    """One mistake, listed once, with how often it happened.
 
     `place` is innermost first: the line itself, then where each helper was inlined. `other` is the second
     side of a race, `allocated_at` where the program made the allocation that is named.
@@ -291,8 +291,8 @@ class Report:
     def to_dict(self) -> dict[str, Any]:
         """Plain data for JSON; each finding and each leak also names its own file and line."""
         data = dataclasses.asdict(self)
-        for plain, told in zip(data["findings"] + data["leaks"], self.findings + self.leaks, strict=True):
-            plain.update(file=told.file, line=told.line)
+        for plain, finding in zip(data["findings"] + data["leaks"], self.findings + self.leaks, strict=True):
+            plain.update(file=finding.file, line=finding.line)
         return data
 
 

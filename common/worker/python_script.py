@@ -25,7 +25,7 @@ os.environ.setdefault("TRITON_CACHE_DIR", os.path.join(os.environ["TMPDIR"], "tr
 import torch
 
 with contextlib.suppress(ImportError):
-    import triton  # noqa: F401  a file that needs it and does not find it is told so
+    import triton  # noqa: F401  so that a file that needs it gets a clear error
 
 torch.set_num_threads(1)
 _MOST_TEXT = 400

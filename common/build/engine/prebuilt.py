@@ -118,7 +118,7 @@ def _needed_versions(binary: Path) -> list[tuple[str, str]]:
 
 
 def _present_version(library: str, cxx: HostCompiler) -> str:
-    """The newest version of symbols that this machine's library has; 0 where it cannot be told."""
+    """The newest version of symbols that this machine's library has; 0 where it is unknown."""
     if library == "GLIBC":
         try:
             return (os.confstr("CS_GNU_LIBC_VERSION") or "0").removeprefix("glibc ")

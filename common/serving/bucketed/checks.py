@@ -20,7 +20,7 @@ UNUSABLE = (TypeError, ValueError, RuntimeError, OverflowError)
 _LOWEST = -(1 << 63)
 
 
-def told(value: object) -> str:
+def described(value: object) -> str:
     """A value in a message: itself if that is short and simple, else its type."""
     import torch
 
@@ -39,12 +39,12 @@ def whole(name: str, value: object, least: int | None = 0) -> int:
         except UNUSABLE:
             pass
     wanted = "a whole number" if least is None else f"a whole number of {least} or more"
-    raise ArgumentError(f"{name} is {told(value)}, but must be {wanted}")
+    raise ArgumentError(f"{name} is {described(value)}, but must be {wanted}")
 
 
 def real(name: str, value: object, wanted: str = "a number") -> float:
     if isinstance(value, bool | np.bool_) or not isinstance(value, numbers.Real):
-        raise ArgumentError(f"{name} is {told(value)}, but must be {wanted}")
+        raise ArgumentError(f"{name} is {described(value)}, but must be {wanted}")
     return float(value)
 
 
@@ -56,7 +56,7 @@ def array(name: str, given: object, dtype: Any = None) -> np.ndarray[Any, Any]:
     try:
         return np.asarray(given, dtype=dtype)
     except UNUSABLE:
-        raise ArgumentError(f"{name} is {told(given)}, but must hold numbers, as an array does") from None
+        raise ArgumentError(f"{name} is {described(given)}, but must hold numbers, as an array does") from None
 
 
 def require_torch_device(name: str, device: object) -> torch.device:
@@ -66,8 +66,8 @@ def require_torch_device(name: str, device: object) -> torch.device:
         if isinstance(device, str | torch.device):
             return torch.device(device)
     except RuntimeError:
-        raise ArgumentError(f"{name} is {told(device)}, but torch knows no such device") from None
-    raise ArgumentError(f'{name} is {told(device)}, but must be a torch device, such as "cpu"')
+        raise ArgumentError(f"{name} is {described(device)}, but torch knows no such device") from None
+    raise ArgumentError(f'{name} is {described(device)}, but must be a torch device, such as "cpu"')
 
 
 def require_floats(name: str, tensor: object) -> None:
@@ -89,7 +89,7 @@ def require_float_type(name: str, dtype: object) -> torch.dtype:
     if dtype is None:
         return torch.float32
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-        raise ArgumentError(f"{name} is {told(dtype)}, but must be a floating type, such as torch.float32")
+        raise ArgumentError(f"{name} is {described(dtype)}, but must be a floating type, such as torch.float32")
     return dtype
 
 

@@ -115,7 +115,7 @@ class BucketedCacheLayer:
         """Quantise new tokens, fp16 [tokens, kv_heads, head_dim], into the buckets of their widths. All must
         be finite.
 
-        `token_ids` is what the layer remembers of each token besides; its slot unless told.
+        `token_ids` is what the layer remembers of each token besides; its slot by default.
         """
         self._check_heads("keys", keys)
         self._check_heads("values", values)
@@ -169,7 +169,7 @@ class BucketedCacheLayer:
         self, queries: torch.Tensor, mask: torch.Tensor | None = None, scale: float | None = None
     ) -> torch.Tensor:
         """fp16 [batch, kv_heads · group, head_dim] for queries of that shape. `mask`, uint8 [batch, slots],
-        hides the slots where it is 0; `scale` is 1/√head_dim unless told."""
+        hides the slots where it is 0; `scale` is 1/√head_dim by default."""
         self._check_attention(queries, mask)
         return self.backend.attend(self.views(), queries, mask, self._scale(scale))
 

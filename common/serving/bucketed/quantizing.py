@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from common.serving.arguments import ArgumentError, require_tensor
-from common.serving.bucketed.checks import require_float_type, require_floats, told, whole
+from common.serving.bucketed.checks import require_float_type, require_floats, described, whole
 from common.serving.bucketed.widths import require_width
 
 if TYPE_CHECKING:
@@ -130,7 +130,7 @@ def require_scale_dtype(dtype: torch.dtype | None) -> torch.dtype:
     if dtype is None:
         return torch.float32
     if not isinstance(dtype, torch.dtype) or dtype not in (torch.float32, torch.float16):
-        raise ArgumentError(f"scale_dtype is {told(dtype)}, but must be torch.float32 or torch.float16")
+        raise ArgumentError(f"scale_dtype is {described(dtype)}, but must be torch.float32 or torch.float16")
     return dtype
 
 

@@ -43,7 +43,7 @@ def attention(
 ) -> torch.Tensor:
     """Softmax attention over all buckets, [batch, heads, head_dim]; a row that sees no key is 0.
 
-    Queries, keys and values are rounded to `dtype` (float32 unless told) and multiplied in it. Scores, sums
+    Queries, keys and values are rounded to `dtype` (float32 by default) and multiplied in it. Scores, sums
     and the result are never less than float32, as in attention kernels. `mask` is [batch, slots]; 0 hides.
     """
     return merge_parts(attend_buckets(queries, buckets, mask, scale, dtype))

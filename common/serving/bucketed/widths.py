@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from common.serving.arguments import ArgumentError
-from common.serving.bucketed.checks import UNUSABLE, told, whole
+from common.serving.bucketed.checks import UNUSABLE, described, whole
 
 WIDTHS = (2, 3, 4, 8)
 
@@ -23,7 +23,7 @@ def require_widths(name: str, given: object) -> tuple[int, ...]:
         listed: tuple[object, ...] = tuple(given)  # type: ignore[arg-type]  # whether it can is the question
     except UNUSABLE:
         raise ArgumentError(
-            f"{name} is {told(given)}, but must be a sequence of widths, such as {WIDTHS}"
+            f"{name} is {described(given)}, but must be a sequence of widths, such as {WIDTHS}"
         ) from None
     found = tuple(require_width("a width", bits) for bits in listed)
     if not found or len(set(found)) != len(found):

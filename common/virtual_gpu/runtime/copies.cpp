@@ -138,8 +138,8 @@ cudaError_t copy_3d(const cudaMemcpy3DParms* parameters, uint64_t stream, Timing
   if (parameters == nullptr) return cudaErrorInvalidValue;
   const cudaMemcpy3DParms& p = *parameters;
   if (p.srcArray != nullptr || p.dstArray != nullptr) {
-    static bool told = false;
-    return static_cast<cudaError_t>(not_supported("cudaMemcpy3D with arrays", &told));
+    static bool warned = false;
+    return static_cast<cudaError_t>(not_supported("cudaMemcpy3D with arrays", &warned));
   }
   const cudaExtent& extent = p.extent;
   if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return cudaSuccess;

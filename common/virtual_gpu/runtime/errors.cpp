@@ -38,8 +38,8 @@ void say(const char* format, ...) {
   std::fprintf(stderr, "virtual GPU: %s\n", line);
 }
 
-int not_supported(const char* function, bool* told) {
-  if (!__atomic_exchange_n(told, true, __ATOMIC_RELAXED)) {
+int not_supported(const char* function, bool* warned) {
+  if (!__atomic_exchange_n(warned, true, __ATOMIC_RELAXED)) {
     say("%s is not supported here and answers cudaErrorNotSupported", function);
   }
   return record_error(cudaErrorNotSupported);

@@ -13,7 +13,7 @@ cudaError_t record_error(cudaError_t error);
 void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 
 // A function of the API that is not there: named once on stderr, answered with cudaErrorNotSupported.
-// `told` belongs to the caller.
-int not_supported(const char* function, bool* told);
+// `warned` belongs to the caller.
+int not_supported(const char* function, bool* warned);
 
 }  // namespace vgpu

@@ -47,8 +47,8 @@ def stubs(names: Iterable[str]) -> str:
         "// Arguments are not looked at, so one form serves every signature.",
         "#define VGPU_STUB(name)                                                  \\",
         '  extern "C" __attribute__((visibility("default"))) int name() {         \\',
-        "    static bool told = false;                                            \\",
-        "    return vgpu::not_supported(#name, &told);                            \\",
+        "    static bool warned = false;                                            \\",
+        "    return vgpu::not_supported(#name, &warned);                            \\",
         "  }",
         "",
     ]

@@ -159,8 +159,9 @@ VGPU_ENTRY(cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, size_t
            (graph, nodes, count)) {
   if (graph == nullptr || count == nullptr) return cudaErrorInvalidValue;
   if (nodes != nullptr) {
-    static bool told = false;
-    return static_cast<cudaError_t>(vgpu::not_supported("cudaGraphGetNodes with a buffer for nodes", &told));
+    static bool warned = false;
+    return static_cast<cudaError_t>(
+        vgpu::not_supported("cudaGraphGetNodes with a buffer for nodes", &warned));
   }
   wire::Count answer{};
   const cudaError_t error = Connection::get().ask(Request::kGraphNodeCount, id_of(graph), &answer);

@@ -1,4 +1,4 @@
-// What a pointer of the program points at, told by its address alone: the ranges are fixed.
+// What a pointer of the program points at, known from its address alone: the ranges are fixed.
 #pragma once
 
 #include <cstdint>

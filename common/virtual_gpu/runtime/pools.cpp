@@ -35,9 +35,9 @@ cudaError_t check_setting(cudaMemPool_t pool, cudaMemPoolAttr attribute, const v
     return cudaErrorInvalidValue;
   }
   if (attribute <= cudaMemPoolAttrReleaseThreshold) return cudaSuccess;
-  static bool told = false;
+  static bool warned = false;
   return static_cast<cudaError_t>(
-      vgpu::not_supported("a memory pool's gauge of used or reserved memory", &told));
+      vgpu::not_supported("a memory pool's gauge of used or reserved memory", &warned));
 }
 
 cudaError_t allocate_ordered(void** out, size_t bytes, uint64_t stream) {

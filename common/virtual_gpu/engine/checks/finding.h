@@ -1,4 +1,4 @@
-// A finding: one mistake, told once, with how often it happened. Threads add findings while kernels run;
+// A finding: one mistake, listed once, with how often it happened. Threads add findings while kernels run;
 // what is reported does not depend on which CPU thread was first.
 #pragma once
 

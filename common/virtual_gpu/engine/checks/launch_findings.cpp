@@ -104,7 +104,7 @@ void endless(Warp& w, const Op& op, int lane, HangReason reason) {
 void deadlock(Warp& w, const Op& op, int lane) {
   report(w, op, lane, Mistake::kHang, [&](Finding& f) {
     f.message = "all threads wait for each other: " + standings(*w.block);
-    f.advice = "Check how many threads each barrier is told to expect, and that all of them come to it.";
+    f.advice = "Check how many threads each barrier expects, and that all of them come to it.";
   });
 }
 

@@ -1,5 +1,5 @@
-// What ptxas made of a kernel, told from outside: the instructions in the order in which they issue, the line
-// of PTX that each was made from, and how long a warp stalls after it.
+// What ptxas made of a kernel, given from outside: the instructions in the order in which they issue, the
+// line of PTX that each was made from, and how long a warp stalls after it.
 #pragma once
 
 #include <cstdint>

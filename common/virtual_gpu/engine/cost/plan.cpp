@@ -95,7 +95,7 @@ Memory memory_of(const Op& op, PlanKind kind, std::string_view opcode, uint32_t 
       break;
   }
   m.fence |= (op.flags & (kPolls | kReleases)) != 0 && has_event(kind) && op.cls != InstrClass::kBarrier;
-  // Copies have two addresses, and the rows of a matrix one each: they are told apart by nothing.
+  // Copies have two addresses, and the rows of a matrix one each: nothing distinguishes them.
   if (kind != PlanKind::kAsyncCopy && op.cls != InstrClass::kMatrixLoad && has_event(kind)) {
     const bool atomic = op.cls == InstrClass::kAtomic;
     m.base = base;

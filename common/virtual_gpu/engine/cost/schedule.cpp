@@ -23,7 +23,7 @@ double expected_latency(const PlannedOp& op) {
                                                                                 : op.cost.latency;
 }
 
-// Accesses from one base that do not overlap are told apart; everything else may be the same memory.
+// Accesses from one base that do not overlap are distinct; everything else may be the same memory.
 bool apart(const Memory& a, const Memory& b) {
   if (a.base == ~0u || a.base != b.base || a.bytes == 0 || b.bytes == 0) return false;
   return a.offset + a.bytes <= b.offset || b.offset + b.bytes <= a.offset;

@@ -1,5 +1,5 @@
 // cp.async in flight. A copy's bytes move when its thread waits for them, and not before: until then the
-// destination is marked, so that whoever touches it too early is told.
+// destination is marked, so that an access that comes too early is found.
 #pragma once
 
 #include <array>

@@ -28,8 +28,8 @@ class HostCode {
   // The line and its inlined-at chain, without frames in headers of the toolkit and the compiler. Empty when
   // there is none, or until look_up() has run: asking is what puts a place on look_up()'s list.
   std::vector<SourcePlace> lines(const wire::CodePlace& place);
-  // Looks up all that was asked for in vain, with one run of addr2line an object file. False when there was
-  // nothing to look up: the answers of lines() are final.
+  // Looks up every address that was not found, with one run of addr2line per object file. False when there
+  // was nothing to look up: the answers of lines() are final.
   bool look_up();
 
  private:

@@ -115,10 +115,10 @@ ReportContext Session::context() {
 ReportContext Session::compose_context() {
   std::map<std::string, const Allocation*> by_name;
   for (const auto& allocation : memory.all()) by_name[allocation->name] = allocation.get();
-  std::vector<ReportedFinding> told;
+  std::vector<ReportedFinding> reported_findings;
   for (Finding& finding : findings.list()) {
     const auto named = by_name.find(finding.allocation);
-    ReportedFinding& reported = told.emplace_back();
+    ReportedFinding& reported = reported_findings.emplace_back();
     if (named != by_name.end()) reported.allocated_at = host_code.lines(named->second->allocated_by);
     if (finding.place.empty() && !finding.host_module.empty())
       finding.place = host_code.lines({finding.host_offset, host_code.add_module(finding.host_module), 0});
@@ -133,7 +133,7 @@ ReportContext Session::compose_context() {
   return {report,
           config.profile,
           config.options,
-          std::move(told),
+          std::move(reported_findings),
           findings.dropped(),
           std::move(leaks),
           program_gone ? "closed" : "running",

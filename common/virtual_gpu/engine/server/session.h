@@ -118,7 +118,7 @@ class Session {
     bool written = false;
   };
   ReadPiece last_read_;
-  uint64_t api_findings_ = 0;  // so many calls have left one: they are told in that order
+  uint64_t api_findings_ = 0;  // so many calls have left one: they are reported in that order
   std::function<bool()> should_stop_;
 };
 

@@ -20,7 +20,7 @@ struct Progress {
   enum class State { kDone, kCallback, kFailed };
   State state = State::kDone;
   int error = 0;  // kFailed: the sticky cudaError_t
-  // kCallback: the program must run this and ask again. Two waits may be told the same one; the token says
+  // kCallback: the program must run this and ask again. Two waits may get the same one; the token says
   // so.
   wire::HostCallback callback{};
   bool ok() const { return state == State::kDone; }
