@@ -56,7 +56,9 @@ def array(name: str, given: object, dtype: Any = None) -> np.ndarray[Any, Any]:
     try:
         return np.asarray(given, dtype=dtype)
     except UNUSABLE:
-        raise ArgumentError(f"{name} is {described(given)}, but must hold numbers, as an array does") from None
+        raise ArgumentError(
+            f"{name} is {described(given)}, but must hold numbers, as an array does"
+        ) from None
 
 
 def require_torch_device(name: str, device: object) -> torch.device:
@@ -89,7 +91,9 @@ def require_float_type(name: str, dtype: object) -> torch.dtype:
     if dtype is None:
         return torch.float32
     if not isinstance(dtype, torch.dtype) or not dtype.is_floating_point:
-        raise ArgumentError(f"{name} is {described(dtype)}, but must be a floating type, such as torch.float32")
+        raise ArgumentError(
+            f"{name} is {described(dtype)}, but must be a floating type, such as torch.float32"
+        )
     return dtype
 
 
