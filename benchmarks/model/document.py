@@ -80,7 +80,7 @@ def _cases(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
 
 def _source(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
     return (
-        f"Measured on {measured['gpu']}, driver {measured['driver']}, {measured['repeats']} calls a case.\n"
+        f"Measured on {measured['gpu']}, driver {measured['driver']}, {measured['repeats']} calls per case.\n"
     )
 
 
