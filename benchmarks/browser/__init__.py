@@ -1,1 +1,1 @@
-"""JupyterLab in this machine's Chromium, driven as by hand: for pictures of it and for its tests."""
+"""Drives JupyterLab in this machine's Chromium, for screenshots and for tests."""

@@ -1,4 +1,4 @@
-"""A JupyterLab of a test's own: its folders, its token, its port. It ends with all that it started."""
+"""A private JupyterLab with its own folders, token and port. Its end stops every process it started."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ from common.core.paths import REPOSITORY
 from common.core.process import kill_session
 from grader.course.jupyter_kernel import jupyter_path
 
-_START_SECONDS = 120  # a busy machine takes its time to import everything
+_START_SECONDS = 120  # a busy machine imports slowly
 _TOKEN = "of-this-test-alone"
-# No questions over the page on a first start; all cells on the page, not only those in sight.
+# No dialogs on a first start; all cells on the page, not only the visible ones.
 _SETTINGS: dict[str, dict[str, object]] = {
     "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
     "@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},
@@ -35,13 +35,13 @@ class JupyterServer:
         return f"{self.url}{path}{separator}token={_TOKEN}"
 
     def notebook(self, path: str) -> str:
-        """A workspace without anything from the one before."""
+        """An empty workspace, without tabs from earlier pages."""
         return self.address(f"lab/tree/{path}?reset")
 
 
 @contextlib.contextmanager
 def running_jupyter(root: Path, own: Path, **variables: str) -> Iterator[JupyterServer]:
-    """JupyterLab on `root`. What it keeps for its user goes to `own`, so that nobody's settings count."""
+    """JupyterLab on `root`. Its user data goes to `own`, so that the user's own settings have no effect."""
     log = own / "jupyter.log"
     environment = _environment(own, variables)
     command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--port=0"]
@@ -89,7 +89,7 @@ def _environment(own: Path, variables: Mapping[str, str]) -> dict[str, str]:
 
 
 def _address_of(process: subprocess.Popen[bytes], runtime: Path, log: Path) -> str:
-    """Jupyter writes down where it listens, once it does."""
+    """Jupyter writes its address to a file once it listens."""
     until = time.monotonic() + _START_SECONDS
     while time.monotonic() < until and process.poll() is None:
         for file in runtime.glob("jpserver-*.json"):
@@ -100,7 +100,7 @@ def _address_of(process: subprocess.Popen[bytes], runtime: Path, log: Path) -> s
 
 
 def _stop(process: subprocess.Popen[bytes]) -> None:
-    """Asked first: it ends its notebooks' kernels, which live in sessions of their own."""
+    """SIGTERM first: Jupyter then ends its notebooks' kernels, which have their own sessions."""
     process.terminate()
     with contextlib.suppress(subprocess.TimeoutExpired):
         process.wait(20)

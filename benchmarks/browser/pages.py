@@ -1,4 +1,4 @@
-"""What a person does in JupyterLab, as functions on a page of Playwright's."""
+"""What a person does in JupyterLab, as functions on a Playwright page."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ if TYPE_CHECKING:
     from playwright.sync_api import Browser, Locator, Page
 
 SECOND = 1000.0
-_PATIENCE = 90 * SECOND  # for anything a page does by itself, on a machine with much else to do
-RUN_PATIENCE = 600 * SECOND  # for a notebook's cells; a notebook has to be through in three minutes
+_TIMEOUT = 90 * SECOND  # for whatever a page does by itself, on a busy machine
+RUN_TIMEOUT = 600 * SECOND  # for a notebook's cells; a notebook should take three minutes at most
 TROUBLE = ", ".join(f'[data-mime-type="application/vnd.jupyter.{kind}"]' for kind in ("error", "stderr"))
 
 
@@ -22,7 +22,7 @@ TROUBLE = ", ".join(f'[data-mime-type="application/vnd.jupyter.{kind}"]' for kin
 def running_chromium() -> Iterator[Browser]:
     from playwright.sync_api import sync_playwright
 
-    # Chromium's own sandbox cannot be set up by root, as which containers run their tests.
+    # Containers run their tests as root, and root cannot set up Chromium's own sandbox.
     arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=find_chromium(), args=arguments)
@@ -35,8 +35,8 @@ def running_chromium() -> Iterator[Browser]:
 @contextlib.contextmanager
 def new_page(browser: Browser, *, width: int = 1280, height: int = 900) -> Iterator[Page]:
     context = browser.new_context(viewport={"width": width, "height": height})
-    context.set_default_timeout(_PATIENCE)
-    context.set_default_navigation_timeout(_PATIENCE)
+    context.set_default_timeout(_TIMEOUT)
+    context.set_default_navigation_timeout(_TIMEOUT)
     try:
         yield context.new_page()
     finally:
@@ -49,7 +49,7 @@ def wait_for_lab(page: Page) -> None:
 
 
 def open_notebook(page: Page, address: str) -> Locator:
-    """Go there and wait until its kernel can be used. The notebook, to look for things in."""
+    """Open it and wait until its kernel is idle; returns the notebook's panel."""
     page.goto(address)
     wait_for_lab(page)
     panel = page.locator(".jp-NotebookPanel:not(.lm-mod-hidden)")
@@ -60,9 +60,9 @@ def open_notebook(page: Page, address: str) -> Locator:
 
 
 def run_all_cells(page: Page) -> None:
-    """Run → Run All Cells, as by hand, and wait for the end."""
+    """Choose Run → Run All Cells and wait for the end."""
     choose(page, "Run", "Run All Cells")
-    page.wait_for_function(_ALL_RAN, timeout=RUN_PATIENCE)
+    page.wait_for_function(_ALL_RAN, timeout=RUN_TIMEOUT)
 
 
 def choose(page: Page, menu: str, item: str) -> None:
@@ -70,7 +70,7 @@ def choose(page: Page, menu: str, item: str) -> None:
     page.locator(".lm-Menu-item").get_by_text(item, exact=True).click()
 
 
-# Every code cell with something in it has got its number, or an error after which the rest is not run.
+# Every code cell has its number, or an error stopped the run.
 _ALL_RAN = """() => {
     const cells = [...document.querySelectorAll('.jp-NotebookPanel:not(.lm-mod-hidden) .jp-CodeCell')];
     const prompts = cells.map(cell => cell.querySelector('.jp-InputPrompt').textContent);

@@ -1,12 +1,12 @@
-"""How far attention over the quantised cache is from attention over FP16, by memory and by who gets the bits.
+"""The error of attention over the quantised cache against FP16, by memory and by how tokens get their widths.
 
     python -m benchmarks.bucketed.accuracy [--device cuda] [--quick]
 
 Two worlds (see `worlds`): normal data, where no token matters more than another, and skewed data, where a
 few tokens have most of the weight. For each budget the tokens get their widths in several ways. Importance is
-what the cache's own average has seen over some steps; errors are those of later steps, relative by the norm
-of each row. What the queries lose as bytes is told apart: over the same cache, against their exact values.
-Torch computes. Writes accuracy.json beside this file.
+the cache's own average over some steps; errors are those of later steps, relative to the norm
+of each row. The error of queries as bytes is measured separately: over the same cache, against exact queries.
+Torch computes. Writes benchmarks/data/bucketed/accuracy.json.
 """
 
 from __future__ import annotations
@@ -40,14 +40,14 @@ if TYPE_CHECKING:
 
 RESULT = DATA / "bucketed" / "accuracy.json"
 DECAY = 0.9
-HEAVIEST = 0.05  # the share of tokens whose weight is told
+HEAVIEST = 0.05  # the share of tokens whose weight is reported
 INT8 = "uniform INT8"
 BENCH_SHUFFLED = "the bench's mix, shuffled"
 BENCH_IMPORTANCE = "the bench's mix, by importance"
 EQUAL = "planned, all tokens equal"
 IMPORTANCE = "planned by importance"
 IMPORTANCE_SHUFFLED = "the same widths, shuffled"
-_PLANES_AT = (INT8, BENCH_SHUFFLED)  # where the queries' own error is told
+_PLANES_AT = (INT8, BENCH_SHUFFLED)  # where the queries' own error is reported
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ class Sizes:
 
 
 class Trial:
-    """One world's tokens, and the attention that FP16 gives them."""
+    """One world's tokens, and their attention in FP16."""
 
     def __init__(self, world: NormalWorld, sizes: Sizes) -> None:
         self._world, self._sizes = world, sizes
@@ -95,7 +95,7 @@ class Trial:
         return cache
 
     def importance(self) -> Reals:
-        """What the average holds after the steps that feed it, all tokens at eight bits."""
+        """The average after the steps that feed it, all tokens at eight bits."""
         cache = self.cache(np.full((self._sizes.batch, self._sizes.context), 8), DECAY)
         for queries in self._seen:
             cache.attend(0, queries)
@@ -111,7 +111,7 @@ class Trial:
         return torch.cat(found)
 
     def errors_by_planes(self, cache: BucketedKVCache) -> dict[str, dict[str, float]]:
-        """Of queries as one plane of bytes and as two, over what this cache holds."""
+        """The errors of queries as one plane of bytes and as two, over this cache's contents."""
         import torch
 
         held = held_by(tuple(cache.get_bucket_views(0).values()), self._sizes.context)
@@ -183,7 +183,7 @@ def main() -> None:
     arguments = parser.parse_args()
     sizes = Sizes(context=512, seen=8, judged=4) if arguments.quick else Sizes()
     shape = (sizes.batch, sizes.kv_heads, sizes.group, sizes.head_dim)
-    never = 1 << 60  # one topic throughout: what shifts is `drift`'s matter
+    never = 1 << 60  # one topic throughout: `drift` measures shifts
     worlds = {
         "normal": NormalWorld(*shape, seed=1, device=arguments.device),
         "skewed": SkewedWorld(*shape, seed=2, device=arguments.device, topic_steps=never),

@@ -25,7 +25,7 @@ def bench_widths(tokens: int, budget: float) -> Integers:
 
 
 def by_importance(widths: Integers, importance: Reals) -> Integers:
-    """The highest widths, which come first, to the tokens that matter most; for each sequence."""
+    """In each sequence, the most important tokens get the highest widths, which come first."""
     order = np.argsort(-importance, axis=-1, kind="stable")
     given = np.empty(importance.shape, dtype=np.int64)
     np.put_along_axis(given, order, np.broadcast_to(widths, importance.shape), -1)
@@ -38,7 +38,7 @@ def shuffled(widths: Integers, seed: int) -> Integers:
 
 
 def planned(importance: Reals, budget: float, head_dim: int, scale_bytes: int = 4) -> Integers:
-    """What the cache's own allocator makes of it."""
+    """The widths that the cache's own allocator plans."""
     present = np.ones(importance.shape, dtype=bool)
     return allocate(importance, present, budget, head_dim=head_dim, scale_bytes=scale_bytes)
 

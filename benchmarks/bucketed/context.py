@@ -1,4 +1,4 @@
-"""A context to attend to: its tokens in FP16, what matters in it, a query and the answer."""
+"""A context for attention: its tokens in FP16, their importance, a query and the answer."""
 
 from __future__ import annotations
 
@@ -11,13 +11,13 @@ from benchmarks.bucketed.worlds import SkewedWorld
 if TYPE_CHECKING:
     import torch
 
-_SEEN = 4  # queries whose weights make importance, before the one that counts
+_SEEN = 4  # queries whose weights make importance, before the measured one
 _ONE_TOPIC = 1 << 60  # steps
 
 
 class Context:
-    """Sequences of the skewed world, [batch, kv_heads, tokens, head_dim] as torch's attention wants them.
-    Each query head has a key head of its own."""
+    """Sequences of the skewed world, [batch, kv_heads, tokens, head_dim] as torch's attention takes them.
+    Each query head has its own key head."""
 
     def __init__(
         self, batch: int, heads: int, tokens: int, head_dim: int, device: str, seed: int = 1

@@ -1,12 +1,12 @@
-"""Thousands of decoding steps through one cache while importance shifts: do error and memory stay in place?
+"""Thousands of decoding steps through one cache while importance shifts: do error and memory stay constant?
 
     python -m benchmarks.bucketed.drift [--device cpu|cuda|kernels] [--steps N] [--quick]
 
-Each step stores a token at eight bits in the slot of the oldest (the sinks stay) and attends, which feeds the
-average of importance; every so often the cache plans for its budget and moves tokens. The topic that
-queries look for shifts and returns (see `worlds`), so tokens go down and up again. At checkpoints the cache
-is held against FP16, against theory's bytes, and against tokens quantised once at the lowest width they ever
-had, which is where `history` says their error stays. `cpu` and `cuda` compute with torch, `kernels` with
+Each step stores a token at eight bits in the slot of the oldest (the sinks stay) and attends, which updates
+the average importance; at intervals the cache plans for its budget and moves tokens. The topic that
+queries look for shifts and returns (see `worlds`), so tokens go down and up again. Checkpoints compare the
+cache with FP16, with the bytes in theory, and with tokens quantised once at the lowest width they ever
+had, which is the error that `history` predicts. `cpu` and `cuda` compute with torch, `kernels` with
 exercise 04's on a GPU, where attention is also timed from a cold cache. Writes drift_DEVICE.json.
 """
 
@@ -59,7 +59,7 @@ class Sizes:
     window: int = 256  # tokens that the cache keeps of each sequence
     steps: int = 3000
     plan_every: int = 16
-    check_every: int = 100  # no multiple of plan_every: what lies between two plans is seen, too
+    check_every: int = 100  # not a multiple of plan_every: checkpoints also fall between two plans
     topic_steps: int = 60
     decay: float = 0.9
     judged: int = 8  # draws of queries at a checkpoint
@@ -70,7 +70,7 @@ GPU = Sizes(batch=4, kv_heads=32, group=1, head_dim=128, window=2048, steps=4000
 
 
 class Drift:
-    """One run. `device` is torch's or a Device of the serving pieces; torch's own tensors lie on `data`."""
+    """One run. `device` is torch's or a Device of common/serving; torch's own tensors are on `data`."""
 
     def __init__(
         self,
@@ -112,7 +112,7 @@ class Drift:
         self.plan()
 
     def advance(self) -> None:
-        """One step: the oldest token but the sinks goes, a new one comes, and looks at all."""
+        """One step: a new token replaces the oldest one after the sinks, and attends to all."""
         sizes = self.sizes
         slot = SINKS + (self.step - sizes.window) % (sizes.window - SINKS)
         slots = np.full(sizes.batch, slot)
@@ -139,8 +139,7 @@ class Drift:
         self.cache.attend(0, self._world.queries(self.step))
 
     def check(self, clock: Clock | None = None) -> dict[str, Any]:
-        """All figures of this moment, for queries that the average has not seen. Nothing of the cache
-        changes."""
+        """All figures at this step, for queries that the average has not seen. The cache stays unchanged."""
         sizes, layer = self.sizes, self.cache.layers[0]
         queries = [self._world.queries(self.step) for _ in range(sizes.judged)]
         stats, views = self.cache.memory_stats(), layer.views()
@@ -173,7 +172,7 @@ class Drift:
         )
 
     def _attention_errors(self, queries: Sequence[torch.Tensor]) -> dict[str, float]:
-        """Against FP16, over the rows of all queries: of the cache, and of tokens quantised once."""
+        """Errors against FP16 over the rows of all queries: of the cache, and of tokens quantised once."""
         import torch
 
         def errors(attend: Callable[[torch.Tensor], torch.Tensor]) -> dict[str, float]:
@@ -193,8 +192,8 @@ class Drift:
         }
 
     def _element_errors(self) -> dict[str, Any]:
-        """Of the tokens by the lowest width they ever had: the largest error of an element over theory's
-        limit; and the mean square over that of quantising once, of all and of those that moved often."""
+        """By the lowest width that tokens ever had: the largest error of an element over the limit in theory,
+        and the mean square error over that of quantising once, of all and of those that moved often."""
         import torch
 
         limits = largest_errors()
@@ -224,7 +223,7 @@ class Drift:
 
 
 def run(drift: Drift, clock: Clock | None = None) -> list[dict[str, Any]]:
-    """All steps; the figures of every checkpoint, the first of them before any step."""
+    """Runs all steps; returns the figures of every checkpoint, the first before any step."""
     found = [drift.check(clock)]
     for step in range(1, drift.sizes.steps + 1):
         drift.advance()

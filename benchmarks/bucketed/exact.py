@@ -44,7 +44,7 @@ def exact_attention(
 
 
 def row_errors(out: torch.Tensor, wanted: torch.Tensor) -> torch.Tensor:
-    """The norm of the difference over the norm of what was wanted, for each row, as one list."""
+    """For each row, the norm of the difference over the norm of the right answer, as one list."""
     import torch
 
     difference = torch.linalg.vector_norm(out.double() - wanted.double(), dim=-1)
@@ -60,8 +60,8 @@ def error_summary(errors: torch.Tensor) -> dict[str, float]:
 
 
 def quantized_at(heads: torch.Tensor, widths: torch.Tensor) -> torch.Tensor:
-    """What is left of fp16 heads [batch, tokens, kv_heads, head_dim] that are quantised once, each token at
-    its width [batch, tokens]: float32. A width of 0 leaves zeros."""
+    """fp16 heads [batch, tokens, kv_heads, head_dim], quantised once and dequantised to float32, each token
+    at its width [batch, tokens]. A width of 0 gives zeros."""
     import torch
 
     kept = torch.zeros(heads.shape, dtype=torch.float32, device=heads.device)

@@ -1,18 +1,18 @@
-"""What theory says of a token that has been moved between widths, however often.
+"""The largest error, in theory, of a token that was moved between widths any number of times.
 
 A head's largest element is ±max. At b bits the levels are multiples of max / (2^(b-1) - 1) from -max to max,
-so max itself is one of them and is kept by every move: the levels of each width are the same for all of a
-token's life, and a move takes an element to the nearest level of the new width, half a step away at most.
+so every move keeps max itself: the levels of each width are the same for all of a
+token's life, and a move takes an element to the nearest level of the new width, at most half a step away.
 
-    Back is back.      From a level of width a, up to finer widths and back to a: the steps taken on the way
+    Return.            From a level of width a, up to finer widths and back to a: the steps in between
                        add up to less than half a step of a, so the nearest level is the one it came from.
     Up gains nothing.  After a move from 2 to 8 bits the error of 2 bits stays. A little may be added: from 3
                        to 4 bits a third of max becomes two sevenths, which raises the square error of evenly
                        spread elements by up to a quarter.
 
 So the error depends on the lowest width a token ever had, and not on the number of its moves. The sums are in
-`largest_errors`. (Scales in fp32 are rounded, too: a part in ten million for each move. FP16 scales shift the
-levels by up to a part in two thousand.)
+`largest_errors`. (fp32 scales are rounded, too: by 1e-7 per move. FP16 scales shift the levels by up to
+1/2000.)
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ def largest_errors(widths: Sequence[int] = WIDTHS) -> dict[int, float]:
     """By the lowest width a token ever had: how far an element can be from its first value, as a fraction of
     its head's largest.
 
-    A token comes to a new lowest width with the worst error of the one before, and adds half a step. From
-    there, finer widths add half a step each at most; it takes a return, which undoes them, to add them again.
+    A new lowest width adds half a step to the worst error of the one before. From there, each finer width
+    adds at most half a step; only a return, which undoes them, lets them be added again.
     """
     found: dict[int, float] = {}
     before = 0.0
@@ -48,7 +48,7 @@ def largest_errors(widths: Sequence[int] = WIDTHS) -> dict[int, float]:
 
 
 class History:
-    """Of the token in each slot [batch, slots]: its width, the lowest it ever had, how often it moved."""
+    """For the token in each slot [batch, slots]: its width, the lowest it ever had, how often it moved."""
 
     def __init__(self, batch: int, slots: int) -> None:
         self.width: Integers = np.zeros((batch, slots), dtype=np.int64)
@@ -61,7 +61,7 @@ class History:
         self.moves[:, slot] = 0
 
     def reallocate(self, wanted: Integers) -> int:
-        """Where a width is wanted, it is taken; returns how many tokens that moves."""
+        """Sets the given widths; returns how many tokens move."""
         slots = wanted.shape[1]
         width, lowest = self.width[:, :slots], self.lowest[:, :slots]
         moved = (wanted != 0) & (wanted != width)

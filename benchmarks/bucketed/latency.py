@@ -1,11 +1,11 @@
-"""How long attention over the cache takes on a GPU, beside INT8 and torch's FP16, and what it gives away.
+"""Time and error of attention over the cache on a GPU, beside INT8 and torch's FP16.
 
     python -m benchmarks.bucketed.latency [--quick] [--out FOLDER]
 
-For each batch and context, from a cold L2 and in turns: the solution at each budget (the bench's mix of
+For each batch and context, from a cold L2 and interleaved: the solution at each budget (the bench's mix of
 widths and the allocator's own, with scales of fp32 and of fp16, with and without the weights that feed
 importance), uniform INT8 by the solution and by baseline.cu, single widths, the buckets of one mix alone, and
-torch's attention over FP16. Data is the skewed world of `worlds`, widths go by importance, and errors are
+torch's attention over FP16. Data is the skewed world of `worlds`, importance decides widths, and errors are
 against FP16. Writes latency_GPU.json.
 """
 
@@ -46,7 +46,7 @@ PARTED = 0.25  # the budget whose buckets are timed alone, too
 
 @dataclass(frozen=True)
 class Way:
-    """Something to time. `kind` and what is set besides place it in the charts."""
+    """Something to time. `kind` and the fields that are set decide where charts show it."""
 
     name: str
     kind: str
@@ -127,7 +127,7 @@ class Shape:
 def measure(
     context: Context, ours: Backend, baseline: Backend, clock: Clock, turns: int, bandwidth: float
 ) -> dict[str, Any]:
-    """All ways at one shape. `bandwidth` is a copy's, in bytes a second, read and written."""
+    """All ways at one shape. `bandwidth` is a copy's, in bytes per second, read and written."""
     ways = list(Shape(context, ours, baseline).ways())
 
     def timed(way: Way) -> Callable[[], float]:

@@ -2,7 +2,7 @@
 
     python -m benchmarks.bucketed.profile [--device gpu|virtual] [--kernel FILE.cu]
 
-On a GPU, ncu profiles one call from a cold cache (batch 8, 16,384 tokens, budget 0.25): the hardware counts.
+On a GPU, ncu profiles one call from a cold cache (batch 8, 16,384 tokens, budget 0.25).
 On the virtual GPU, one call of a bench case of exercise 04 runs with all its counters; times and what follows
 from them are modelled. `./course profile 04` shows the same line by line.
 """
@@ -30,7 +30,7 @@ _SECTOR = 32
 _NCU_SECONDS = 400
 Figures = Mapping[str, str]
 
-# What a row is called, ncu's metric, and how its base unit is shown.
+# A row's label, ncu's metric, and how its base unit is shown.
 METRICS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("time, µs", "gpu__time_duration.sum", lambda value: f"{value / 1e3:.1f}"),
     ("read from DRAM, MB", "dram__bytes_read.sum", lambda value: f"{value / 1e6:.1f}"),
@@ -41,15 +41,15 @@ METRICS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
         lambda value: f"{value:.1f} %",
     ),
     ("occupancy possible", "sm__maximum_warps_per_active_cycle_pct", lambda value: f"{value:.1f} %"),
-    ("shared memory a block, B", "launch__shared_mem_per_block", lambda value: f"{value:,.0f}"),
+    ("shared memory per block, B", "launch__shared_mem_per_block", lambda value: f"{value:,.0f}"),
     ("bank conflicts", "l1tex__data_bank_conflicts_pipe_lsu_mem_shared.sum", lambda value: f"{value:,.0f}"),
-    ("registers a thread", "launch__registers_per_thread", lambda value: f"{value:.0f}"),
-    ("instructions of warps", "smsp__inst_executed.sum", lambda value: f"{value:,.0f}"),
+    ("registers per thread", "launch__registers_per_thread", lambda value: f"{value:.0f}"),
+    ("warp instructions", "smsp__inst_executed.sum", lambda value: f"{value:,.0f}"),
 )
 
 
 def ncu_command() -> list[str]:
-    """A line that runs as it stands: this module calls the kernel, between the profiler's start and stop."""
+    """The whole command line: this module calls the kernel between the profiler's start and stop."""
     metrics = ",".join(metric for _, metric, _ in METRICS)
     return [
         *("ncu", "--profile-from-start", "off", "--cache-control", "all", "--clock-control", "none"),
@@ -62,8 +62,8 @@ def on_gpu() -> dict[str, Figures]:
     """By kernel, in the order of launches."""
     if shutil.which("ncu") is None:
         raise CourseError(
-            "ncu is not installed (it comes with the CUDA toolkit, as nsight-compute): install it, or say "
-            "`--device virtual` for the counters of the virtual GPU"
+            "ncu is not installed (it comes with the CUDA toolkit, as nsight-compute): install it, or "
+            "use `--device virtual` for the counters of the virtual GPU"
         )
     command = ncu_command()
     print(shlex.join(command), flush=True)
@@ -72,8 +72,8 @@ def on_gpu() -> dict[str, Figures]:
     if not found:
         said = "\n".join((done.stdout + done.stderr).strip().splitlines()[-8:])
         raise CourseError(
-            f"ncu profiled no launch. It said:\n{said}\nWhere it names ERR_NVGPUCTRPERM, only root may "
-            "count: run as root, or let the administrator set NVreg_RestrictProfilingToAdminUsers=0"
+            f"ncu profiled no launch. Its output:\n{said}\nIf it names ERR_NVGPUCTRPERM, only root may read "
+            "counters: run as root, or have the administrator set NVreg_RestrictProfilingToAdminUsers=0"
         )
     return found
 
@@ -103,7 +103,7 @@ def _shown(value: str | None, show: Callable[[float], str]) -> str:
 
 
 def call_once() -> None:
-    """What ncu looks at: one attention."""
+    """The call that ncu profiles: one attention."""
     import torch
 
     from benchmarks.bucketed.allocations import bench_widths, by_importance
@@ -137,12 +137,12 @@ def on_virtual(kernel: Path | None) -> dict[str, Figures]:
     print(f"{case.name} on the virtual GPU; times are modelled", flush=True)
     found = profile(exercise, kernel or exercise.solution, case)
     if found.wrong:
-        print(f"its answer is wrong: {found.wrong}")
+        print(f"the kernel's answer is wrong: {found.wrong}")
     return {f"{launch.index} {_short(launch.kernel)}": modelled(launch) for launch in found.report.launches}
 
 
 def modelled(launch: Launch) -> Figures:
-    """The same rows of a launch on the virtual GPU; what only hardware knows is left out."""
+    """The same rows for a launch on the virtual GPU, without those that only hardware has."""
     read = launch.distinct_load_sectors * _SECTOR
     counters, occupancy = launch.counters, launch.occupancy
     conflicts = counters.shared_load_conflicts + counters.shared_store_conflicts
@@ -152,10 +152,10 @@ def modelled(launch: Launch) -> Figures:
         "read from DRAM, MB": f"{read / 1e6:.1f}",
         "DRAM throughput": f"{rate / 1e12:.2f} TB/s (modelled)",
         "occupancy possible": f"{100 * occupancy.fraction:.1f} %, by {occupancy.limiter}",
-        "shared memory a block, B": f"{launch.static_shared + launch.dynamic_shared:,}",
+        "shared memory per block, B": f"{launch.static_shared + launch.dynamic_shared:,}",
         "bank conflicts": f"{conflicts:,}",
-        "registers a thread": f"{launch.registers}",
-        "instructions of warps": f"{counters.warp_instructions:,} (PTX)",
+        "registers per thread": f"{launch.registers}",
+        "warp instructions": f"{counters.warp_instructions:,} (PTX)",
     }
 
 

@@ -1,4 +1,4 @@
-"""A whole context at once in buckets that are no larger than they must be, without a cache around them."""
+"""A whole context in buckets of exactly its size, without a cache."""
 
 from __future__ import annotations
 

@@ -20,12 +20,12 @@ INT8 = "INT8, baseline.cu"
 VARIANTS = {
     "": "fp32 scales",
     ", fp16 scales": "fp16 scales",
-    ", with weights": "fp32 scales, with what every key weighs",
+    ", with weights": "fp32 scales, with every key's weight",
 }
 
 
 def bucketed_budgets(batch: str) -> str:
-    """INT8's time, and of each budget the time, the speed over INT8 and what the bytes allow."""
+    """INT8's time, and for each budget the time, the speedup over INT8 and the one that the bytes allow."""
     rows = []
     for context, ways in _shapes(int(batch)).items():
         cells = [f"{_time(ways[name])} ({_times(ways[name])} of {_bound(ways[name])})" for name in BUDGETS]
@@ -44,7 +44,7 @@ def bucketed_widths(batch: str) -> str:
 
 
 def bucketed_half(batch: str) -> str:
-    """Torch's ways to attend over FP16 beside a budget of 0.25."""
+    """Torch's attention kernels over FP16 beside a budget of 0.25."""
     ours, rows = "budget 0.25", []
     names: list[str] = []
     for context, ways in _shapes(int(batch)).items():
@@ -58,7 +58,7 @@ def bucketed_half(batch: str) -> str:
 
 
 def bucketed_variants(batch: str, context: str) -> str:
-    """What other scales, and feeding importance, change."""
+    """The effect of other scales and of recording importance."""
     ways = _shapes(int(batch))[int(context)]
     rows = [
         [label, *(f"{_time(way)} ({100 * way['error_median']:.2f} %)" for way in _variants(ways, suffix))]

@@ -1,4 +1,4 @@
-"""Torch's own attention over the FP16 cache, by each of its kernels that takes the shape."""
+"""Torch's own attention over the FP16 cache, by each of its kernels that supports the shape."""
 
 from __future__ import annotations
 
@@ -19,13 +19,13 @@ ATTENTIONS = {
 
 
 def usable_attentions(context: Context) -> Iterator[tuple[str, Callable[[], torch.Tensor]]]:
-    """Those that run here; the others are named on the way."""
+    """Those that run here; prints the names of the others."""
     for name, backend in ATTENTIONS.items():
         call = functools.partial(_attend, context, backend)
         try:
             call()
         except RuntimeError as error:
-            print(f"{name}: not here ({str(error).splitlines()[0]})")
+            print(f"{name}: does not run here ({str(error).splitlines()[0]})")
         else:
             yield name, call
 

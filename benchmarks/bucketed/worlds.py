@@ -1,7 +1,7 @@
-"""Keys, values and queries to attend with: plain normal ones, and ones as uneven as those of real models.
+"""Keys, values and queries for attention: normal ones, and ones as uneven as those of real models.
 
 Both worlds give fp16 tensors, tokens as [batch, tokens, kv_heads, head_dim] and queries as
-[batch, kv_heads · group, head_dim], and draw from a generator of their own: the same calls give the same
+[batch, kv_heads · group, head_dim], and draw from their own generator: the same calls give the same
 numbers on one device.
 """
 
@@ -12,20 +12,20 @@ from typing import TYPE_CHECKING, Protocol
 if TYPE_CHECKING:
     import torch
 
-SINKS = 4  # first tokens that everybody looks at
-SINK_VALUES = 0.1  # of the size of others: a sink takes weight and says little
+SINKS = 4  # first tokens, which every query attends to
+SINK_VALUES = 0.1  # of the size of others: a sink takes weight and adds little
 TOPICS = 6
-TOPIC_SHARE = 0.1  # of the tokens have a topic, each the same chance
+TOPIC_SHARE = 0.1  # of the tokens have a topic, all equally likely
 _QUERY_GAIN = 5.0  # of each direction, in a query whose elements are noise of variance 1
-# What a key gains on the score of a query that looks for it, in units of the background's spread. A softmax
+# How much a matching key raises a query's score, in units of the background's spread. A softmax
 # turns five units into a factor of 150.
 SINK_SCORE, TOPIC_SCORE, RECENT_SCORE = 7.0, 5.0, 6.0
-_PERIODS = (12.0, 50.0, 200.0, 800.0)  # tokens, of the planes that positions turn in
+_PERIODS = (12.0, 50.0, 200.0, 800.0)  # tokens, of the planes in which positions rotate
 
 
 class World(Protocol):
     def tokens(self, first: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Keys and values of the tokens from position `first` on; each position is asked for once."""
+        """Keys and values of the tokens from position `first` on; each position may be drawn once."""
         ...
 
     def queries(self, step: int) -> torch.Tensor:
@@ -59,13 +59,13 @@ class NormalWorld:
 
 
 class SkewedWorld(NormalWorld):
-    """Normal noise, and in it what makes real attention uneven.
+    """Normal noise, plus what makes real attention uneven.
 
-    Each head has directions of its own, orthogonal and not along any channel. A query looks for three things
-    besides its noise: the sinks, which are the first tokens of the sequence and have small values; the topic
-    of the moment, which one token in sixty has and which changes every `topic_steps` steps
-    until the first comes again; and its own position, turned in planes of different speed as rotary
-    embeddings do, which the keys of recent tokens are close to.
+    Each head has its own directions, orthogonal and not along any channel. Besides its noise, a query looks
+    for three things: the sinks, which are the first tokens of the sequence and have small values; the current
+    topic, which one token in sixty has and which changes every `topic_steps` steps, cyclically;
+    and its own position, rotated in planes of different speed as in rotary
+    embeddings, which is close to the keys of recent tokens.
     """
 
     def __init__(
@@ -120,7 +120,7 @@ class SkewedWorld(NormalWorld):
         return (noise + _QUERY_GAIN * sought.unsqueeze(1)).flatten(1, 2).half()
 
     def _gain(self, score: float) -> float:
-        """How much of a direction a key needs for so much of a score."""
+        """The factor of a direction that gives a key this score."""
         return score * float(self.head_dim**0.5) / _QUERY_GAIN
 
     def _places(self, positions: torch.Tensor) -> torch.Tensor:

@@ -1,4 +1,4 @@
-"""Exercise 02's choices, measured inside CUDA graphs on a GPU: its steps, and its block sizes.
+"""Exercise 02's design choices, measured inside CUDA graphs on a GPU: its steps, and its block sizes.
 
     python -m benchmarks.copies.choices [--quick] [--out FOLDER]
 
@@ -51,9 +51,9 @@ def sets_of(task: Task, case: Case) -> list[Inputs]:
 
 
 def check(task: Task, case: Case, sets: list[Inputs], work: list[Work]) -> None:
-    """Every output of these calls is what the reference makes of the same buffers."""
+    """Checks that every output of these calls equals the reference's for the same buffers."""
     for inputs, call in zip(sets, work, strict=True):
-        for name in inputs.outputs:  # what an earlier call has left there is no answer
+        for name in inputs.outputs:  # an earlier call's output must not pass
             inputs.buffers[name].bitwise_not_()
         wanted = {name: tensor.clone() for name, tensor in inputs.buffers.items()}
         task.reference(case.size, wanted)

@@ -1,10 +1,10 @@
-"""What the fused copy does for a decoding step: the miniature engine with and without it, on a GPU.
+"""What the fused copy saves in a decoding step: the miniature engine with and without it, on a GPU.
 
     python -m benchmarks.copies.decode_step [--quick] [--out FOLDER]
 
-For each batch and sequence length, both ways in turns: host and device time of `prepare_for_replay`, its time
-inside a graph, copies and replays a second, the latency of the whole step, and how busy the GPU is while
-steps follow each other. Writes benchmarks/data/copies/decode_step_GPU.json.
+For each batch and sequence length, both versions interleaved: host and device time of `prepare_for_replay`,
+its time inside a graph, copies and replays per second, the latency of the whole step, and how busy the GPU is
+while steps follow each other. Writes benchmarks/data/copies/decode_step_GPU.json.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ SHAPES = ((1, 64), (8, 512), (32, 2048), (128, 4096), (256, 8192), (256, 16_384)
 MAX_SEQ_LEN = 16_384 + 1024
 SLOTS = 1 << 16
 WAYS = {"one by one": False, "fused": True}
-_BATCHES = 8  # distinct ones, taken in turn
+_BATCHES = 8  # distinct ones, used in rotation
 _BUSY_SECONDS = 1.0
 _IN_A_ROW = 100
 
@@ -61,7 +61,7 @@ def synthetic_batch(engine: DecodeEngine, size: int, keys: int, seed: int) -> Ba
 
 
 class Way:
-    """An engine with one way to copy, and batches that take turns."""
+    """An engine with one way to copy, and batches used in rotation."""
 
     def __init__(self, fused: bool, sizes: list[int]) -> None:
         self.engine = DecodeEngine(gpu(), sizes, MAX_SEQ_LEN, SLOTS, fused=fused)
@@ -121,7 +121,7 @@ MEASURES: dict[str, tuple[Callable[[Callable[[], object]], float], str]] = {
 
 
 def measure_shape(ways: Mapping[str, Way], turns: int) -> dict[str, Any]:
-    """All figures of one shape; both ways have been given their batches."""
+    """All figures of one shape; both engines already have their batches."""
     out: dict[str, Any] = {}
     for what, (clock, method) in MEASURES.items():
         measures = {name: functools.partial(clock, getattr(way, method)) for name, way in ways.items()}
@@ -146,7 +146,7 @@ def measure_shape(ways: Mapping[str, Way], turns: int) -> dict[str, Any]:
 
 
 def utilisation(way: Way) -> tuple[float | None, float]:
-    """What nvidia-smi says while steps follow each other, in per cent; and the seconds of a replay alone."""
+    """nvidia-smi's utilisation while steps follow each other, in per cent; seconds of a replay alone."""
     size = way.prepare()
     replay = in_a_row(lambda: way.engine.replay(size))
     answers: list[float] = []

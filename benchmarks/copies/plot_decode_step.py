@@ -1,9 +1,9 @@
-"""Draws what the fused copy does for a decoding step, from benchmarks/data/copies/decode_step_h200.json.
+"""Draws what the fused copy saves in a decoding step, from benchmarks/data/copies/decode_step_h200.json.
 
     python -m benchmarks.copies.plot_decode_step
 
-Left: the latency of a step with and without it. Right: the share of the step that it saves, when steps are
-taken one at a time and when they follow each other. Writes plots/decode_step_h200.png beside it.
+Left: the latency of a step with and without it. Right: the share of the step that it saves, when steps
+run one at a time and when they follow each other. Writes plots/decode_step_h200.png beside it.
 """
 
 from __future__ import annotations
@@ -18,14 +18,14 @@ FOLDER = DATA / "copies"
 MEASURED = FOLDER / "decode_step_h200.json"
 PLOT = FOLDER / "plots" / "decode_step_h200.png"
 
-# Colours that stay apart for colour-blind readers; markers and hatches say the same again.
+# Colours that colour-blind readers can tell apart; markers and hatches repeat the distinction.
 WAYS = (("one by one", "six copies", "#C04F00", "s"), ("fused", "one launch", "#0072B2", "o"))
 MEASURES = (
     ("step latency", "one at a time: until the GPU is done", "#56B4E9", ""),
     ("step in a row", "in a row: a hundred steps without a wait", "#E69F00", "//"),
 )
 _BAR = 0.38
-_MIDDLE = 500  # µs: text stands on the emptier side
+_MIDDLE = 500  # µs: text goes on the emptier side
 
 
 def main() -> None:

@@ -1,11 +1,11 @@
-"""Measure first: what do seven copies cost, and how much of it is launches?
+"""Measure first: how long do seven copies take, and how much of that is launches?
 
     python benchmarks/copies/reality_check.py     measure, print the tables, write measurement.json
 
-Exercise 03's right answers follow from it: `./course answers 03 answers.toml`.
+Exercise 03's right answers are computed from it: `./course answers 03 answers.toml`.
 
-On a GPU the copies are torch's, sixteen sets of buffers in one CUDA graph, and a whole step is timed in every
-way that one could write it. On the virtual GPU they are the baseline's launches, and times are modelled.
+On a GPU the copies are torch's, sixteen sets of buffers in one CUDA graph, and a whole step is timed in
+several implementations. On the virtual GPU they are the baseline's launches, and times are modelled.
 """
 
 from __future__ import annotations
@@ -36,16 +36,16 @@ COPIES = 7
 ELEMENT_BYTES = 4
 GPU_ELEMENTS = (1, 32, 1024, 16_384, 262_144, 1_048_576)
 VIRTUAL_ELEMENTS = (1, 32, 1024, 16_384, 65_536, 131_072)
-STEP = "decode, 32 × 2,048"  # the bench case that stands for a step
+STEP = "decode, 32 × 2,048"  # the bench case that represents a step
 STEP_US = 1000.0  # a decoding step of a small model
-WORTH_SHARE = 0.005  # of the step: less than half a per cent is not worth the upkeep of a kernel
+WORTH_SHARE = 0.005  # of the step: a smaller gain does not justify maintaining a kernel
 SETS, REPLAYS, EAGER_CALLS = 16, 20, 200
 USAGE_ERROR = 2
 Time = Callable[[Sequence[int]], float]  # microseconds for one copy of each of these many elements
 
 
 def measure(device: str, step_us: float = STEP_US) -> dict[str, Any]:
-    """What answers follow from: see `rows` and `step`; all times are of one batch inside a graph."""
+    """The measurement behind the answers: see `rows` and `step`; times are of one batch inside a graph."""
     return _on_gpu(step_us) if device == GPU else _on_virtual_gpu(step_us)
 
 
@@ -79,7 +79,7 @@ def _step_case() -> tuple[Any, Case]:
 
 
 def _on_virtual_gpu(step_us: float) -> dict[str, Any]:
-    """The baseline launches a kernel for each copy; the model says what each launch and its body take."""
+    """The baseline launches a kernel for each copy; the model gives the time of each launch and its body."""
     import torch
 
     from common.serving.batched_copy import Copy, batched_copy
@@ -125,7 +125,7 @@ def _on_gpu(step_us: float) -> dict[str, Any]:
 
     if not torch.cuda.is_available():
         raise CourseError(
-            f"torch {torch.__version__} finds no GPU: install a torch that is built for CUDA, or say "
+            f"torch {torch.__version__} finds no GPU: install a torch that is built for CUDA, or use "
             "`--device virtual`; `./course doctor` shows what this machine has"
         )
 
@@ -144,7 +144,7 @@ def _on_gpu(step_us: float) -> dict[str, Any]:
         sets = [exercise.inputs(case.size, Random(f"set {n}", "cuda")).buffers for n in range(SETS)]
         calls = [lambda way=way, buffers=buffers: way(case.size, buffers) for buffers in sets]
         try:
-            calls[0]()  # whatever is compiled on first use
+            calls[0]()  # warm-up: compiles what is compiled on first use
         except CourseError as missing:
             print(f"{name}: {missing}", file=sys.stderr)
             continue
@@ -171,7 +171,7 @@ def _in_graph(calls: Sequence[Callable[[], None]]) -> float:
 
 
 def _eager(call: Callable[[], None]) -> float:
-    """Microseconds a call without a graph, by the host's clock: what copies before a replay really cost."""
+    """Microseconds per call without a graph, by the host's clock: the real cost of copies before a replay."""
     import torch
 
     torch.cuda.synchronize()
@@ -187,7 +187,7 @@ def tables(measured: Mapping[str, Any]) -> str:
     kind = "modelled" if measured["modelled"] else "measured"
     copies = measured["copies"]
     lines = [
-        f"{measured['device']}, {kind}, us a batch inside a CUDA graph",
+        f"{measured['device']}, {kind}, us per batch inside a CUDA graph",
         f"{'elements each':>14} {'bytes in all':>14} {f'{copies} copies':>10} {'one copy':>10} {'ratio':>6}",
     ]
     for row in measured["rows"]:
@@ -201,7 +201,7 @@ def tables(measured: Mapping[str, Any]) -> str:
         "",
         f"a step ({STEP}), {step['bytes']:,} bytes: {step['copies']} copies {step['separate_us']:.2f} us, "
         f"one copy of as many bytes {step['one_us']:.2f} us",
-        f"step_us, the whole step of which these copies are a part: taken to be {measured['step_us']:,g} us",
+        f"step_us, the whole step that these copies are part of: assumed to be {measured['step_us']:,g} us",
     ]
     if "ways_us" in measured:
         lines += ["", f"{'the same step':50} {'in a graph':>10} {'without':>10}"]
@@ -227,10 +227,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
 
 
 def _measure(device: str | None, step_us: float, written: Path) -> None:
-    if written.is_dir() or not written.parent.is_dir():  # said before anything is measured for it
-        raise CourseError(
-            f"{written} cannot be written: --measurement must be a file in a folder that is there"
-        )
+    if written.is_dir() or not written.parent.is_dir():  # checked before the measurement starts
+        raise CourseError(f"{written} cannot be written: --measurement must be a file in an existing folder")
     if device == GPU:
         first_gpu()
     measured = measure(device or (GPU if find_gpus() else VIRTUAL), step_us)

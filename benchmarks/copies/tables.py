@@ -26,7 +26,7 @@ BLOCKS = (64, 128, 256, 512, 1024)
 DEPTHS = (1, 2, 4, 8)
 ONE_BY_ONE, AS_ONE = "one by one", "fused"
 
-# Columns of a table: what a kernel is called in the measurements, and what in the table.
+# Columns of a table: a kernel's name in the measurements, and its name in the table.
 THREADS = {
     "thread_per_element": "a thread for each element",
     "warp_vectorised": "a warp for each row",
@@ -55,7 +55,7 @@ STREAMS = {
 
 
 def fused_overhead() -> str:
-    """What six copies and one launch cost: the host, a stream, a graph."""
+    """The times of six copies and of one launch: on the host, on a stream, in a graph."""
     calls = {case["name"]: case for case in _record(FUSED)["speed"]["cases"] if _is_of_host(case)}
     graphs = {shape["case"]: shape["results"] for shape in _bench(FUSED)}
     rows = []
@@ -108,7 +108,7 @@ def fused_blocks() -> str:
 
 
 def fused_noise() -> str:
-    """The same code was measured under two names: what differs between them is noise."""
+    """The same code was measured under two names: their difference is noise."""
     ratios = [
         entry["results"][_choice(128, 8)]["microseconds"] / entry["results"]["as chosen"]["microseconds"]
         for entry in _read("copy_choices_h200.json")["block sizes"]
@@ -147,7 +147,7 @@ def decode_step() -> str:
 
 
 def decode_rates() -> str:
-    """Copies and replays a second, and how busy the GPU is."""
+    """Copies and replays per second, and how busy the GPU is."""
     rows = []
     for step in _steps():
         rates, busy = step["a second"], step["GPU while replaying"]
@@ -164,8 +164,8 @@ def decode_rates() -> str:
         )
     header = [
         "batch × keys",
-        "copies a second",
-        "replays a second",
+        "copies per second",
+        "replays per second",
         "nvidia-smi",
         "graph's share of the step",
     ]
@@ -198,7 +198,7 @@ def reality_ways() -> str:
 
 
 def reality_answers() -> str:
-    """What is right on this measurement."""
+    """The right answers for this measurement."""
     measured = _read("reality_check_h200.json")
     sheet = next(sheet for sheet in registry.find(BATCHED).sheets if sheet.measured_by)
     rows = []
@@ -222,7 +222,7 @@ def batched_streams() -> str:
 
 
 def _kernels(exercise: str, columns: Mapping[str, str], *, mark_fastest: bool = True) -> str:
-    """Times in a graph, a row a shape; the fastest of each row in bold."""
+    """Times in a graph, one row per shape; the fastest of each row in bold."""
     rows = []
     for shape in _bench(exercise):
         times = [f"{shape['results'][name]['seconds'] * 1e6:.2f}" for name in columns]

@@ -15,7 +15,7 @@ _OVER_BASELINE = "speedup over the baseline"
 
 
 def exercise_results() -> str:
-    """Each speedup over the baseline that the exercise asks for, and in brackets what full marks need."""
+    """Each speedup over the baseline that the exercise asks for, and in brackets the one for full marks."""
     rows = []
     for exercise in registry.all_exercises():
         record = _record(exercise.id)

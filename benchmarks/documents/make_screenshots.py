@@ -3,8 +3,8 @@
     python -m benchmarks.documents.make_screenshots           all of them; some minutes
     python -m benchmarks.documents.make_screenshots finding   one, by its name
 
-finding   a race that was planted in 00_start, at its two lines, and what every line costs
-profile   what bounds exercise 01's baseline, in its notebook
+finding   the deliberate race of 00_start, at its two lines, and the cost of every line
+profile   what limits exercise 01's baseline, in its notebook
 grading   formgrader's page of one submission: points with their reasons, an answer to grade
 """
 
@@ -63,7 +63,7 @@ PICTURES: dict[str, Callable[[Browser, Path], None]] = {
 
 @contextlib.contextmanager
 def _notebook(browser: Browser, folder: Path, name: str, height: int) -> Iterator[tuple[Page, Locator]]:
-    """Run to its end, with the untouched starter, and without the list of files beside it."""
+    """The notebook after running all cells, with the unchanged starter and without the file browser."""
     home = folder / name
     put_working_copy(name, home / name, replace=True)
     with running_jupyter(home, own=home) as server, new_page(browser, height=height) as page:
@@ -75,7 +75,7 @@ def _notebook(browser: Browser, folder: Path, name: str, height: int) -> Iterato
 
 @contextlib.contextmanager
 def _formgrader(browser: Browser, folder: Path, height: int) -> Iterator[tuple[Page, JupyterServer]]:
-    """On a pretend class, signed in."""
+    """Formgrader on a pretend class, signed in."""
     from grader.nbgrader.demo import make_demo_class
 
     root, own = folder / "class", folder / "instructor"
@@ -88,7 +88,7 @@ def _formgrader(browser: Browser, folder: Path, height: int) -> Iterator[tuple[P
 
 
 def _to_the_top(page: Page, place: Locator, above: int = 0) -> None:
-    """Scroll until it is just below the bars."""
+    """Scroll until it is just below the toolbars."""
     place.wait_for()
     place.evaluate(
         "(one, above) => { one.style.scrollMarginTop = `${above}px`; one.scrollIntoView() }", above

@@ -1,7 +1,7 @@
 """Writes the tables and sample outputs of PAGES from the committed measurements and real runs.
 
     python -m benchmarks.documents.make_tables            rewrite what has changed
-    python -m benchmarks.documents.make_tables --check    say what has changed, and end with status 1
+    python -m benchmarks.documents.make_tables --check    name stale pages, and end with status 1
 
 A page marks what is made here, in exercise_tables.py or in the tables.py of a subject with
 `<!-- made: NAME [ARGUMENTS] -->` and `<!-- end -->`, and what benchmarks/model/document.py makes with
@@ -46,7 +46,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0] if __doc__ else None)
     parser.add_argument("--check", action="store_true", help="change nothing; status 1 if a page is stale")
     check = parser.parse_args().check
-    os.chdir(REPOSITORY)  # places in sample outputs are relative to it
+    os.chdir(REPOSITORY)  # paths in sample outputs are relative to it
     stale = {path: new for path in PAGES if (new := remade(old := Path(path).read_text())) != old}
     for path, text in stale.items():
         print(f"{path} {f'is stale: run {COMMAND}' if check else 'rewritten'}")
@@ -66,7 +66,7 @@ def made(what: str) -> str:
 
 
 def sample_output(source: str, *options: str) -> str:
-    """What `./course run --device virtual` says about a program, less what the program itself prints."""
+    """The report of `./course run --device virtual` on a program, without the program's own output."""
     only = options[options.index("--checks") + 1] if "--checks" in options else None
     built = build_program([Path(source)], Target.virtual())
     ran = run_program(

@@ -1,4 +1,4 @@
-"""The command line of a measurement on a GPU that keeps what it has after every shape."""
+"""The command line of a measurement on a GPU that saves its results after every shape."""
 
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ Keep = Callable[[Mapping[str, Any]], None]
 
 
 def command(description: str | None, stem: str, measure: Callable[[bool, Keep], None]) -> None:
-    """Runs `measure`, which is told whether to be quick and hands over all it has, again and again. The file
-    is STEM_GPU.json."""
+    """Runs `measure` with two arguments: whether to be quick, and a function that saves all results so far to
+    STEM_GPU.json."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""Several ways to the same answer: checked against fp32, then timed in turns."""
+"""Several kernels for the same answer: checked against fp32, then timed interleaved."""
 
 from __future__ import annotations
 
@@ -15,24 +15,24 @@ if TYPE_CHECKING:
     import torch
 
 Attend = Callable[[], "torch.Tensor"]
-MOST_ERROR = 1e-2  # of a right answer
-MOST_SECONDS = 20e-3  # of a call that is worth waiting for
+MOST_ERROR = 1e-2  # relative, of a right answer
+MOST_SECONDS = 20e-3  # the longest call that is timed
 _LEAST_TURNS = 12
 
 
 @dataclass(frozen=True)
 class Side:
-    """A way, with a call for each set of inputs."""
+    """A kernel, with a call for each set of inputs."""
 
     name: str
     kind: Kind
     calls: Sequence[Attend]
-    outs: Sequence[torch.Tensor] = ()  # where answers are left, by those who do not make new tensors
+    outs: Sequence[torch.Tensor] = ()  # the outputs of kernels that do not make new tensors
 
 
 @dataclass(frozen=True)
 class Turns:
-    """How often each side has its turn: `most` times, fewer where rounds take long."""
+    """How often each side is timed: `most` times, fewer where rounds take long."""
 
     most: int
     seconds: float
@@ -44,7 +44,7 @@ class Turns:
 
 class Clock(Protocol):
     def prepared(self, calls: Sequence[Attend]) -> Callable[[], float]:
-        """Gives seconds a call, whenever it is asked."""
+        """Each call returns seconds per call."""
 
 
 class GraphClock:
@@ -64,7 +64,7 @@ class GraphClock:
 
 
 class ColdClock:
-    """One call, from an L2 that holds nothing of it."""
+    """One call from a cold L2."""
 
     def prepared(self, calls: Sequence[Attend]) -> Callable[[], float]:
         from benchmarks.timing.cold import cold_seconds
@@ -76,7 +76,7 @@ def contest(
     sides: Sequence[Side], wanted: Sequence[torch.Tensor], clock: Clock, turns: Turns, against: str
 ) -> dict[str, Any]:
     """Times and errors of all sides that are right and quick enough, and why others are left out. `wanted`
-    are the answers, one for each set of inputs."""
+    are the right answers, one for each set of inputs."""
     errors: dict[str, float] = {}
     left_out: dict[str, str] = {}
     for side in sides:
@@ -86,7 +86,7 @@ def contest(
         else:
             errors[side.name] = found
     if against not in errors:
-        raise CourseError(f"{against}, which all others are compared with, is left out: {left_out[against]}")
+        raise CourseError(f"{against}, the reference for all ratios, is left out: {left_out[against]}")
     kept = [side for side in sides if side.name in errors]
     measures = {side.name: clock.prepared(side.calls) for side in kept}
     count = turns.of(sum(measures[side.name]() * len(side.calls) for side in kept))
@@ -100,11 +100,11 @@ def contest(
 
 def _looked_at(side: Side, wanted: Sequence[torch.Tensor], clock: Clock) -> float | str:
     """The largest error of any call, or why this side is not timed."""
-    for out in side.outs:  # what another side has left there is no answer
+    for out in side.outs:  # another side's output must not pass
         out.fill_(float("nan"))
     try:
         error = max(largest_error(call(), answer) for call, answer in zip(side.calls, wanted, strict=True))
-        if not error <= MOST_ERROR:  # a NaN is not
+        if not error <= MOST_ERROR:  # also true for NaN
             return f"wrong: a row is off by {error:.2g} of its norm"
         seconds = clock.prepared(side.calls[:1])()
     except (RuntimeError, CourseError) as problem:

@@ -1,6 +1,6 @@
-"""What the virtual GPU counts in one call of V2, of every step and of V3: a column of figures for each.
+"""What the virtual GPU counts in one call of V2, of every step and of V3: one row for each.
 
-Counts are the same on any machine. Of one head of 512 rows, because all heads are alike.
+Counts are the same on every machine. One head of 512 rows suffices, because all heads are alike.
 """
 
 from __future__ import annotations
@@ -36,13 +36,13 @@ FIGURES: dict[str, Callable[[Launch], str]] = {
     "loads from it": _count(lambda seen: seen.shared_load_requests),
     "bank conflicts": _count(lambda seen: seen.shared_store_conflicts + seen.shared_load_conflicts),
     "barriers, by warp": _count(lambda seen: seen.barriers),
-    "registers a thread": lambda launch: str(launch.registers),
+    "registers per thread": lambda launch: str(launch.registers),
     "warps on an SM": lambda launch: str(launch.occupancy.warps_per_sm),
 }
 
 
 def launches() -> dict[str, Launch]:
-    """By way, in the order of the ladder."""
+    """By kernel, in the order of the ladder."""
     found: dict[str, Launch] = {}
     with scratch_folder() as scratch:
         built: dict[tuple[Path, tuple[str, ...]], Libraries] = {}
@@ -66,6 +66,6 @@ def _launch(way: KernelWay, built: Libraries) -> Launch:
 
 
 def flash_counters() -> str:
-    """A row for each way."""
+    """One row per kernel."""
     rows = [[name, *(show(launch) for show in FIGURES.values())] for name, launch in launches().items()]
     return table(["", *FIGURES], rows)

@@ -1,9 +1,9 @@
-"""How long decoding takes on a GPU: one query row a head against a long cache, beside torch's attention.
+"""How long decoding takes on a GPU: one query row per head against a long cache, beside torch's attention.
 
     python -m benchmarks.flash.decode [--quick] [--out FOLDER]
 
 solutions/05_flash_attention/decode.cu in fp16, 32 heads of 128, contexts from 1k to 64k, batch 1 and 8, from
-a cold L2 and in turns. Every answer is checked against fp32. Writes decode_GPU.json after every shape.
+a cold L2 and interleaved. Every answer is checked against fp32. Writes decode_GPU.json after every shape.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ HEADS, HEAD_DIM = 32, 128
 BATCHES, CONTEXTS = (1, 8), tuple(1024 << doubled for doubled in range(7))
 TURNS, QUICK_TURNS = Turns(30, 1.5), Turns(5, 0.2)
 TENSORS = ("queries", "keys", "values", "out")
-_PIECE = 1 << 26  # elements that are drawn at once: in fp32, which is twice as large as what is kept
+_PIECE = 1 << 26  # elements drawn at once, in fp32: twice the size of the kept fp16
 Sides = Callable[[Call], list[Side]]
 
 
@@ -63,7 +63,7 @@ def _normal(random: Random, *shape: int) -> torch.Tensor:
 
 
 def measure(call: Call, sides: Sides, clock: Clock, turns: Turns, bandwidth: float) -> dict[str, Any]:
-    """All ways at one context. `bandwidth` is a copy's, in bytes a second, read and written."""
+    """All ways at one context. `bandwidth` is a copy's, in bytes per second, read and written."""
     queries, keys, values = (call.buffers[name] for name in TENSORS[:3])
     batch, heads, context, head_dim = keys.shape
     moved = sum(tensor.nbytes for tensor in call.buffers.values())
@@ -92,7 +92,7 @@ def gpu_sides() -> Sides:
 
 
 def on_this_gpu(quick: bool, keep: Keep) -> None:
-    """The whole measurement; `keep` gets all there is, after every shape."""
+    """The whole measurement; `keep` gets all results so far after every shape."""
     import torch
 
     from grader.timing.measured.measure import copy_bandwidth

@@ -36,7 +36,7 @@ def exact_attention(
 
 
 def largest_error(out: torch.Tensor, wanted: torch.Tensor) -> float:
-    """Over rows: the norm of the difference over the norm of what was wanted."""
+    """The largest over rows: the norm of the difference over the norm of the right answer."""
     import torch
 
     difference = torch.linalg.vector_norm(out.double() - wanted.double(), dim=-1)

@@ -1,4 +1,4 @@
-"""The kernels of exercise 05 as sides of a contest: built for this GPU, called on given inputs."""
+"""The kernels of exercise 05 as sides of a comparison: built for this GPU, called on given inputs."""
 
 from __future__ import annotations
 
@@ -41,7 +41,7 @@ def libraries(builds: Iterable[Build]) -> dict[Build, ctypes.CDLL]:
 
 
 def case_of(shape: Shape) -> Case:
-    """The shape in the exercise's own words."""
+    """The shape as a size of the exercise."""
     usual = registry.find(EXERCISE).bench[0].sizes
     sizes = {name: getattr(shape, name) for name in ("batch", "heads", "length", "head_dim")}
     return Case(shape.name, {**usual, **sizes, "causal": int(shape.causal)})
@@ -56,7 +56,7 @@ def inputs_of(shape: Shape, device: str = "cuda") -> list[Call]:
 def kernel_sides(
     ways: Sequence[KernelWay], shape: Shape, sets: Sequence[Call], built: Mapping[Build, ctypes.CDLL]
 ) -> list[Side]:
-    """Those ways that take heads of this size, all on the same tensors."""
+    """Those kernels that take heads of this size, all on the same tensors."""
     size, outs = case_of(shape).size, [call.buffers["out"] for call in sets]
     device = outs[0].device.type
     sides = []

@@ -3,9 +3,9 @@
     python -m benchmarks.flash.latency [--quick] [--out FOLDER]
 
 fp16, heads of 64 and 128, causal and not: 2 × 8 heads at lengths from 128 to 4,096, and up to 512 heads of
-512 rows. Calls on several sets of inputs make a CUDA graph, and the graphs of all ways have their turns.
-Every answer is checked against fp32. A way whose call takes more than 20 ms is left out, and the file says
-so. Writes latency_GPU.json after every shape, so that a run that is cut leaves what it had.
+512 rows. Calls on several sets of inputs make a CUDA graph, and the graphs of all kernels are interleaved.
+Every answer is checked against fp32. A kernel whose call takes more than 20 ms is left out, and the file
+says so. Writes latency_GPU.json after every shape, so that an interrupted run keeps its results.
 """
 
 from __future__ import annotations
@@ -28,13 +28,13 @@ if TYPE_CHECKING:
     import torch
 
 TURNS, QUICK_TURNS = Turns(40, 1.2), Turns(5, 0.2)
-_BUSY_SECONDS = 1.0  # nvidia-smi takes a moment to look
+_BUSY_SECONDS = 1.0  # nvidia-smi takes a moment to sample
 _CALLS_AT_WORK = 20  # in a graph: more of it can be queued than of single calls
 Sides = Callable[[Shape], tuple[list[Side], list["torch.Tensor"]]]
 
 
 def measure(shape: Shape, sides: Sides, clock: Clock, turns: Turns) -> dict[str, Any]:
-    """All ways at one shape. `sides` gives them, and what they should answer."""
+    """All kernels at one shape. `sides` gives them and the right answers."""
     found = contest(*sides(shape), clock, turns, V2)
     for way in found["ways"]:
         way["tflops"] = round(shape.flops / way["microseconds"] * 1e-6, 2)
@@ -56,7 +56,7 @@ def gpu_sides() -> Sides:
 
 
 def busy_clock(sides: Sides) -> int:
-    """MHz of the multiprocessors while the free V3 keeps all of them at work."""
+    """MHz of the multiprocessors while the free V3 keeps all of them busy."""
     import torch
 
     shape = Shape(*MANY_HEADS[-1], MAIN_LENGTH)
@@ -72,7 +72,7 @@ def busy_clock(sides: Sides) -> int:
 
 
 def on_this_gpu(quick: bool, keep: Keep) -> None:
-    """The whole measurement; `keep` gets all there is, after every shape."""
+    """The whole measurement; `keep` gets all results so far after every shape."""
     import torch
 
     from grader.timing.measured.measure import copy_bandwidth

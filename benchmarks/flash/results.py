@@ -1,4 +1,4 @@
-"""Where the figures of attention go, and how to find them again in a file."""
+"""Where the figures of attention are stored, and how to find them in a file."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ Found = Mapping[str, Any]  # a result, one of its shapes, or a way
 
 
 def shapes_of(result: Found, **wanted: object) -> list[Found]:
-    """Those with these sizes, as in shapes_of(result, head_dim=64, causal=False)."""
+    """The shapes with these sizes, as in shapes_of(result, head_dim=64, causal=False)."""
     return [
         shape for shape in result["shapes"] if all(shape[name] == value for name, value in wanted.items())
     ]
@@ -24,5 +24,5 @@ def way_of(shape: Found, name: str) -> Found | None:
 
 
 def names_of(shapes: list[Found]) -> list[str]:
-    """Of all ways that any of them has, in the order of the file."""
+    """The names of all kernels that any of them has, in the order of the file."""
     return list(dict.fromkeys(way["name"] for shape in shapes for way in shape["ways"]))

@@ -1,4 +1,4 @@
-"""The shapes that are measured, and what follows from a shape alone: arithmetic, bytes, sets of inputs."""
+"""The measured shapes, and what follows from a shape alone: arithmetic, bytes, sets of inputs."""
 
 from __future__ import annotations
 
@@ -36,13 +36,13 @@ class Shape:
 
     @property
     def pairs(self) -> int:
-        """Of queries with keys that they see."""
+        """Pairs of a query and a key that it sees."""
         of_head = self.length * (self.length + 1) // 2 if self.causal else self.length**2
         return self.heads_in_all * of_head
 
     @property
     def flops(self) -> int:
-        """Of both products, a multiplication and an addition for each element; the softmax does not count."""
+        """Flops of both products: a multiplication and an addition per element. Softmax does not count."""
         return 4 * self.pairs * self.head_dim
 
     @property
@@ -52,13 +52,13 @@ class Shape:
 
     @property
     def intensity(self) -> float:
-        """Flops for each byte that has to move."""
+        """Flops per byte that has to move."""
         return self.flops / self.bytes
 
     @property
     def sets(self) -> int:
-        """Calls in a graph, each on inputs of its own: enough that L2 does not hold them all from one replay
-        to the next, where sixteen calls can do that."""
+        """Calls in a graph, each on its own inputs: enough that L2 cannot hold them all between replays, but
+        at most sixteen."""
         return min(_MOST_SETS, max(2, -(-2 * _L2_BYTES // self.bytes)))
 
     def plain(self) -> dict[str, int | float | bool | str]:
@@ -75,7 +75,7 @@ class Shape:
 
 
 def all_shapes() -> list[Shape]:
-    """What the exercise is about comes first: a run that is cut has it."""
+    """The exercise's target comes first, so that an interrupted run has it."""
     return [
         Shape(*where, head_dim, causal)
         for head_dim, causal in itertools.product(HEAD_DIMS, (False, True))

@@ -22,7 +22,7 @@ NOTHING = "–"
 
 
 def flash_ladder(mask: str = "full") -> str:
-    """Every way at the exercise's target, against V2."""
+    """Every kernel at the exercise's target, against V2."""
     batch, heads = FEW_HEADS
     (shape,) = shapes_of(
         _latency(), batch=batch, heads=heads, length=MAIN_LENGTH, head_dim=64, causal=MASKS[mask]
@@ -41,7 +41,7 @@ def flash_ladder(mask: str = "full") -> str:
 
 
 def flash_torch(mask: str = "full") -> str:
-    """Both configurations of V3 beside torch's kernels, as heads get more."""
+    """Both configurations of V3 beside torch's kernels, with more and more heads."""
     rows = []
     for shape in shapes_of(_latency(), length=MAIN_LENGTH, head_dim=64, causal=MASKS[mask]):
         times = [_cell(way_of(shape, name), _time) for name in (GATED, FREE, *BACKENDS)]
@@ -53,7 +53,7 @@ def flash_torch(mask: str = "full") -> str:
 
 
 def flash_shapes(head_dim: str = "64", mask: str = "full") -> str:
-    """Time over length; where a way was too slow to be timed, nothing."""
+    """Time over length; empty where a kernel was too slow to be timed."""
     batch, heads = FEW_HEADS
     shapes = shapes_of(_latency(), batch=batch, heads=heads, head_dim=int(head_dim), causal=MASKS[mask])
     rows = [[name, *(_cell(way_of(shape, name), _time) for shape in shapes)] for name in names_of(shapes)]

@@ -48,6 +48,6 @@ def kernel_ways() -> list[KernelWay]:
             for number, step in enumerate(levels, 2)
         ),
         KernelWay(GATED, "gated", exercise.solution, exercise, head_dims=both),
-        # Heads of 128 have a cut of their own, which these macros do not reach.
+        # Heads of 128 have their own tile sizes, which these macros do not set.
         KernelWay(FREE, "free", exercise.solution, exercise, gate.free),
     ]

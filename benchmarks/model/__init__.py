@@ -1,1 +1,1 @@
-"""The cost model held against an H200: kernels of many kinds, predicted first and measured afterwards."""
+"""The cost model compared with an H200: kernels of many kinds, predicted first and measured afterwards."""

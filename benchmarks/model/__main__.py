@@ -2,7 +2,7 @@
 
     python -m benchmarks.model predict     on the virtual GPU, writes predicted_h200.json
     python -m benchmarks.model measure     on a GPU, writes measured_h200.json
-    python -m benchmarks.model compare     prints how well the one foretold the other
+    python -m benchmarks.model compare     prints how good the predictions are
     python -m benchmarks.model document    writes the tables of docs/cost-model.md from both files
 
 Predictions are written and committed before anything is measured.
@@ -30,14 +30,14 @@ def main() -> int:
     parser.add_argument("verb", choices=("predict", "measure", "compare", "document"))
     parser.add_argument("--profile", default="h200", help="the device, as profiles.json names it")
     parser.add_argument("--only", default="", metavar="TEXT", help="predict cases whose name contains this")
-    parser.add_argument("--repeats", type=int, default=60, help="measure each case so often")
+    parser.add_argument("--repeats", type=int, default=60, help="measure each case this many times")
     parser.add_argument("--output", type=Path, help="another file than the one in benchmarks/data/model")
     arguments = parser.parse_args()
     predicted = FOLDER / f"predicted_{arguments.profile}.json"
     measured = FOLDER / f"measured_{arguments.profile}.json"
     try:
         if arguments.verb == "predict":
-            # Imported here: a machine that measures need not be able to model, nor the other way round.
+            # Imported here: a machine that measures need not be able to model, and vice versa.
             from benchmarks.model.predict import predict
 
             _write(arguments.output or predicted, predict(arguments.profile, arguments.only))
@@ -64,7 +64,7 @@ def _write(path: Path, figures: dict[str, Any]) -> None:
 
 def _read(path: Path, verb: str) -> dict[str, Any]:
     if not path.is_file():
-        raise CourseError(f"{path.name} is not there: `python -m benchmarks.model {verb}` writes it")
+        raise CourseError(f"{path.name} does not exist: `python -m benchmarks.model {verb}` writes it")
     figures: dict[str, Any] = json.loads(path.read_text())
     return figures
 

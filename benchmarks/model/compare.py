@@ -1,4 +1,4 @@
-"""Hold predictions against measurements: the order of kernels that do the same work, and their ratios."""
+"""Compares predictions with measurements: the order of kernels that do the same work, and their ratios."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from typing import Any
 from benchmarks.model.programs import SEEN, UNSEEN
 
 UNSEEN_PART, BOTH = "unseen", "exercise 01 and unseen"
-CLEARLY_APART = 1.10  # pairs closer than this on the device are not asked for their order
+CLEARLY_APART = 1.10  # the order of pairs closer than this on the device does not count
 
 
 @dataclass(frozen=True)
 class Pair:
-    """Two kernels of a family. Ratios are those of the second's time to the first's."""
+    """Two kernels of a family. Ratios are the second's time over the first's."""
 
     program: str
     family: str
@@ -36,7 +36,7 @@ class Pair:
 
     @property
     def error(self) -> float:
-        """Of the predicted ratio, whichever way round: 0.1 is ten per cent off."""
+        """The error of the predicted ratio, up or down: 0.1 is ten per cent off."""
         off = self.predicted / self.measured
         return max(off, 1 / off) - 1
 
@@ -101,7 +101,7 @@ def summary(found: Sequence[Pair]) -> Summary:
 
 
 def time_errors(predicted: Mapping[str, Any], measured: Mapping[str, Any]) -> dict[str, float]:
-    """By case: predicted over measured, less one."""
+    """By case: predicted over measured, minus one."""
     taken = {case["name"]: case["microseconds"] for case in measured["cases"]}
     return {
         case["name"]: case["microseconds"] / taken[case["name"]] - 1

@@ -30,7 +30,7 @@ def read(name: str) -> dict[str, Any]:
 
 
 def _headline(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
-    """Order and ratios, by what was known of the cases when they were predicted."""
+    """Order and ratios, by whether the cases were known when the model was made."""
     rows = []
     for name, part in parts(pairs(predicted, measured)).items():
         total = summary(part)
@@ -56,7 +56,7 @@ def _row(name: str, total: Summary) -> list[str]:
 
 
 def _disorders(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
-    """Pairs over 10 % apart whose order was foretold wrongly."""
+    """Pairs over 10 % apart whose predicted order is wrong."""
     wrong = [pair for pair in pairs(predicted, measured) if pair.apart and not pair.ordered]
     rows = [[pair.first, pair.second, f"{pair.predicted:.2f}", f"{pair.measured:.2f}"] for pair in wrong]
     return table(["first", "second", "modelled second / first", "measured"], rows, right_from=2)
@@ -80,7 +80,7 @@ def _cases(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
 
 def _source(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
     return (
-        f"Measured on {measured['gpu']}, driver {measured['driver']}, {measured['repeats']} calls a case.\n"
+        f"Measured on {measured['gpu']}, driver {measured['driver']}, {measured['repeats']} calls per case.\n"
     )
 
 

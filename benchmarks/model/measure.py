@@ -19,7 +19,7 @@ _PROGRAM_SECONDS = 120.0
 
 
 def measure(repeats: int = _REPEATS) -> dict[str, Any]:
-    """The median of each case. Programs are built side by side and run one after the other."""
+    """The median of each case. Programs are built in parallel and run one after the other."""
     gpu = first_gpu()
     target = Target.gpu(gpu.cc)
     with ThreadPoolExecutor() as pool:

@@ -16,7 +16,7 @@ from common.core.errors import CourseError
 from common.virtual_gpu.cost import modelled
 from common.virtual_gpu.session import run_program
 
-# Findings are another test's business; without them the large cases take seconds.
+# Other tests cover findings; without the checks the large cases take seconds.
 _OPTIONS = dict.fromkeys(("memory", "race", "init", "sync", "async"), "off")
 _TARGET = Target.virtual()
 
@@ -76,7 +76,7 @@ def _run(program: Path, arguments: list[str], profile: str, registers: Path) -> 
 
 
 def _registers(program: Program, built: Path, folder: Path) -> Path:
-    """What ptxas says of every kernel: occupancy depends on it."""
+    """ptxas's resource report for every kernel: occupancy depends on it."""
     kernels = resources_of(
         built,
         program.source,

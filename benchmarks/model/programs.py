@@ -1,7 +1,7 @@
 """The programs whose cases are modelled and measured: one source each, built for either device.
 
-A program has a `main` from kernels/bench.cuh. To judge another kernel the same way, give it cases in a source
-of its own and add a row; `defines` lets one source be built around several implementations.
+A program has a `main` from kernels/bench.cuh. To judge another kernel the same way, write its cases in a new
+source and add a row; `defines` builds one source around several implementations.
 """
 
 from __future__ import annotations
@@ -12,12 +12,12 @@ from pathlib import Path
 from common.core.paths import REPOSITORY
 
 _KERNELS = Path(__file__).with_name("kernels")
-# Measured, and looked at, before the model had its present form.
+# Measured and examined before the model had its present form.
 SEEN = (
     *("kv_store", "copies", "transposes", "reductions", "matmuls", "attention", "normalise", "stencils"),
     *("sequences", "serving_copies", "columns", "transposes_wide", "products", "decode_attention", "row_ops"),
 )
-# Modelled by it, and the predictions committed, before any was measured.
+# Predicted by it, and the predictions committed, before any was measured.
 UNSEEN = ("moves", "folds", "blocks_of_matrices")
 # Implementations of exercise 01 that are one call: folder and file.
 _EXERCISE_01 = (

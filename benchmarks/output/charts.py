@@ -1,4 +1,4 @@
-"""Draws charts from the files of a folder: which, the folder's own table says."""
+"""Draws charts from the files of a folder, as the folder's own table lists them."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def draw_all(charts: Charts, source: Path, target: Path) -> Iterator[Path]:
 
 
 def command(description: str | None, charts: Charts, folder: Path) -> None:
-    """The command that draws what lies in `folder`, or elsewhere, into its plots/, or elsewhere."""
+    """The command that draws the files of `folder` (--from) into its plots/ (--out)."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )

@@ -1,4 +1,4 @@
-"""Files of figures: where they were taken, what they are called, and how they are written."""
+"""Files of figures: where they were measured, their names, and how they are written."""
 
 from __future__ import annotations
 
@@ -23,12 +23,12 @@ def described(on_gpu: bool) -> dict[str, Any]:
 
 
 def device_stem(on_gpu: bool) -> str:
-    """What the names of its files end in: "cpu", "h200"."""
+    """The ending of its files' names: "cpu", "h200"."""
     return first_gpu().name.lower().removeprefix("nvidia ").replace(" ", "-") if on_gpu else "cpu"
 
 
 def save(path: Path, result: Mapping[str, Any]) -> None:
-    """All of it or nothing: a run that is cut leaves the file of its last save."""
+    """All or nothing: an interrupted run leaves the file of its last save."""
     write_json(path, result)
 
 

@@ -1,4 +1,4 @@
-"""Colours and marks that the charts share: fit for colour-blind readers, and marks say the same again."""
+"""Colours and marks that the charts share: fit for colour-blind readers, with marks as a second cue."""
 
 from __future__ import annotations
 
@@ -29,6 +29,6 @@ def plain_ticks(axis: Any) -> None:
 
 
 def where(result: Mapping[str, Any]) -> str:
-    """On what the figures were taken."""
+    """The device and driver on which the figures were measured."""
     driver = f", driver {result['driver']}" if result["driver"] else ""
     return f"{result['device']}{driver}"

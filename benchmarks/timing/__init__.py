@@ -1,1 +1,1 @@
-"""How kernels are timed here: inside CUDA graphs, from a cold L2, called in this very process."""
+"""How kernels are timed here: inside CUDA graphs, from a cold L2, called in this process."""

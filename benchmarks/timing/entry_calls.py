@@ -1,4 +1,4 @@
-"""Calls of a library's entry points in this very process, on tensors that torch has on the GPU."""
+"""Calls of a library's entry points in this process, on torch tensors on the GPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ Work = Callable[[], None]
 
 
 def torch_stream() -> int:
-    """Where torch queues work now: in a capture, the stream that is captured."""
+    """torch's current stream: in a capture, the captured one."""
     import torch
 
     return int(torch.cuda.current_stream().cuda_stream)
@@ -24,7 +24,7 @@ def torch_stream() -> int:
 def entry_call(
     library: ctypes.CDLL, entry: str, inputs: Inputs, stream: Callable[[], int] = torch_stream
 ) -> Work:
-    """A call of an entry point on the stream of the moment."""
+    """A call of an entry point on the current stream."""
     types = [_type(argument) for argument in inputs.arguments]
     values = [_value(inputs, argument) for argument in inputs.arguments]
     streams = [number for number, argument in enumerate(inputs.arguments) if _is_stream(argument)]

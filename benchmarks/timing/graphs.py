@@ -1,4 +1,4 @@
-"""Times inside CUDA graphs, of several ways in turns; and the file that a benchmark of one GPU writes."""
+"""Interleaved timing of several kernels inside CUDA graphs; and the file that a GPU benchmark writes."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WARM_UP = 3
 
 
 def captured(calls: Sequence[Call]) -> torch.cuda.CUDAGraph:
-    """A graph of these calls, each on buffers of its own, one after the other."""
+    """A graph of these calls, each on its own buffers, one after the other."""
     import torch
 
     for call in calls:  # loads modules, which a capture cannot
@@ -33,7 +33,7 @@ def captured(calls: Sequence[Call]) -> torch.cuda.CUDAGraph:
 
 
 def event_seconds(work: Call) -> float:
-    """Between two events around work on the current stream, which is idle before and after."""
+    """Seconds between two events around work on the current stream, which is idle before and after."""
     import torch
 
     begin, end = (torch.cuda.Event(enable_timing=True) for _ in range(2))
@@ -60,7 +60,7 @@ def in_turns(
 
 
 def graph_times(ways: Mapping[str, Sequence[Call]], turns: int = 60) -> dict[str, list[float]]:
-    """Seconds a call of each way inside a graph of all its calls."""
+    """Seconds per call of each kernel inside a graph of all its calls."""
     graphs = {name: captured(calls) for name, calls in ways.items()}
 
     def measure(name: str) -> Callable[[], float]:

@@ -2,11 +2,11 @@
 
     python -m benchmarks.turnaround.answer_times [--checkout DIR] [--python PYTHON] [--label WORD] [NN …]
 
-Three edits of each exercise, each by one line, so that nothing of the file is in the build cache: the
-solution with a comment more (right), the starter with a comment more (its first case fails), and the solution
-with a line that does not compile. What counts is the time to the first line that says something, and to the
-end. The CPU time is that of the command and all that it started; in a run of its own, because watching takes
-time too, it is split by program. The stages of a right kernel's answer end with lines that it prints. A
+Three edits of each exercise, each by one line, so that the build cache has none of the file: the
+solution with one more comment (right), the starter with one more comment (its first case fails), and the
+solution with a line that does not compile. Measured are the time to the first line about the kernel, and to
+the end. The CPU time is that of the command and all its processes; a separate run, because sampling takes
+time too, splits it by program. A printed line marks the end of each stage of a right kernel's answer. A
 checkout of another version can be measured in the same run; the results go to
 benchmarks/data/turnaround/answer_times.json, under their label.
 """
@@ -33,7 +33,7 @@ from benchmarks.turnaround.cpu_by_program import KINDS, CpuByProgram
 from common.core.paths import REPOSITORY
 
 RESULTS = DATA / "turnaround" / "answer_times.json"
-# By the line that ends a stage. The device's name, and how far it is, say nothing about the kernel.
+# By the line that ends a stage. The device's name and progress lines are not about the kernel.
 _STAGES: dict[str | None, re.Pattern[str]] = {
     "started": re.compile(r"device: "),
     "built": re.compile(r"built in "),
@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> int:
     for folder in folders:
         if options.exercises and folder[:2] not in options.exercises:
             continue
-        _one(options, folder, "right")  # fills the caches with what is not the student's
+        _one(options, folder, "right")  # fills the caches with all but the student's file
         found[folder] = {name: _measured(options, folder, name) for name in _EDITS}
         found[folder]["programs"] = _rounded(_one(options, folder, "right", split=True), *KINDS)
         print(folder, json.dumps(found[folder]), flush=True)
@@ -125,7 +125,7 @@ def waiting_times() -> str:
 
 
 def answer_stages() -> str:
-    """Where the time of a right kernel's answer goes: when its stages are over, and CPU time by program."""
+    """Where the time of a right kernel's answer goes: when each stage ends, and CPU time by program."""
     columns = ("exercise", "started", "built", "first result", "whole", *(f"{kind}, CPU" for kind in KINDS))
     rows = [
         (

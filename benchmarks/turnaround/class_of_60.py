@@ -2,9 +2,8 @@
 
     python -m benchmarks.turnaround.class_of_60 [FOLDER]
 
-Submissions are exercise 01's solution, its variants, its baseline and its starter in turn, each with a
-comment of its own, so that none is another's copy. The result goes to
-benchmarks/data/turnaround/class_of_60.json.
+Submissions cycle through exercise 01's solution, its variants, its baseline and its starter, each with its
+own comment, so that no two are equal. The result goes to benchmarks/data/turnaround/class_of_60.json.
 """
 
 from __future__ import annotations
@@ -89,7 +88,7 @@ def run(folder: ClassFolder, until: Callable[[], bool] | None = None) -> dict[st
 
 
 def records(folder: ClassFolder, exercise: Exercise) -> list[Path]:
-    """Those that were whole, with the key that is written after them."""
+    """Those that are complete, with the key that is written after them."""
     keys = (folder.grades / "records" / exercise.id / ".keys").glob("*")
     return [key.parent.parent / f"{key.name}.json" for key in keys]
 

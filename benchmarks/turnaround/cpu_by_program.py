@@ -1,4 +1,4 @@
-"""The CPU time of a command by what it went into: Python, compilers, the virtual GPU's engine."""
+"""The CPU time of a command by program: Python, compilers, the virtual GPU's engine."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import os
 import threading
 from pathlib import Path
 
-_LOOK_SECONDS = 0.005  # what a process does after the last look at it is counted as Python's
+_LOOK_SECONDS = 0.005  # time after the last sample of a process counts as Python's
 _TICKS = os.sysconf("SC_CLK_TCK")
 _PYTHON, _COMPILERS, _ENGINE = "Python", "compilers", "engine"
 KINDS = (_PYTHON, _COMPILERS, _ENGINE)
@@ -18,7 +18,7 @@ _PROGRAMS = {
 
 
 class CpuByProgram:
-    """Watches a process and all below it, until `seconds` is asked for."""
+    """Samples a process and all its descendants until `seconds` is called."""
 
     def __init__(self, pid: int) -> None:
         self._pid = pid
@@ -28,7 +28,7 @@ class CpuByProgram:
         self._thread.start()
 
     def seconds(self, together: float) -> dict[str, float]:
-        """By kind. `together` is what the command took: what was not seen to be another's is Python's."""
+        """By kind. `together` is the command's total: time not attributed to another kind is Python's."""
         self._done.set()
         self._thread.join()
         spent = dict.fromkeys(KINDS, 0.0)
@@ -47,7 +47,7 @@ class CpuByProgram:
 
 
 class _Fields:
-    """What /proc/PID/stat says of a process."""
+    """A process as in /proc/PID/stat."""
 
     def __init__(self, text: str) -> None:
         head, _, rest = text.rpartition(")")

@@ -1,1 +1,1 @@
-"""The virtual GPU held against an H200, program by program: its answers, its counters, its findings."""
+"""The virtual GPU compared with an H200, program by program: its answers, its counters, its findings."""

@@ -41,7 +41,7 @@ _PIDFD_GETFD = 438  # the same on every architecture
 _CONNECT_SECONDS = 2.0  # how long a listener may be too busy
 _RETRY_SECONDS = 0.01
 _END_SECONDS = 1.0
-# So many questions are answered at once, then so many per second: the worker waits, and this process has peace.
+# So many questions are answered at once, then so many per second: a worker cannot keep this process busy.
 _BURST, _PER_SECOND = 64, 50
 
 _LISTENING = 1 << 16  # in the flags of /proc/net/unix

@@ -152,5 +152,5 @@ def test_ncus_table_is_read_launch_by_launch():
     assert list(found) == ["0 attention_kernel", "1 merge_kernel"]
     assert found["0 attention_kernel"]["time, µs"] == "151.0"
     assert found["0 attention_kernel"]["read from DRAM, MB"] == "545.0"
-    assert found["1 merge_kernel"]["registers a thread"] == "–"
+    assert found["1 merge_kernel"]["registers per thread"] == "–"
     assert "151.0" in profile.table(found)

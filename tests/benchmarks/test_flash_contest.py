@@ -82,7 +82,7 @@ def test_wrong_failing_and_slow_ways_are_left_out_and_why_is_said() -> None:
     assert list(found["left_out"]) == ["wrong", "fails", "slow", "does nothing"]
     assert found["left_out"]["fails"] == "does not run here: No available kernel."
     assert found["left_out"]["slow"] == "a call takes 50 ms"
-    with pytest.raises(CourseError, match="wrong, which all others are compared with, is left out"):
+    with pytest.raises(CourseError, match="wrong, the reference for all ratios, is left out"):
         contest(sides[1:2], [exact_attention(*tensors_of(call))], SetClock(), FEW, "wrong")
 
 

@@ -68,7 +68,7 @@ def test_the_reality_check_runs_on_the_virtual_gpu_and_what_follows_from_it_is_r
     command = [sys.executable, str(Path(reality_check.__file__)), "--device", "virtual"]
     ran = subprocess.run(command, cwd=tmp_path, check=True, capture_output=True, text=True, timeout=300)
     assert "modelled" in ran.stdout
-    assert "step_us, the whole step of which these copies are a part: taken to be 1,000 us" in ran.stdout
+    assert "step_us, the whole step that these copies are part of: assumed to be 1,000 us" in ran.stdout
     measured = json.loads((tmp_path / "measurement.json").read_text())
     assert measured["modelled"] is True
     first, *_, last = (row["separate_us"] / row["one_us"] for row in measured["rows"])

@@ -7,7 +7,7 @@ import re
 import pytest
 
 from benchmarks.browser.jupyter import running_jupyter
-from benchmarks.browser.pages import RUN_PATIENCE, open_notebook
+from benchmarks.browser.pages import RUN_TIMEOUT, open_notebook
 from grader.nbgrader.validating import SETTINGS
 from grader.spec import registry
 from tests.nbgrader.tiny_notebook import QUESTION, cell_of, tiny_notebook
@@ -35,7 +35,7 @@ def test_validate_names_the_cells_that_the_starter_does_not_pass(jupyter, page):
     open_notebook(page, jupyter.notebook("try.ipynb"))
     page.locator(".validate-button").click()
     dialog = page.locator(".jp-Dialog").filter(has_text=re.compile("fail|Success|Error", re.IGNORECASE))
-    dialog.wait_for(timeout=RUN_PATIENCE)
+    dialog.wait_for(timeout=RUN_TIMEOUT)
     said = dialog.inner_text()
     for source in ("lab.compare(predictions)", *(f'lab.part("{name}")' for name in exercise.rubric)):
         assert source in said

@@ -1,4 +1,4 @@
-"""Error against memory, in the world where no token matters more and in the one where a few do."""
+"""Error against memory, where all tokens matter equally and where a few matter most."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ def figure(result: Mapping[str, Any]) -> Any:
         panel.set_xlabel("payload and scales, as a fraction of FP16")
     panels[0].set_ylabel("error of attention against the FP16 cache, by norm")
     looks.per_cent_ticks(panels[0].yaxis)
-    # The skewed panel has all the ways there are.
+    # The skewed panel has every allocation.
     made.legend(*panels[1].get_legend_handles_labels(), loc="outside lower center", ncols=3)
     sizes = result["sizes"]
     made.suptitle(

@@ -1,4 +1,4 @@
-"""A long run: error, memory, moves and what moving adds, step by step; on a GPU, time too."""
+"""A long run: error, memory, moves and the error that moves add, step by step; on a GPU, time too."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def figure(result: Mapping[str, Any]) -> Any:
     lower[0].legend(fontsize=8, title="budget", loc="center right", bbox_to_anchor=(1.0, 0.74))
     every = result["sizes"]["check_every"]
     _draw_lines(lower[1], runs, lambda point: point["moved"] / every, skip=1)
-    lower[1].set(title="Tokens that change their width", ylabel="moves a step", ylim=(0, None))
+    lower[1].set(title="Tokens that change their width", ylabel="moves per step", ylim=(0, None))
     _draw_added(lower[2], runs[0])
     (_draw_latency if timed else _draw_capacity)(lower[3], runs)
     for panel in made.axes:

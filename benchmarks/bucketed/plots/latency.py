@@ -142,7 +142,7 @@ def _draw_parts(panel: Any, shapes: Sequence[Shape]) -> None:
 
 
 def byte_figure(result: Mapping[str, Any]) -> Any:
-    """Time against bytes, and the line that a copy's bandwidth draws."""
+    """Time against bytes, and the line of a copy's bandwidth."""
     from matplotlib import pyplot
 
     batches = sorted({shape["batch"] for shape in result["shapes"]})

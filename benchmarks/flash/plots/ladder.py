@@ -1,4 +1,4 @@
-"""What each level is worth: times as fast as V2 at the exercise's target."""
+"""The speedup of each level over V2 at the exercise's target."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ def figure(result: Found) -> Any:
     about = {"batch": batch, "heads": heads, "length": MAIN_LENGTH, "head_dim": 64}
     made, panels = pyplot.subplots(1, 2, figsize=(15, 6), layout="constrained")
     for panel, causal in zip(panels, (False, True), strict=True):
-        for shape in shapes_of(result, **about, causal=causal):  # one, or none where a run was cut
+        for shape in shapes_of(result, **about, causal=causal):  # one, or none where a run was interrupted
             _draw(panel, shape)
         panel.set(title="causal" if causal else "not causal", xlabel="times as fast as V2")
-        panel.invert_yaxis()  # the first way stands on top
+        panel.invert_yaxis()  # the first kernel on top
     made.suptitle(
         f"{batch} × {heads} heads of 64, {MAIN_LENGTH} rows, fp16: medians with 95 % intervals "
         f"({looks.where(result)})"

@@ -1,4 +1,4 @@
-"""How each way is drawn, the same in all charts: torch's are dashed, levels grow darker one by one."""
+"""How each kernel is drawn, the same in all charts: torch's dashed, each level darker than the one before."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ _LEVELS = (
 
 
 def look(way: Found, levels: list[str]) -> dict[str, Any]:
-    """What matplotlib wants to know; `levels` are the names of all levels, in order."""
+    """Arguments for matplotlib; `levels` are the names of all levels, in order."""
     number = levels.index(way["name"]) % len(_LEVELS) if way["kind"] == "level" else 0
     colour, mark, line = _OWN.get(way["name"], _LEVELS[number])
     thick = 1.8 if way["kind"] in ("v2", "gated", "free") else 1.2
@@ -43,7 +43,7 @@ def levels_of(shapes: list[Found]) -> list[str]:
 
 
 def whiskers(values: Sequence[float], lows: Sequence[float], highs: Sequence[float]) -> list[list[float]]:
-    """How far intervals reach below and above. Rounding may put an end past its value; no chart has that."""
+    """How far intervals reach below and above, never negative: rounding may put an end past its value."""
     return [
         [max(0.0, value - low) for value, low in zip(values, lows, strict=True)],
         [max(0.0, high - value) for value, high in zip(values, highs, strict=True)],

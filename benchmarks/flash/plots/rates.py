@@ -1,4 +1,4 @@
-"""TFLOP/s over length and over heads, under what the tensor cores could do."""
+"""TFLOP/s over length and over heads, under the peak of the tensor cores."""
 
 from __future__ import annotations
 

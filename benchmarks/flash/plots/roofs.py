@@ -10,15 +10,14 @@ from common.virtual_gpu.profiles import find_profile
 # Of a multiprocessor of compute capability 9.0 in fp16, dense: 132 of them at 1,830 MHz are NVIDIA's 989
 # TFLOP/s. Only wgmma comes near it.
 FLOPS_PER_CLOCK = 4096
-# mma.sync, which the course's kernels use, is slower: so many cycles of a scheduler for one of 16 x 8 x 16 as
-# the virtual GPU's cost model has it.
+# mma.sync, which the course's kernels use, is slower. The cycles per 16 x 8 x 16 come from the cost model.
 _MMA_FLOPS = 2 * 16 * 8 * 16
 _SCHEDULERS = 4
 
 
 @dataclass(frozen=True)
 class Roofs:
-    """Flops and bytes a second."""
+    """Flops and bytes per second."""
 
     mhz: int
     dense: float
@@ -26,7 +25,7 @@ class Roofs:
     bandwidth: float
 
     def allowed(self, intensity: float) -> float:
-        """Flops a second of whoever does so many for each byte that memory moves."""
+        """The roof in flops per second at this many flops per byte."""
         return min(self.dense, intensity * self.bandwidth)
 
     @property
@@ -35,7 +34,7 @@ class Roofs:
 
     @property
     def mma_label(self) -> str:
-        return f"by mma.sync, as the cost model has it: {self.mma / 1e12:,.0f} TFLOP/s"
+        return f"mma.sync, by the cost model: {self.mma / 1e12:,.0f} TFLOP/s"
 
 
 def roofs(result: Found) -> Roofs:

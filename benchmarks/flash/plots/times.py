@@ -1,4 +1,4 @@
-"""Time over length, a panel for each size of heads with and without a mask."""
+"""Time over length, one panel per size of heads with and without a mask."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ def figure(result: Found) -> Any:
                 xscale="log",
                 yscale="log",
                 title=f"heads of {head_dim}, {'causal' if causal else 'not causal'}",
-                ylabel="µs a call",
+                ylabel="µs per call",
                 xlabel="rows of a head",
             )
             lengths = [shape["length"] for shape in shapes]

@@ -1,4 +1,4 @@
-"""The virtual GPU's counters held against ncu's: which figures mean the same thing, and which differ and why.
+"""The virtual GPU's counters compared with ncu's: which figures mean the same thing, which differ and why.
 
 RECORD holds what ncu counted on an H200 for every launch of this folder's programs. A figure of the virtual
 GPU equals it, unless DIFFERENCES names the launch, the figure and the exact value the virtual GPU gives
@@ -98,7 +98,7 @@ FIGURES = (
 
 @dataclass(frozen=True)
 class Difference:
-    """A figure of one launch that is not ncu's. `kernel` is there for the reader; a test holds it right."""
+    """A figure of one launch that differs from ncu's. `kernel` is for the reader; a test checks it."""
 
     program: str
     launch: int
@@ -110,24 +110,24 @@ class Difference:
 
 PREDICATED = (
     "PTX has a branch here. ptxas turned it into predicated instructions, which do not branch, so the "
-    "hardware has nothing to count. The lanes part all the same."
+    "hardware counts nothing. The lanes diverge all the same."
 )
 CONSTANT = (
-    "No matrix work: ptxas likes to load a constant into a register with HFMA2.MMA, which runs on the tensor "
-    "pipe, once or twice a warp."
+    "No matrix work: ptxas often loads a constant into a register with HFMA2.MMA, which runs on the tensor "
+    "pipe, once or twice per warp."
 )
 SCATTERED = (
-    "With lanes in more than four 128-byte lines the hardware now and then touches a sector once more than "
-    "the rule says (never less, at most two more a request)."
+    "With lanes in more than four 128-byte lines the hardware sometimes touches a sector once more than "
+    "the rule predicts (never less, at most two more per request)."
 )
 AGGREGATED = (
     "All lanes add to one word of shared memory. ptxas sums a warp's values with REDUX first and lets one "
-    "lane add; PTX, and so the virtual GPU, still has 32 adds. The H200's figure is also not the same on "
-    "every run (260 to 267), because warps contend."
+    "lane add; PTX, and so the virtual GPU, still has 32 adds. The H200's figure also varies between "
+    "runs (260 to 267), because warps contend."
 )
 UNROLLED = (
     "Rows of 100 columns give lanes 0–3 four trips and the others three. ptxas unrolls the first two loops "
-    "by four, so the two groups load apart: 18 requests a row instead of 12. Simulated by hand, that "
+    "by four, so the two groups load separately: 18 requests per row instead of 12. Simulated by hand, that "
     "unrolling gives the H200's requests and sectors exactly."
 )
 

@@ -1,4 +1,4 @@
-"""Profiles the counter programs with ncu on a GPU and records the figures the virtual GPU is held against.
+"""Profiles the counter programs with ncu on a GPU and records the figures that the virtual GPU must match.
 
     python -m benchmarks.virtual_gpu.counters.record [--out FILE]
 
@@ -94,7 +94,7 @@ def compile_program(source: Path, folder: Path) -> Path:
 
 
 def run_ncu(binary: Path, metrics: list[str], *options: str) -> tuple[list[dict[str, str]], str]:
-    """One row per launch, keyed by column; and everything ncu said, for an error message."""
+    """One row per launch, keyed by column; and ncu's whole output, for an error message."""
     command = ["ncu", "--clock-control", "none", "--csv", "--page", "raw", "--print-units", "base"]
     command += ["--print-kernel-base", "demangled", *options, "--metrics", ",".join(metrics), str(binary)]
     done = subprocess.run(command, capture_output=True, text=True, timeout=150)
@@ -110,7 +110,7 @@ def known_base_names() -> set[str]:
 
 
 def usable_metrics(probe: Path, limit_s: float) -> tuple[list[str], list[str]]:
-    """What ncu lists is taken at its word; what it does not list is tried by itself, while time lasts."""
+    """Metrics that ncu lists are used; each other one is tried alone, until the time limit."""
     started = time.monotonic()
     known = known_base_names()
     print("ncu knows of cp.async:", sorted(name for name in known if "ldgsts" in name), flush=True)
@@ -139,7 +139,7 @@ def number(text: str | None) -> int | float | None:
 def launches_of(binary: Path, metrics: list[str]) -> list[dict[str, Any]]:
     rows, said = run_ncu(binary, metrics)
     if not rows:
-        raise RuntimeError(f"ncu profiled no launch of {binary.name}. It said:\n{said}")
+        raise RuntimeError(f"ncu profiled no launch of {binary.name}. Its output:\n{said}")
     return [
         {
             "kernel": row["Kernel Name"],
@@ -176,7 +176,7 @@ def record(out: Path, limit_s: float) -> int:
             f"{len(usable)} metrics after {time.monotonic() - started:.0f} s; not here: {unavailable}",
             flush=True,
         )
-        # Hardware counters serve one profiler at a time, so the programs take turns.
+        # Hardware counters serve one profiler at a time, so the programs run one after the other.
         for binary in binaries:
             if time.monotonic() - started > limit_s:
                 failed[binary.name] = "not run: the time limit had passed"
@@ -201,9 +201,7 @@ def main() -> int:
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--out", type=Path, default=DATA / "virtual_gpu" / "counters_h200.json")
-    parser.add_argument(
-        "--limit", type=float, default=270, help="seconds after which no further program is run"
-    )
+    parser.add_argument("--limit", type=float, default=270, help="seconds after which no more programs start")
     arguments = parser.parse_args()
     missing = [tool for tool in ("nvcc", "ncu", "nvidia-smi") if shutil.which(tool) is None]
     if missing:

@@ -15,7 +15,7 @@ from benchmarks.virtual_gpu.counters.comparison import (
     short_name,
 )
 
-# Launches that stand for their kind, and the figures worth a column.
+# One launch of each kind, and the figures that get a column.
 SAMPLES = (
     *(("global_copies", 5), ("global_strides", 3), ("global_scatter", 0), ("partial_warps", 5)),
     *(("transposes", 0), ("transposes", 1), ("transposes", 2), ("shared_widths", 12)),
@@ -78,7 +78,7 @@ def counter_summary() -> str:
 
 
 def counter_differences() -> str:
-    """One paragraph a reason, with every launch it explains."""
+    """One paragraph per reason, with every launch it explains."""
     text = []
     for reason in dict.fromkeys(entry.reason for entry in DIFFERENCES):
         entries = [entry for entry in DIFFERENCES if entry.reason == reason]

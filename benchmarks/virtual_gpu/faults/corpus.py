@@ -1,8 +1,8 @@
-"""The faulty programs of this folder and what their markers say.
+"""The faulty programs of this folder and their markers.
 
-A program shows one mistake; with -DFIXED it is its own corrected twin. Markers, as comments in the source:
+A program shows one mistake; -DFIXED builds the corrected version. Markers, as comments in the source:
 
-    // expect: KIND     at the end of the line the finding must point at (any one of them, where several are)
+    // expect: KIND     at the end of the line that the finding must name (where several are marked, any one)
     // other: KIND      the other side of a race, or of an overwritten stage
     // hangs            never ends on a GPU
     // segfaults        dies on a GPU machine, as it should

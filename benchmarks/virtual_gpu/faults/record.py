@@ -1,8 +1,8 @@
-"""Runs compute-sanitizer's four tools over the faulty programs on a GPU and records what each one saw.
+"""Runs compute-sanitizer's four tools over the faulty programs on a GPU and records what each one reports.
 
     python -m benchmarks.virtual_gpu.faults.record [--out FILE] [NAME…]
 
-Needs a GPU, nvcc and compute-sanitizer; no network. The corrected twins are run as well: bare, where they
+Needs a GPU, nvcc and compute-sanitizer; no network. The corrected programs run as well: alone, where they
 must succeed, and under the tools as long as time is left. With names, the others keep their entries.
 """
 
@@ -23,7 +23,7 @@ from typing import Any, NamedTuple
 
 from benchmarks.virtual_gpu.faults.corpus import RECORD, Fault, all_faults
 
-# Host helpers keep frames of their own: a leak is then named where it was allocated, not in the caller.
+# Host helpers are not inlined: a leak is then reported where it was allocated, not in the caller.
 HOST_FLAGS = ["-Xcompiler", "-g1", "-Xcompiler", "-fno-inline"]
 NVCC_FLAGS = ["-std=c++17", "-O3", "-lineinfo", "-arch=sm_90", *HOST_FLAGS]
 TOOLS: dict[str, list[str]] = {
@@ -46,7 +46,7 @@ class Finished(NamedTuple):
 
 
 def run_limited(command: list[str], limit_s: float) -> Finished:
-    """Runs a command in a process group of its own, so that at the limit its children go as well."""
+    """Runs a command in its own process group, so that at the limit its children are killed as well."""
     with subprocess.Popen(
         command,
         stdout=subprocess.PIPE,
@@ -170,7 +170,7 @@ def record(out: Path, jobs: int, limit_s: float, names: list[str]) -> None:
                 return None
             return run_tool(fault, binary_of[fault.name, fixed], tool)
 
-        # Twins come last: they are the part that may be cut short.
+        # Corrected programs come last: they may be left out when time is short.
         runs = [(fault, False, tool) for fault in compiled for tool in TOOLS]
         runs += [(fault, True, tool) for fault in faults for tool in TOOLS]
         for (fault, fixed, tool), seen in zip(runs, in_parallel(jobs, under_tool, runs), strict=True):
@@ -213,7 +213,7 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=RECORD)
     parser.add_argument("--jobs", type=int, default=6, help="sanitizer runs at a time")
     parser.add_argument(
-        "--limit", type=float, default=300, help="seconds after which no further twin is checked"
+        "--limit", type=float, default=300, help="seconds after which no more corrected programs are checked"
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these programs")
     arguments = parser.parse_args()

@@ -55,7 +55,7 @@ def sanitizer_summary() -> str:
         ["named by the virtual GPU, with kind and line", str(len(found))],
         ["shown by the virtual GPU as a wrong result", str(len(entries) - len(found))],
         ["run under compute-sanitizer (the others never end, or die in host code)", str(len(ran))],
-        ["… of these, print the right result on the H200 all the same", str(lucky)],
+        ["… of these, print the right result on the H200", str(lucky)],
         ["… right line by at least one tool", str(some)],
         *([f"… right line by {tool}", str(count)] for tool, count in right.items()),
         ["… nothing reported by any tool", str(silent)],

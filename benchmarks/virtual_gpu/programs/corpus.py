@@ -1,4 +1,4 @@
-"""The self-checking programs of this folder: how each is built, and which of its lines must not differ."""
+"""The self-checking programs of this folder: how each is built, and which of its lines must be equal."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from benchmarks import DATA
 FOLDER = Path(__file__).resolve().parent
 RECORD = DATA / "virtual_gpu" / "programs_h200.json"
 
-# What a program prints of results that are the same on every device: digests of exact values, error codes.
+# Lines that are the same on every device: digests of exact values, error codes.
 _COMPARED = re.compile(r"^(?:digest|answer) \S+ \S+$")
 
 
@@ -21,8 +21,8 @@ _COMPARED = re.compile(r"^(?:digest|answer) \S+ \S+$")
 class Program:
     """One `.cu` file. Its lines `// flags: …` add compiler flags; `// expect: …` is a line it must print.
 
-    All are built for compute capability 90. A line `// also for: 80` is for a program of which nvcc makes
-    other PTX there; of the rest it makes the same but for the line `.target`, which the engine ignores.
+    All are built for compute capability 90. A line `// also for: 80` marks a program for which nvcc makes
+    different PTX there; for the others only the line `.target` differs, which the engine ignores.
     """
 
     source: Path

@@ -1,9 +1,9 @@
-"""Runs the self-checking programs on a GPU and records the digests that the virtual GPU is held against.
+"""Runs the self-checking programs on a GPU and records the digests that the virtual GPU must match.
 
     python -m benchmarks.virtual_gpu.programs.record [--out FILE] [NAME…]
 
-Needs a GPU and nvcc; no network. A program that does not build, or whose own checks fail, is named with what
-it said, leaves no entry, and makes the exit status 1. With names, the others keep their entries.
+Needs a GPU and nvcc; no network. A program that does not build, or whose own checks fail, is named with its
+output, gets no entry, and makes the exit status 1. With names, the others keep their entries.
 """
 
 import argparse
@@ -21,7 +21,7 @@ from benchmarks.virtual_gpu.programs.corpus import RECORD, Program, all_programs
 
 NVCC_FLAGS = ["-std=c++17", "-O3", "-lineinfo", "-arch=native"]
 COMPILERS = 16
-RUNNERS = 6  # enough to hide the start of a CUDA context, few enough to leave each its time
+RUNNERS = 6  # enough to hide the start of a CUDA context, few enough not to slow each other
 COMPILE_LIMIT_S, RUN_LIMIT_S = 300, 60
 
 
@@ -51,7 +51,7 @@ def run(program: Program, binary: Path) -> list[str] | str:
 
 
 def build_and_run(programs: list[Program]) -> tuple[dict[str, list[str]], dict[str, str]]:
-    """The lines of each program that passed, and the reason of each that did not."""
+    """The lines of each program that passed, and the reason for each that failed."""
     with tempfile.TemporaryDirectory(prefix="programs_") as scratch:
         with ThreadPoolExecutor(min(COMPILERS, os.cpu_count() or 4)) as pool:
             built = list(pool.map(lambda program: outcome(program, Path(scratch)), programs))

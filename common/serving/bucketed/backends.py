@@ -9,7 +9,7 @@ import numpy as np
 
 from common.serving.arguments import ArgumentError
 from common.serving.bucketed import quantizing, reference_attention
-from common.serving.bucketed.checks import require_torch_device, described
+from common.serving.bucketed.checks import described, require_torch_device
 from common.serving.bucketed.placement import Integers
 from common.serving.bucketed.views import BucketView
 
@@ -63,7 +63,8 @@ def backend_for(device: str | torch.device | Device) -> Backend:
 
     if not isinstance(device, Device):
         raise ArgumentError(
-            f'device is {described(device)}, but must be a torch device, such as "cpu", or a Device for kernels'
+            f'device is {described(device)}, but must be a torch device, such as "cpu", or a Device for '
+            "kernels"
         )
     return KernelBackend(device)
 

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from common.serving.arguments import ArgumentError, require_tensor
-from common.serving.bucketed.checks import require_float_type, require_floats, described, whole
+from common.serving.bucketed.checks import described, require_float_type, require_floats, whole
 from common.serving.bucketed.widths import require_width
 
 if TYPE_CHECKING:
