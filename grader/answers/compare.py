@@ -45,21 +45,21 @@ def expected(task: Task, size: Size, call: Call) -> dict[str, torch.Tensor]:
     return _left_by(task.reference if call.returns == 0 else None, size, call)
 
 
-def _answer(deed: OnBuffers | None, rule: Comparison, size: Size, call: Call) -> Answer:
+def _answer(function: OnBuffers | None, rule: Comparison, size: Size, call: Call) -> Answer:
     import torch
 
     # Nothing but outputs is kept: a case's inputs may be gigabytes.
-    left = _left_by(deed, size, call)
+    left = _left_by(function, size, call)
     typed = {name: left[name] for name in call.outputs}
     del left
-    if isinstance(rule, Exact) or deed is None:
+    if isinstance(rule, Exact) or function is None:
         return Answer(typed)
-    exact = _left_by(deed, size, call, torch.float64)
+    exact = _left_by(function, size, call, torch.float64)
     return Answer(typed, {name: exact[name] for name in typed if typed[name].is_floating_point()})
 
 
 def _left_by(
-    deed: OnBuffers | None, size: Size, call: Call, floats: torch.dtype | None = None
+    function: OnBuffers | None, size: Size, call: Call, floats: torch.dtype | None = None
 ) -> dict[str, torch.Tensor]:
     """Copies of the buffers, floating ones as `floats` if that is given, after something was done to them."""
     buffers = {
@@ -68,8 +68,8 @@ def _left_by(
         else tensor.clone()
         for name, tensor in call.kept.items()
     }
-    if deed is not None:
-        deed(size, buffers)
+    if function is not None:
+        function(size, buffers)
     return buffers
 
 

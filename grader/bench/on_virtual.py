@@ -75,7 +75,7 @@ class _Inputs:
 
 def bench_virtual(
     exercise: Exercise,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
     *,
     large: bool = False,
     card: str = DEFAULT_PROFILE,
@@ -90,11 +90,11 @@ def bench_virtual(
     with scratch_folder() as scratch:
         kernels: dict[str, Libraries] = {}
         for name, source in kernels_of(exercise).items():
-            tell(f"building {name}")
+            notify(f"building {name}")
             kernels[name] = device.compile(source, scratch / name)
         estimate = _Estimate(sum(s.task.moved(s.stands_on(name)) for s in shapes for name in kernels))
         for group in filter(None, (together, *alone)):
-            _bench_group(group, device, kernels, estimate, tell)
+            _bench_group(group, device, kernels, estimate, notify)
     left_out = [shape.name for shape in every if shape not in shapes]
     steps = [shape.plain() for shape in shapes if isinstance(shape.task, Step)]
     return {
@@ -121,20 +121,20 @@ def _bench_group(
     device: VirtualDevice,
     kernels: dict[str, Libraries],
     estimate: _Estimate,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> None:
     """All kernels over shapes whose inputs are made once. They are gone when this returns."""
     inputs: dict[tuple[str, str], _Inputs] = {}
     for shape in group:
         _make_sure_it_fits(shape)
-        tell(f"{shape.name}: making inputs{estimate}")
+        notify(f"{shape.name}: making inputs{estimate}")
         for case in shape.cases:
             made = shape.task.inputs(case.size, Random(shape.seed))
             inputs[shape.name, case.name] = _Inputs(made)
     for name, built in kernels.items():
         with device.measuring_session(built, _OPTIONS) as session:
             for shape in group:
-                tell(f"{shape.name}: modelling {name}{estimate}")
+                notify(f"{shape.name}: modelling {name}{estimate}")
                 _model(shape, name, session, inputs[shape.name, shape.stands_on(name).name])
                 estimate.done(shape.task.moved(shape.stands_on(name)))
 

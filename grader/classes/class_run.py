@@ -135,7 +135,7 @@ def _graded(
                     running[place] = (task, _start(run, task, place, cpus))
             wait([process.sentinel for _, process in running.values()], timeout=_TICK_SECONDS)
             for place, (task, process) in list(running.items()):
-                if text := process.last_words():
+                if text := process.latest_progress():
                     progress.says(task.name, text)
                 late = process.limit.over()
                 if process.ended or late:

@@ -33,7 +33,7 @@ DEFAULT_GRADER = "grader.pipeline.grading:grade"
 _PRELOADED = ["torch", "grader.pipeline.grading", "grader.classes.grading_process"]
 _FOLDER_VARIABLES = ("COURSE_CACHE", "XDG_CACHE_HOME", "CUDA_HOME")
 _PROGRAM_VARIABLES = ("COURSE_NVCC", "CXX")
-_TOLD_BYTES = 300
+_PROGRESS_BYTES = 300
 _STOP_SECONDS = 5.0
 
 
@@ -67,12 +67,12 @@ class GradingProcess:
         self.started = time.monotonic()
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(_PRELOADED)
-        self._told, telling = context.Pipe(duplex=False)
+        self._progress, progress = context.Pipe(duplex=False)
         self._process: BaseProcess = context.Process(
-            target=_grade, args=(job, os.getpid(), telling), daemon=True
+            target=_grade, args=(job, os.getpid(), progress), daemon=True
         )
         self._process.start()
-        telling.close()
+        progress.close()
         self.limit = TimeLimit(seconds, lambda: _tree(self._process.pid))
 
     @property
@@ -92,12 +92,12 @@ class GradingProcess:
     def seconds(self) -> float:
         return time.monotonic() - self.started
 
-    def last_words(self) -> str:
+    def latest_progress(self) -> str:
         """The newest progress sentence, empty when there is none since the last call."""
         text = ""
         with contextlib.suppress(EOFError, OSError):
-            while self._told.poll():
-                text = self._told.recv_bytes(_TOLD_BYTES * 4).decode(errors="replace")
+            while self._progress.poll():
+                text = self._progress.recv_bytes(_PROGRESS_BYTES * 4).decode(errors="replace")
         return text
 
     def kill(self) -> None:
@@ -108,12 +108,12 @@ class GradingProcess:
         self._process.join(_STOP_SECONDS)
 
     def close(self) -> None:
-        self._told.close()
+        self._progress.close()
         if self.ended:
             self._process.close()
 
 
-def _grade(job: Job, run: int, telling: Connection) -> None:
+def _grade(job: Job, run: int, progress: Connection) -> None:
     """The process itself. Its only answer is the record it leaves, whole, in its scratch folder."""
     _end_with_the_run(run)
     os.sched_setaffinity(0, job.cpus)
@@ -129,7 +129,7 @@ def _grade(job: Job, run: int, telling: Connection) -> None:
             submission=job.submission,
             device=job.device,
             seed=job.seed,
-            tell=lambda text: _tell(telling, text),
+            notify=lambda text: _send(progress, text),
         )
     except CourseError as problem:
         sys.exit(str(problem))  # the log's last line
@@ -164,11 +164,11 @@ def _log_to(path: Path) -> None:
     os.dup2(log, sys.stderr.fileno())
 
 
-def _tell(telling: Connection, text: str) -> None:
+def _send(progress: Connection, text: str) -> None:
     # A run that does not listen must not hold the grading up; what it would miss is only progress.
     with contextlib.suppress(OSError):
-        os.set_blocking(telling.fileno(), False)
-        telling.send_bytes(text.encode(errors="replace")[:_TOLD_BYTES])
+        os.set_blocking(progress.fileno(), False)
+        progress.send_bytes(text.encode(errors="replace")[:_PROGRESS_BYTES])
 
 
 def last_line(job: Job) -> str:

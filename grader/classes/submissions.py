@@ -58,10 +58,10 @@ def find_submissions(
     for path in paths:
         search.path(path)
     if not search.found.submissions:
-        told = "".join(f"\n  {note}" for note in search.found.notes)
+        notes = "".join(f"\n  {note}" for note in search.found.notes)
         raise CourseError(
             f"no submission was found under {', '.join(map(str, paths))}. Expected student/NN_name/{KERNEL}, "
-            f"student/{KERNEL} or student.cu with --exercise NN, or a zip of those.{told}"
+            f"student/{KERNEL} or student.cu with --exercise NN, or a zip of those.{notes}"
         )
     search.found.submissions = list(_distinct(search.found.submissions))
     return search.found

@@ -24,8 +24,8 @@ class Parser(argparse.ArgumentParser):
     """Says what is wrong in one sentence, how the value is written, and where the rest stands."""
 
     def error(self, message: str) -> NoReturn:
-        told = f"error: {self._sentence(message)}\n`{self.prog} --help` shows the options.\n"
-        self.exit(_USAGE_ERROR, told)
+        text = f"error: {self._sentence(message)}\n`{self.prog} --help` shows the options.\n"
+        self.exit(_USAGE_ERROR, text)
 
     def _sentence(self, message: str) -> str:
         for pattern, words in _WORDS:

@@ -144,11 +144,11 @@ def install_course() -> None:
     from grader.course.jupyter_kernel import register
 
     try:
-        told = register()
+        note = register()
     except OSError as problem:
-        told = f"note: no Jupyter kernel was registered: {problem}"
-    if told:
-        _say(told)
+        note = f"note: no Jupyter kernel was registered: {problem}"
+    if note:
+        _say(note)
 
 
 def _pip(arguments: list[str], what: str, *, unless: str = "") -> bool:

@@ -36,5 +36,5 @@ def judge_answer(entry: str, call: Call, code: int) -> tuple[str, str]:
     said = f"{entry} answered {error_name(code)} ({code})"
     if call.returns == 0:
         return "error", said
-    told = f"{said}, but must refuse this with {error_name(call.returns)} ({call.returns})"
-    return (NOT_REFUSED if code == 0 else "error"), told
+    message = f"{said}, but must refuse this with {error_name(call.returns)} ({call.returns})"
+    return (NOT_REFUSED if code == 0 else "error"), message

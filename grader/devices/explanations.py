@@ -36,7 +36,7 @@ def _usually(outcome: Outcome) -> str:
     """What the signal that ended a process mostly comes from, and what to try."""
     if outcome.reason != "crash":
         return ""
-    return next((f". {told}" for name, told in _SIGNALS.items() if name in outcome.message), "")
+    return next((f". {meaning}" for name, meaning in _SIGNALS.items() if name in outcome.message), "")
 
 
 def _cause(findings: Sequence[Finding]) -> Finding | None:

@@ -20,12 +20,12 @@ Draw = Callable[[str], Random]
 
 
 def run_cases(
-    exercise: Exercise, cases: Sequence[Case], session: Session, draw: Draw, tell: Callable[[str], None]
+    exercise: Exercise, cases: Sequence[Case], session: Session, draw: Draw, notify: Callable[[str], None]
 ) -> tuple[list[CaseError], list[Report]]:
     """`draw` makes a source of inputs from a seed, on the device that is to hold them."""
     errors, reports = [], []
     for number, case in enumerate(cases):
-        tell(f"case {number + 1} of {len(cases)}: {case.name}")
+        notify(f"case {number + 1} of {len(cases)}: {case.name}")
         call = exercise.inputs(case.size, draw(seeds.derive("gate", case.name)))
         outcome = session.run(exercise.entry, call, CALL_SECONDS)
         errors.append(_error(exercise, case, call, outcome))
@@ -46,9 +46,9 @@ def _error(exercise: Exercise, case: Case, call: Call, outcome: Outcome) -> Case
 
 def look(reports: Sequence[Report]) -> Look:
     """The virtual GPU's findings over all these calls, each told once."""
-    return Look(VIRTUAL_GPU, len(reports), [_told(finding) for finding in checks.merge(reports)])
+    return Look(VIRTUAL_GPU, len(reports), [_described(finding) for finding in checks.merge(reports)])
 
 
-def _told(finding: Finding) -> str:
+def _described(finding: Finding) -> str:
     place = f"{Path(finding.file).name}:{finding.line}: " if finding.file else ""
     return f"{place}{finding.message}"

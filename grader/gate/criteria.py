@@ -146,7 +146,7 @@ class Clean:
 
     def judge(self, measured: Measured) -> Finding:
         looks = [look for look in measured.looks if look.tool in self.tools]
-        seen = "; ".join(_told(look) for look in looks if not look.lack) or "–"
+        seen = "; ".join(_described(look) for look in looks if not look.lack) or "–"
         if found := [finding for look in looks for finding in look.findings]:
             return Finding(MISSED, seen, "; ".join(found))
         lacks = dict.fromkeys(look.lack for look in looks if look.lack)
@@ -155,7 +155,7 @@ class Clean:
         return Finding(MET, seen)
 
 
-def _told(look: Look) -> str:
+def _described(look: Look) -> str:
     found = numbers.counted(len(look.findings), "finding") if look.findings else "nothing"
     return f"{look.tool}: {found} in {numbers.counted(look.calls, 'call')}"
 

@@ -30,21 +30,23 @@ def absent(why: str) -> list[Look]:
     return [Look(tool, lack=why) for tool in TOOLS]
 
 
-def look(exercise: Exercise, cases: Sequence[Case], library: Path, tell: Callable[[str], None]) -> list[Look]:
+def look(
+    exercise: Exercise, cases: Sequence[Case], library: Path, notify: Callable[[str], None]
+) -> list[Look]:
     if not installed():
         return absent("compute-sanitizer is not here")
     looks = []
     for tool in TOOLS:
-        told = [_look(exercise, case, library, tool, tell) for case in cases]
-        found = [found for found, _ in told if found]
-        looks.append(Look(tool, len(cases), found, next((lack for _, lack in told if lack), "")))
+        results = [_look(exercise, case, library, tool, notify) for case in cases]
+        found = [found for found, _ in results if found]
+        looks.append(Look(tool, len(cases), found, next((lack for _, lack in results if lack), "")))
     return looks
 
 
 def _look(
-    exercise: Exercise, case: Case, library: Path, tool: str, tell: Callable[[str], None]
+    exercise: Exercise, case: Case, library: Path, tool: str, notify: Callable[[str], None]
 ) -> tuple[str, str]:
-    tell(f"{tool} at {case.name}")
+    notify(f"{tool} at {case.name}")
     command = ["compute-sanitizer", "--tool", tool, *_OPTIONS[tool], "--error-exitcode", str(_FOUND)]
     command += one_call.command(exercise.id, case, library)
     try:

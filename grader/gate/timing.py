@@ -19,13 +19,13 @@ def timed(
     theirs: Libraries,
     mine: Libraries,
     seed: str,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> Times:
     """In turns inside this case alone, every answer checked."""
     # Longer where it is not clear which of the two is faster.
     target = Speedup((case.name,), passing=1.0, full=1.0, protocol=exercise.protocol)
     alone = dataclasses.replace(exercise, targets=(target,), steps=())
-    speed = (_modelled if device.modelled else _measured)(alone, device, theirs, mine, seed, tell)
+    speed = (_modelled if device.modelled else _measured)(alone, device, theirs, mine, seed, notify)
     if not speed.cases:
         return Times(modelled=speed.modelled, lack="; ".join(speed.notes) or "no time was left for it")
     (found,) = speed.cases
@@ -40,12 +40,12 @@ def _measured(
     theirs: Libraries,
     mine: Libraries,
     seed: str,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> Speed:
     from grader.timing.measured.measure import measure
 
     assert isinstance(device, GpuDevice)
-    speed = measure(exercise, theirs.gpu_library, device.session(mine), seed, tell)
+    speed = measure(exercise, theirs.gpu_library, device.session(mine), seed, notify)
     if not speed.targets:  # what is not believed is no time
         speed.cases = []
     return speed
@@ -57,8 +57,8 @@ def _modelled(
     theirs: Libraries,
     mine: Libraries,
     seed: str,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> Speed:
     from grader.timing.modelled.model import model
 
-    return model(exercise, device.virtual, theirs, mine, seed, tell)
+    return model(exercise, device.virtual, theirs, mine, seed, notify)

@@ -44,12 +44,12 @@ class Verdict:
 def decide(gate: Gate, measured: Measured) -> Verdict:
     criteria = [Judged(one.name, one.wanted, one.needed, one.judge(measured)) for one in gate.criteria]
     if against := [one for one in criteria if one.against]:
-        told = ", ".join(f"{one.name} ({one.finding.state})" for one in against)
-        return Verdict(False, f"fall back to {gate.replaced}: {told}", criteria)
+        listed = ", ".join(f"{one.name} ({one.finding.state})" for one in against)
+        return Verdict(False, f"fall back to {gate.replaced}: {listed}", criteria)
     met = f"{len(_in_state(criteria, MET))} of {len(criteria)} criteria met"
     left = {state: _in_state(criteria, state) for state in (NOT_ATTAINABLE, NOT_MEASURED)}
-    told = "".join(f"; {state}: {', '.join(names)}" for state, names in left.items() if names)
-    return Verdict(True, f"keep {gate.proposed}: {met}{told}", criteria)
+    others = "".join(f"; {state}: {', '.join(names)}" for state, names in left.items() if names)
+    return Verdict(True, f"keep {gate.proposed}: {met}{others}", criteria)
 
 
 def _in_state(criteria: Sequence[Judged], state: State) -> list[str]:

@@ -1,6 +1,6 @@
 """Labs: small kernels with a fault each, run on the virtual GPU for whoever looks for it.
 
-A lab is a folder `lab/` of an exercise with a lab.py, which makes one `Lab`, and its kernels beside it.
+A lab is a folder `lab/` of an exercise with a lab.py, which makes one `FaultLab`, and its kernels beside it.
 Mended kernels and the key are in the same folder of the solutions.
 """
 
@@ -60,7 +60,7 @@ def _no_cases(_: Random) -> Sequence[Case]:
 
 
 @dataclass(frozen=True)
-class Lab:
+class FaultLab:
     """What all kernels of a lab are asked to do, and the faults to choose from, of which some are in none."""
 
     title: str
@@ -131,7 +131,7 @@ class Seen:
         }
 
 
-def find_lab(text: str) -> Lab:
+def find_lab(text: str) -> FaultLab:
     """By the exercise's number ("01", "1"), name or folder."""
     folders = sorted(path.parent for path in registry.EXERCISES.glob("*/lab/lab.py"))
     for folder in folders:
@@ -141,23 +141,23 @@ def find_lab(text: str) -> Lab:
     raise CourseError(f"there is no lab in an exercise {text!r}; exercises with a lab: {known}")
 
 
-def _load(folder: Path) -> Lab:
+def _load(folder: Path) -> FaultLab:
     spec = importlib.util.spec_from_file_location(f"lab_of_{folder.parent.name}", folder / "lab.py")
     assert spec is not None  # the file was found just now
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    lab: Lab = module.lab
+    lab: FaultLab = module.lab
     return dataclasses.replace(lab, folder=folder)
 
 
-def run_all(lab: Lab) -> Iterator[Seen]:
+def run_all(lab: FaultLab) -> Iterator[Seen]:
     """Every kernel of the lab, in order."""
     for kernel in lab.kernels:
         yield run_kernel(lab, lab.source(kernel))
 
 
-def run_kernel(lab: Lab, source: Path) -> Seen:
+def run_kernel(lab: FaultLab, source: Path) -> Seen:
     """One call with every check on. Raises CourseError when the file cannot be compiled."""
     if not source.is_file():
         raise CourseError(f"there is no file {source}: name your own copy of one of the lab's kernels")

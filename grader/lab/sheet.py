@@ -5,11 +5,11 @@ from __future__ import annotations
 import tomllib
 
 from common.core.errors import CourseError
-from grader.lab.lab import EVIDENCE, Lab
+from grader.lab.lab import EVIDENCE, FaultLab
 from grader.spec.question import Accepted, Choice, Line, Prose, Question
 
 
-def questions(lab: Lab) -> tuple[Question, ...]:
+def questions(lab: FaultLab) -> tuple[Question, ...]:
     """A point each for the fault, the line and the evidence."""
     made = []
     for kernel in lab.kernels:
@@ -24,7 +24,7 @@ def questions(lab: Lab) -> tuple[Question, ...]:
     return tuple(made)
 
 
-def read_key(lab: Lab) -> dict[str, Accepted]:
+def read_key(lab: FaultLab) -> dict[str, Accepted]:
     """What is right about each kernel. Any of its lines can be changed to mend it."""
     path = lab.solutions / "key.toml"
     if not path.is_file():

@@ -98,8 +98,8 @@ def _write(folder: ClassFolder, keys: Mapping[Pair, str], functions: Any) -> dic
                 _written_path(folder, pair).write_text(key)
             except CourseError as problem:
                 problems[pair] = str(problem)
-            told = "points not written" if pair in problems else "points written"
-            progress.finished(f"{student} {assignment}", told)
+            state = "points not written" if pair in problems else "points written"
+            progress.finished(f"{student} {assignment}", state)
     return problems
 
 

@@ -79,7 +79,7 @@ def _hostile(notebook: dict[str, Any], exercise: Exercise, counted: Measured) ->
     return {**notebook, "cells": kept}
 
 
-PRETENDERS = (
+DEMO_STUDENTS = (
     DemoStudent("ada", "everything right", _solution, _answered(1.0, "Because the trips overlap.")),
     DemoStudent(
         "ben",
@@ -110,33 +110,33 @@ PRETENDERS = (
 
 
 def make_demo_class(
-    root: Path, exercise: Exercise, *, device: str, tell: Callable[[str], None]
+    root: Path, exercise: Exercise, *, device: str, notify: Callable[[str], None]
 ) -> list[Graded]:
     """Everything below `root`, which is made anew; it must be an earlier demo or not there."""
     folder = ClassFolder(root.absolute())
     _make_room(folder)
     run = class_run(folder, device=device)
-    tell("releasing")
+    notify("releasing")
     make_assignments(folder, [exercise.id])
     with nbgrader_functions(folder) as functions:
         due = datetime.datetime.now(datetime.UTC).replace(tzinfo=None) + datetime.timedelta(days=1)
         with functions.gradebook as gradebook:
             gradebook.update_or_create_assignment(exercise.id, duedate=due.isoformat(" ", "seconds"))
-            for one in PRETENDERS:  # without names formgrader lists them as "None, None"
+            for one in DEMO_STUDENTS:  # without names formgrader lists them as "None, None"
                 gradebook.update_or_create_student(one.name, first_name=one.name.title(), last_name="Demo")
         must_succeed("the release", functions.release_assignment(exercise.id))
-        tell("counting what was there to predict")
+        notify("counting what was there to predict")
         counted = _to_predict(exercise, run.device)
-        for one in PRETENDERS:
-            tell(f"{one.name} fetches and submits")
+        for one in DEMO_STUDENTS:
+            notify(f"{one.name} fetches and submits")
             _take_part(functions, one, exercise, counted, folder.root / "students" / one.name)
-        tell("collecting")
+        notify("collecting")
         must_succeed("collecting", functions.collect(exercise.id))
-        for one in PRETENDERS:
+        for one in DEMO_STUDENTS:
             if one.days_late:
                 _date(folder, one, exercise, due)
     graded = autograde(folder, run, handed_in(folder, [exercise.id]))
-    tell("writing feedback")
+    notify("writing feedback")
     with nbgrader_functions(folder) as functions:
         must_succeed("feedback", functions.generate_feedback(exercise.id))
         must_succeed("the release of feedback", functions.release_feedback(exercise.id))

@@ -28,7 +28,7 @@ def grade(exercise: Exercise, source: Path, **how: Any) -> Record:
 
     record = graded(exercise, source, **how)
     if exercise.predictions:
-        how["tell"]("counting what was predicted")
+        how["notify"]("counting what was predicted")
         native = source.suffix == ".cu" and record.verdict != "does not compile"
         found = measure(exercise, source if native else None)
         if not record.device.modelled:

@@ -70,13 +70,13 @@ def packed_bits(stored: Sequence[int], bits: int) -> Display:
         axes.plot([total] * 2, [-0.45, 1.1], color="black", linewidth=1.5)
         axes.set(xlim=(-0.3, total + 0.3), ylim=(-0.9, 1.7))
     straddling = [i for i in range(len(stored)) if bits * i // _BYTE != (bits * (i + 1) - 1) // _BYTE]
-    told = (
+    caption = (
         f"elements {', '.join(map(str, straddling))} lie in two bytes"
         if straddling
         else "none lies in two bytes"
     )
     return _shown(
-        figure, f"{len(stored)} elements of {bits} bits, each with its lowest bit at the left: {told}."
+        figure, f"{len(stored)} elements of {bits} bits, each with its lowest bit at the left: {caption}."
     )
 
 
@@ -117,8 +117,8 @@ def errors_by_width(errors: Mapping[str, Mapping[int, float]]) -> Display:
             for place, (bits, error) in enumerate(sorted(found.items())):
                 x = group + step * (place - len(found) / 2)
                 axes.bar(x, error, width=step * 0.92, color=_WIDTHS[bits])
-                told = f"{error:.0f} %" if error >= 10 else f"{error:.2g} %"
-                axes.text(x, error * 1.08, told, ha="center", va="bottom", fontsize=7)
+                caption = f"{error:.0f} %" if error >= 10 else f"{error:.2g} %"
+                axes.text(x, error * 1.08, caption, ha="center", va="bottom", fontsize=7)
         for bits, colour in _WIDTHS.items():
             axes.bar([0], [0], color=colour, label=f"all in {bits} bits")
         highest = max(max(found.values()) for found in errors.values())

@@ -23,8 +23,8 @@ from typing import Any
 
 from common.core.errors import CourseError
 from grader.classes.submissions import KERNEL
-from grader.notebook.errand import run_errand
 from grader.notebook.progress import line
+from grader.notebook.rpc import call_grader
 from grader.notebook.views.display import Display, Earning, sentence
 from grader.records.device_info import KINDS
 from grader.spec import BASELINE, registry
@@ -68,7 +68,7 @@ class Lab:
             _one_of("device", device, (None, *KINDS))
             return self._check(step, device)
 
-        return shown_or_told(show)
+        return shown_or_error(show)
 
     def part(self, name: str) -> Display:
         """Where one part of the points stands: its row of the newest check of kernel.cu as it is now."""
@@ -82,7 +82,7 @@ class Lab:
             assert self._checked is not None
             return PartView(name, self._exercise.rubric[name], self._checked[1])
 
-        return shown_or_told(show, Earning)
+        return shown_or_error(show, Earning)
 
     def hints(self, number: int | None = None) -> Display:
         """The exercise's hints, each to be opened by a click; with `number`, that one alone."""
@@ -92,7 +92,7 @@ class Lab:
 
             return Hints(self._exercise, number)
 
-        return shown_or_told(show)
+        return shown_or_error(show)
 
     def profile(self, case: str | None = None, show: str = "sectors", of: str = _MINE) -> Display:
         """Run one call on the virtual GPU and count: by line, in all, against the roofline.
@@ -107,7 +107,7 @@ class Lab:
             _one_of("show", show, tuple(MEASURES))
             return ProfileView(self._seen(case, of, _FOLLOWED_WARPS), show)
 
-        return shown_or_told(profiled)
+        return shown_or_error(profiled)
 
     def timeline(self, case: str | None = None, warps: int = _FOLLOWED_WARPS, of: str = _MINE) -> Display:
         """Follow a few warps of one block through the model: what travels, what they do, where they wait."""
@@ -119,7 +119,7 @@ class Lab:
                 raise CourseError(f"warps is a number from 1 to {_MOST_WARPS}, not {warps!r}")
             return TimelineView(self._seen(case, of, warps), warps)
 
-        return shown_or_told(followed)
+        return shown_or_error(followed)
 
     def predict(self) -> Display:
         """What to predict, and an answer cell to start from."""
@@ -130,7 +130,7 @@ class Lab:
             self._must_ask()
             return Questions(self._exercise.predictions)
 
-        return shown_or_told(asked)
+        return shown_or_error(asked)
 
     def compare(self, predictions: Mapping[str, object]) -> Display:
         """Your numbers beside what is counted, and measured where there is a GPU, with what each earns."""
@@ -148,12 +148,14 @@ class Lab:
             # What nobody has predicted yet is not shown, so it need not be counted.
             names = [one.name for one in asked_on(device, asked) if _is_answered(answers, one.name)]
             found = (
-                self._errand("measure", "predictions", needs_file=False, names=names) if names else _NOTHING
+                self._call_grader("measure", "predictions", needs_file=False, names=names)
+                if names
+                else _NOTHING
             )
             results = grade(asked, answers, found["values"], device)
             return Answers(answers_title("Predictions", results), results, found["missing"])
 
-        return shown_or_told(compared, Earning)
+        return shown_or_error(compared, Earning)
 
     def answers(self, file: str) -> Display:
         """What the answers in a file beside the notebook earn: answers.toml, or the functions of a .py."""
@@ -166,7 +168,7 @@ class Lab:
             results = grade_file(self._exercise, self._folder / str(file))
             return Answers(answers_title(str(file), results), results)
 
-        return shown_or_told(graded, Earning)
+        return shown_or_error(graded, Earning)
 
     def _check(self, step: int | None, device: str | None) -> Display:
         from grader.course.starters import Todo
@@ -175,7 +177,7 @@ class Lab:
 
         self._must_exist()
         digest = self._digest()
-        found = self._errand("check", f"checking {self._file}", device=device, step=step)
+        found = self._call_grader("check", f"checking {self._file}", device=device, step=step)
         todos = [Todo(**todo) for todo in found["todos"]]
         shown: Display
         if found["record"] is None:
@@ -221,22 +223,24 @@ class Lab:
         seen = self._seen_before.pop(run, None)
         if seen is None:
             label = f"profiling {self._file if needs else 'the baseline'}"
-            found = self._errand("profile", label, needs_file=needs, of=of, case=case, timeline=timeline)
+            found = self._call_grader("profile", label, needs_file=needs, of=of, case=case, timeline=timeline)
             seen = Seen.from_dict(found)
         self._seen_before[run] = seen
         while len(self._seen_before) > _MOST_SEEN:
             del self._seen_before[next(iter(self._seen_before))]
         return seen
 
-    def _errand(self, name: str, label: str, *, needs_file: bool = True, **arguments: Any) -> dict[str, Any]:
+    def _call_grader(
+        self, name: str, label: str, *, needs_file: bool = True, **arguments: Any
+    ) -> dict[str, Any]:
         if needs_file:
             self._must_exist()
         order = {"exercise": self._exercise.id, "file": self._file, **arguments}
         with line(label) as shown:
-            return run_errand(name, order, self._folder, shown.update)
+            return call_grader(name, order, self._folder, shown.update)
 
 
-def shown_or_told(make: Callable[[], Display], kind: type[Display] = Display) -> Display:
+def shown_or_error(make: Callable[[], Display], kind: type[Display] = Display) -> Display:
     """What a student can mend is a sentence, never a traceback."""
     try:
         return make()

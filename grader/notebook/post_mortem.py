@@ -16,9 +16,9 @@ from pathlib import Path
 from common.core.errors import CourseError
 from grader.lab.lab import find_lab
 from grader.lab.sheet import questions
-from grader.notebook.errand import run_errand
-from grader.notebook.lab import LabError, shown_or_told
+from grader.notebook.lab import LabError, shown_or_error
 from grader.notebook.progress import line
+from grader.notebook.rpc import call_grader
 from grader.notebook.views.answers_view import Answers
 from grader.notebook.views.display import Display
 from grader.notebook.views.post_mortem_view import Runs, Words
@@ -58,9 +58,9 @@ class PostMortem:
                 )
             order = {"exercise": self._exercise.id, "file": str(file or "")}
             with line("running the lab's kernels" if file is None else f"running {file}") as shown:
-                return Runs(run_errand("post mortem", order, self._folder, shown.update)["runs"])
+                return Runs(call_grader("post mortem", order, self._folder, shown.update)["runs"])
 
-        return shown_or_told(ran)
+        return shown_or_error(ran)
 
     def sheet(self) -> Display:
         """Your answers so far, not compared with the key. Where there is no sheet beside the notebook yet, an
@@ -74,4 +74,4 @@ class PostMortem:
             given = sum(one.answered for one in results.graded)
             return Answers(f"{path.name}: {given} of {len(results.graded)} answers given", results)
 
-        return shown_or_told(read)
+        return shown_or_error(read)

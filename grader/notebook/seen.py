@@ -1,4 +1,4 @@
-"""One profiled call, as its errand brought it back."""
+"""One profiled call, as the grader process answered it."""
 
 from __future__ import annotations
 

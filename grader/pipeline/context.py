@@ -8,10 +8,10 @@ from pathlib import Path
 
 from grader.devices.device import Device
 from grader.devices.time_budget import TimeBudget
-from grader.pipeline.events import Hear
+from grader.pipeline.events import OnEvent
 from grader.spec import Exercise, Step, Task
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -19,7 +19,7 @@ class Context:
     """One grading. All cases and inputs follow from `seed`.
 
     With `quick`, the first failing case is the last, and tasks run beside each other. With `step`, that step
-    alone is graded. `tell` is given progress in words, `hear` results as they come.
+    alone is graded. `notify` is given progress in words, `on_event` results as they come.
     """
 
     device: Device
@@ -29,8 +29,8 @@ class Context:
     wanted: frozenset[str]  # of the optional stages
     quick: bool = False
     step: Step | None = None
-    tell: Tell = lambda text: None
-    hear: Hear = lambda event: None
+    notify: Notify = lambda text: None
+    on_event: OnEvent = lambda event: None
 
     def steps(self, exercise: Exercise) -> tuple[Step, ...]:
         """Those to be graded."""

@@ -9,8 +9,8 @@ from pathlib import Path
 
 from grader.building.scratch_folder import scratch_folder
 from grader.devices.device import device_of
-from grader.pipeline.context import Context, Tell
-from grader.pipeline.events import Hear, nobody
+from grader.pipeline.context import Context, Notify
+from grader.pipeline.events import OnEvent, ignore
 from grader.pipeline.judging.cases import all_cases
 from grader.pipeline.judging.rubric import verdict
 from grader.pipeline.repeated_lines import without_repeats
@@ -45,12 +45,12 @@ def grade(
     stages: Collection[str] | None = None,
     quick: bool = False,
     step: int | None = None,
-    tell: Tell = lambda text: None,
-    hear: Hear = nobody,
+    notify: Notify = lambda text: None,
+    on_event: OnEvent = ignore,
 ) -> Record:
     """Grade one file on a device, or on the usual one of a kind. `stages` are those wanted of the optional
     ones. With `quick`, the first failing case is the last, and steps are graded beside each other; with
-    `step`, that step alone, counted from 1. `hear` is given results as they come."""
+    `step`, that step alone, counted from 1. `on_event` is given results as they come."""
     began = time.monotonic(), datetime.datetime.now(datetime.UTC)
     entered = Submission.read(submission, exercise, source)
     chosen = python_device(device_of(device)) if entered.in_python else device_of(device)
@@ -63,8 +63,8 @@ def grade(
             wanted=frozenset(OPTIONAL if stages is None else stages),
             quick=quick,
             step=None if step is None else exercise.steps[step - 1],
-            tell=tell,
-            hear=hear,
+            notify=notify,
+            on_event=on_event,
         )
         results = in_turn(PIPELINE, entered, context, Results())
     return _assembled(entered, context, results, *began)

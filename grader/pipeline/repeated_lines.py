@@ -14,9 +14,9 @@ def without_repeats(text: str) -> str:
     left_out = len(lines) - len(times)
     if left_out == 0:
         return text
-    told = [
+    kept = [
         line if count == 1 or not line.strip() else f"{line}  [{count:,} times]"
         for line, count in times.items()
     ]
     again = numbers.counted(left_out, "line that repeats another is", "lines that repeat others are")
-    return "\n".join([*told, f"[{again} left out: the kernel is called several times for every case]"]) + "\n"
+    return "\n".join([*kept, f"[{again} left out: the kernel is called several times for every case]"]) + "\n"

@@ -42,11 +42,11 @@ class Beside:
     def __call__(self, submission: Submission, context: Context, earlier: Results) -> Results:
         if not context.quick or context.device.tasks_at_once == 1:
             return in_turn(self.stages, submission, context, earlier)
-        in_order = InOrder(context.hear, len(self.stages))
+        in_order = InOrder(context.on_event, len(self.stages))
 
         def run(number: int) -> Results:
-            with in_order.part(number) as hear:
-                own = dataclasses.replace(context, hear=hear)
+            with in_order.part(number) as on_event:
+                own = dataclasses.replace(context, on_event=on_event)
                 return self.stages[number](submission, own, earlier)
 
         with ThreadPoolExecutor(len(self.stages)) as pool:

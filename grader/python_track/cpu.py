@@ -99,8 +99,8 @@ class InterpretedSession:
         function = self._track.function
         try:
             worker = self._ready()
-            told = python_call(self._track, call, place, None)
-            (code,) = worker.calls([Order(self._library, function, ["python"], [told])], function, seconds)
+            order = python_call(self._track, call, place, None)
+            (code,) = worker.calls([Order(self._library, function, ["python"], [order])], function, seconds)
             return code
         except CourseError as problem:
             if isinstance(problem, WorkerDied | WorkerTimeout | WorkerMisbehaved):

@@ -37,8 +37,8 @@ class PythonGpuSession(GpuSession):
     ) -> Order:
         if idle:
             return Order(self._support, "do_nothing")
-        told = python_call(self._track, call, lambda name, at: {"address": address(name) + at}, stream)
-        return Order(self._library, self._track.function, ["python"], [told])
+        order = python_call(self._track, call, lambda name, at: {"address": address(name) + at}, stream)
+        return Order(self._library, self._track.function, ["python"], [order])
 
     def _load(self) -> Worker:
         worker = Worker(

@@ -34,8 +34,8 @@ def read_text(path: Path, remedy: str) -> str:
         return data.decode("utf-8-sig")
     except UnicodeDecodeError as problem:
         line = data.count(b"\n", 0, problem.start) + 1
-        told = f"{path}:{line}: this is not UTF-8 text: save it as UTF-8, or {remedy}"
-        raise CourseError(told) from problem
+        reason = f"{path}:{line}: this is not UTF-8 text: save it as UTF-8, or {remedy}"
+        raise CourseError(reason) from problem
 
 
 def read_answers(path: Path, starter: Path) -> dict[str, Any]:
@@ -57,8 +57,8 @@ def read_functions(path: Path, starter: Path) -> dict[str, Any]:
     try:
         return runpy.run_path(str(path), run_name=path.stem)
     except Exception as problem:
-        told = one_line(f"{type(problem).__name__}: {problem}")
-        raise CourseError(f"{path} cannot be imported ({told}): mend that first") from problem
+        reason = one_line(f"{type(problem).__name__}: {problem}")
+        raise CourseError(f"{path} cannot be imported ({reason}): mend that first") from problem
 
 
 def read_measurement(path: Path, remedy: str) -> Any:

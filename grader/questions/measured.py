@@ -38,7 +38,7 @@ def measure(
     yours: Path | None,
     *,
     names: Collection[str] | None = None,
-    tell: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
     profiled: Callable[[Exercise, Path, Case], Profile] = profile,
 ) -> Measured:
     """All that the exercise's predictions ask the virtual GPU for, or those of these names; each kernel runs
@@ -48,7 +48,7 @@ def measure(
         "solution": exercise.solution,
         "yours": yours,
     }
-    runs = _Runs(exercise, files, tell, profiled)
+    runs = _Runs(exercise, files, notify, profiled)
     found = Measured()
     for one in exercise.predictions:
         if one.needs_gpu or (names is not None and one.name not in names):
@@ -95,12 +95,12 @@ class _Runs:
         self,
         exercise: Exercise,
         files: Mapping[Side, Path | None],
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
         profiled: Callable[[Exercise, Path, Case], Profile],
     ) -> None:
         self._exercise = exercise
         self._files = files
-        self._tell = tell
+        self._notify = notify
         self._profiled = profiled
         self._known: dict[tuple[str, str], Profile | CourseError] = {}
 
@@ -117,7 +117,7 @@ class _Runs:
         file = self._files[side]
         if file is None or not file.is_file():
             return CourseError(_ABSENT[side])
-        self._tell(f"counting {'your kernel' if side == 'yours' else 'the ' + side} at {case.name}")
+        self._notify(f"counting {'your kernel' if side == 'yours' else 'the ' + side} at {case.name}")
         try:
             seen = self._profiled(self._exercise, file, case)
         except CourseError as problem:

@@ -60,5 +60,5 @@ def answers_json(results: Results) -> str:
         {"name": one.name, "points": one.earned, "max_points": one.points, "reason": one.reason}
         for one in results.graded
     ]
-    told = {"points": results.earned, "max_points": results.points, "unknown": results.unknown}
-    return json.dumps({**told, "answers": answers}, indent=1)
+    totals = {"points": results.earned, "max_points": results.points, "unknown": results.unknown}
+    return json.dumps({**totals, "answers": answers}, indent=1)

@@ -63,8 +63,8 @@ def _launch_text(launch: Launch) -> str:
     lines.append(f"  {'active lanes':<14} {counts.active_lanes:>12.1f} of 32 on average")
     bounds = sorted(launch.cost.terms.items(), key=lambda item: -item[1])
     if bounds:
-        told = ", ".join(f"{name} {numbers.seconds(seconds)}" for name, seconds in bounds if seconds > 0)
-        lines.append(wrapped(f"modelled bounds: {told}", "  "))
+        listed = ", ".join(f"{name} {numbers.seconds(seconds)}" for name, seconds in bounds if seconds > 0)
+        lines.append(wrapped(f"modelled bounds: {listed}", "  "))
     if launch.cost.sentence:
         lines.append(wrapped(launch.cost.sentence, "  "))
     return "\n".join(lines) + "\n"

@@ -178,8 +178,8 @@ def how_timed(protocols: Iterable[str]) -> str:
 def _target_lines(speed: Speed) -> Iterable[str]:
     for target in speed.targets:
         wanted = f"passing {target.passing:.2f}, full marks {target.full:.2f}"
-        told = f": {one_line(target.message, 400)}" if target.message else ""
-        yield f"{target.decision:<9}  {target.name} {target.value:.2f} ({wanted}){told}\n"
+        message = f": {one_line(target.message, 400)}" if target.message else ""
+        yield f"{target.decision:<9}  {target.name} {target.value:.2f} ({wanted}){message}\n"
     if speed.copy_bandwidth:
         yield f"a plain copy reaches {numbers.bandwidth(speed.copy_bandwidth)} here\n"
     yield from (f"{one_line(note, 400)}\n" for note in speed.notes)

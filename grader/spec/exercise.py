@@ -170,8 +170,8 @@ class Exercise:
         return named(name, self.bench)
 
     def needs_gpu(self, target: Target) -> bool:
-        """Whether only a GPU can tell: the target is not about kernels alone, or about one of the cases that
-        are too large for the virtual GPU."""
+        """Whether the target needs a GPU: it is not about kernels alone, or it is about a case that is too
+        large for the virtual GPU."""
         if target.gpu_only or not isinstance(target, Speedup):
             return target.gpu_only
         return any(self.bench_case(name).gpu_only for name in target.cases)

@@ -24,15 +24,15 @@ class Launches:
     def look(self, evidence: Evidence) -> str | None:
         if len(evidence.launches) == self.exactly and evidence.runtime_copies == 0:
             return None
-        return self._told(evidence)
+        return self._sentence(evidence)
 
     def look_anywhere(self, evidence: Evidence) -> str | None:
         """A call with nothing to do may launch nothing."""
         if len(evidence.launches) <= self.exactly and evidence.runtime_copies == 0:
             return None
-        return self._told(evidence)
+        return self._sentence(evidence)
 
-    def _told(self, evidence: Evidence) -> str:
+    def _sentence(self, evidence: Evidence) -> str:
         seen = [launch.kernel for launch in evidence.launches]
         copies = numbers.counted(evidence.runtime_copies, "copy", "copies")
         beside = f" and {copies} by the runtime" if evidence.runtime_copies else ""

@@ -63,7 +63,7 @@ class Request:
 
 
 def run_cases(
-    request: Request, tell: Callable[[str], None], found: Callable[[Case, dict[str, Any]], None]
+    request: Request, notify: Callable[[str], None], found: Callable[[Case, dict[str, Any]], None]
 ) -> None:
     """`found` gets a case's result as soon as its search ends, also when it ends by Ctrl-C."""
     if request.modelled:
@@ -75,7 +75,7 @@ def run_cases(
         for number, case in enumerate(request.cases):
             share = (deadline - time.monotonic()) / (len(request.cases) - number)
             setting = SearchSetting(request.tunable, case, request.target, request.limits, sm)
-            _run_case(request, setting, builder, time.monotonic() + share, best, tell, found)
+            _run_case(request, setting, builder, time.monotonic() + share, best, notify, found)
 
 
 def _run_case(
@@ -84,7 +84,7 @@ def _run_case(
     builder: Builder,
     deadline: float,
     best: list[Config],
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
     found: Callable[[Case, dict[str, Any]], None],
 ) -> None:
     tunable, case = setting.tunable, setting.case
@@ -92,9 +92,9 @@ def _run_case(
         advice = adviser(Space(tunable.tuning.tunables), store.trials)
         try:
             with _bench(request, case) as bench:
-                search = Search(setting, store, advice, builder, bench, tell, best)
+                search = Search(setting, store, advice, builder, bench, notify, best)
                 search.run(request.trials, deadline)
-            tell(f"{case.name}: building the best")
+            notify(f"{case.name}: building the best")
             search.prebuild()
             best += [store.best.config] if store.best else []
         finally:

@@ -55,12 +55,12 @@ class Search:
         adviser: Adviser,
         builder: Builder,
         bench: Bench,
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
         first: Sequence[Config] = (),
     ) -> None:
         """`first` are configurations to try before any that the adviser has to propose."""
         self._setting, self._store, self._adviser = setting, store, adviser
-        self._builder, self._bench, self._tell = builder, bench, tell
+        self._builder, self._bench, self._notify = builder, bench, notify
         self._building: deque[tuple[Config, Future[Built]]] = deque()
         self._first = (setting.tunable.tuning.defaults, *setting.tunable.tuning.worth, *first)
         self._best: Contender | None = None
@@ -70,7 +70,7 @@ class Search:
         try:
             self._reopen_best()
             while self._build_ahead(trials, deadline) and time.monotonic() < deadline:
-                self._tell(self._state(trials))
+                self._notify(self._state(trials))
                 config, future = self._building.popleft()
                 self._try(config, future.result())
         finally:
@@ -145,7 +145,7 @@ class Search:
     def _reopen_best(self) -> None:
         if (best := self._store.best) is None:
             return
-        self._tell(f"going on after {numbers.counted(len(self._store.trials), 'trial')}")
+        self._notify(f"going on after {numbers.counted(len(self._store.trials), 'trial')}")
         built = self._builder.start(self._setting.order(best.config)).result()
         try:
             if built.library is None:

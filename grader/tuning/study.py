@@ -102,7 +102,7 @@ class Tpe:
         self._seen = {key(trial.config) for trial in known}
         self._running: dict[str, Any] = {}
         for trial in known:
-            self._study.add_trial(self._told(trial))
+            self._study.add_trial(self._as_optuna_trial(trial))
 
     def propose(self) -> dict[str, int] | None:
         for _ in range(_ASKED_AGAIN):
@@ -138,7 +138,7 @@ class Tpe:
         else:
             self._study.tell(running, state=self._optuna.trial.TrialState.PRUNED)
 
-    def _told(self, trial: Trial) -> Any:
+    def _as_optuna_trial(self, trial: Trial) -> Any:
         """A trial of an earlier search. What a gate refused counts as pruned before its first sample: the
         sampler then looks elsewhere."""
         states = self._optuna.trial.TrialState

@@ -76,16 +76,16 @@ def judge(mine: Contender, best: Contender | None, hopeless: Hopeless, *, modell
     for step in quick.steps(QUICK):
         steps[step] = statistics.median(quick.mine)
         if hopeless(step, steps[step]) and step < QUICK and not modelled:
-            told = f"slower than the median of others after {step} of {QUICK} samples"
-            return Verdict("pruned", median_interval(quick.mine), step, quick.ratio.value, told, steps)
+            reason = f"slower than the median of others after {step} of {QUICK} samples"
+            return Verdict("pruned", median_interval(quick.mine), step, quick.ratio.value, reason, steps)
     if best is None:
-        told = "the first that passes"
+        reason = "the first that passes"
         counted = mine.counters()
-        return Verdict("promoted", median_interval(quick.mine), len(quick.mine), 1.0, told, steps, counted)
+        return Verdict("promoted", median_interval(quick.mine), len(quick.mine), 1.0, reason, steps, counted)
     claim = _Claim(mine, best)
     if not claim.promising(quick.ratio):
-        told = "no faster than the best" if quick.ratio.value <= 1 else "faster by too little"
-        return _measured(quick, told, steps, claim)
+        reason = "no faster than the best" if quick.ratio.value <= 1 else "faster by too little"
+        return _measured(quick, reason, steps, claim)
     confirmed = _Samples(mine, best, modelled=modelled)
     for _ in confirmed.steps(CONFIRM):
         pass
@@ -96,10 +96,10 @@ def judge(mine: Contender, best: Contender | None, hopeless: Hopeless, *, modell
     return _measured(confirmed, f"not confirmed with {CONFIRM} samples", steps, claim)
 
 
-def _measured(samples: _Samples, told: str, steps: Mapping[int, float], claim: _Claim) -> Verdict:
+def _measured(samples: _Samples, reason: str, steps: Mapping[int, float], claim: _Claim) -> Verdict:
     seconds = median_interval(samples.mine)
     return Verdict(
-        "measured", seconds, len(samples.mine), samples.ratio.value, told, steps, claim.counted_already
+        "measured", seconds, len(samples.mine), samples.ratio.value, reason, steps, claim.counted_already
     )
 
 

@@ -30,14 +30,14 @@ def test_shapes_meant_for_a_gpu_are_left_out_and_named(exercise):
 
 
 def test_asked_for_they_are_modelled_like_the_others_with_an_estimate(exercise):
-    told: list[str] = []
-    entry = on_virtual.bench_virtual(exercise, told.append, large=True)
+    progress: list[str] = []
+    entry = on_virtual.bench_virtual(exercise, progress.append, large=True)
     assert "left_out" not in entry
     assert [shape["case"] for shape in entry["shapes"]] == [SMALL, LARGE]
     for shape in entry["shapes"]:
         assert shape["results"]["baseline"]["ratio"] == 1.0
         assert shape["results"]["solution"]["seconds"] > 0
-    assert any(text.startswith(f"{LARGE}: modelling solution, about ") for text in told)
+    assert any(text.startswith(f"{LARGE}: modelling solution, about ") for text in progress)
 
 
 def test_a_machine_without_the_memory_is_told_before_it_is_taken(exercise, monkeypatch, tmp_path):

@@ -83,9 +83,9 @@ def test_every_submission_gets_its_verdict_whatever_the_others_do(course, capfd)
     paths = sorted((course / "grades" / "records").rglob("*.json"))
     assert sorted(Record.read(path).submission for path in paths) == sorted(verdicts)
     assert not (course / "grades" / ".scratch").exists()
-    told = capfd.readouterr().err
-    assert "[6/6]" in told
-    assert "left)" in told
+    printed = capfd.readouterr().err
+    assert "[6/6]" in printed
+    assert "left)" in printed
 
 
 @pytest.mark.parametrize(

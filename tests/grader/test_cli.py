@@ -107,9 +107,9 @@ def test_a_wrong_run_is_a_sentence(arguments, status, sentence):
 def test_a_wrong_command_line_is_told_in_a_sentence(line, sentence, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(line.split())
-    told = capsys.readouterr().err
-    assert told.startswith(f"error: {sentence}")
-    assert f"`./course {line.split()[0]} --help` shows the options." in told
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"error: {sentence}")
+    assert f"`./course {line.split()[0]} --help` shows the options." in printed
     assert ended.value.code == 2
 
 

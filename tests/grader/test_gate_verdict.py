@@ -102,9 +102,9 @@ def test_each_criterion_by_itself_turns_the_verdict_and_says_why(mistake: str) -
     verdict = judged(**changed)
     assert not verdict.keep
     assert verdict.headline == f"fall back to V2: {name} (missed)"
-    (told,) = verdict.reasons
-    assert told.startswith(f"{name}: missed: ")
-    assert reason in told
+    (sentence,) = verdict.reasons
+    assert sentence.startswith(f"{name}: missed: ")
+    assert reason in sentence
 
 
 @pytest.mark.parametrize(
@@ -201,7 +201,7 @@ SANITIZED = "========= COMPUTE-SANITIZER\n========= {}\n========= {} SUMMARY: {}
 
 
 @pytest.mark.parametrize(
-    ("status", "output", "told"),
+    ("status", "output", "verdict"),
     [
         (0, SANITIZED.format("", "ERROR", 0), ("", "")),
         (0, SANITIZED.format("", "RACECHECK", "0 hazards displayed, 0"), ("", "")),
@@ -214,8 +214,8 @@ SANITIZED = "========= COMPUTE-SANITIZER\n========= {}\n========= {} SUMMARY: {}
         ),
     ],
 )
-def test_the_sanitizers_words_are_read(status: int, output: str, told: tuple[str, str]) -> None:
-    assert sanitizer.judge("a", status, output) == told
+def test_the_sanitizers_words_are_read(status: int, output: str, verdict: tuple[str, str]) -> None:
+    assert sanitizer.judge("a", status, output) == verdict
 
 
 def test_reports_hold_what_was_measured_and_survive_strange_numbers(tmp_path) -> None:

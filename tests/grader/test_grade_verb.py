@@ -142,9 +142,9 @@ def test_differences_are_told_but_measured_times_are_none():
     again.parts[1].points = 1.0
     assert differences(modelled, again) == ["speed earned 5 and now earns 1"]
     wrong = make_record(right=False)
-    told = " | ".join(differences(make_record(), wrong))
-    assert "the case hidden 1 was passed and is failed (mismatch)" in told
-    assert "the findings were none and are race at line 2" in told
+    text = " | ".join(differences(make_record(), wrong))
+    assert "the case hidden 1 was passed and is failed (mismatch)" in text
+    assert "the findings were none and are race at line 2" in text
 
 
 @pytest.mark.parametrize(

@@ -48,9 +48,9 @@ def test_it_is_registered_in_the_environment_and_for_the_user(home):
 
 def test_the_kernel_of_another_clone_stays_and_the_user_is_told(home):
     write(kernel(home / "data"), "/bin/sh")  # a program that is there
-    told = jupyter_kernel.register()
-    assert "another clone, /bin/sh" in told
-    assert str(kernel(home / "data").parent) in told
+    note = jupyter_kernel.register()
+    assert "another clone, /bin/sh" in note
+    assert str(kernel(home / "data").parent) in note
     assert json.loads(kernel(home / "data").read_text())["argv"][0] == "/bin/sh"
 
 

@@ -81,9 +81,9 @@ def test_a_library_that_cannot_be_loaded_is_tried_once(tmp_path: Path, monkeypat
     assert (record.verdict, record.points) == ("cannot be loaded", 0)
     ours = given_stream.library_path()
     assert len([path for path in loaded if path != ours]) == 1, "and not once for each step and the whole"
-    told = [part.message for part in record.parts if "did not return within 2 s" in part.message]
-    assert len(told) == len(EXERCISE.steps) + 1
-    assert all("loading the library did" in message for message in told)
+    timeouts = [part.message for part in record.parts if "did not return within 2 s" in part.message]
+    assert len(timeouts) == len(EXERCISE.steps) + 1
+    assert all("loading the library did" in message for message in timeouts)
 
 
 def test_one_launch_is_asked_for_in_every_case(tmp_path: Path):

@@ -50,8 +50,8 @@ def test_the_untouched_starter_is_told_what_to_do_next(course, capsys):
     start.main(["01"])
     capsys.readouterr()
     assert check.main(["01", "--device", "virtual", "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    [task] = told["todos"]
+    printed = json.loads(capsys.readouterr().out)
+    [task] = printed["todos"]
     assert task == {"line": 3, "text": "TODO 1: write the thread's number"}
 
 
@@ -109,8 +109,8 @@ def test_check_as_json_has_no_seed(course, capsys, monkeypatch):
     graded_as(monkeypatch, make_record())
     (course / "mine.cu").write_text("int x;")
     check.main(["01", "mine.cu", "--device", "virtual", "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert (told["verdict"], told["seed"], told["todos"]) == ("full marks", "", [])
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["verdict"], printed["seed"], printed["todos"]) == ("full marks", "", [])
 
 
 def test_check_prefers_the_students_own_copy(course, monkeypatch):
@@ -142,8 +142,8 @@ def test_list_shows_what_was_begun_and_how_the_last_check_went(course, capsys, m
     assert "yes      wrong answer, 3/10 on virtual" in first
     assert "no       –" in second
     assert listing.main(["--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [(item["exercise"], item["started"]) for item in told] == [(FIRST, True), ("02_second", False)]
+    printed = json.loads(capsys.readouterr().out)
+    assert [(item["exercise"], item["started"]) for item in printed] == [(FIRST, True), ("02_second", False)]
 
 
 def test_hints_open_one_at_a_time(course, capsys):
@@ -210,8 +210,8 @@ def test_profile_shows_costs_beside_the_source_and_draws_them(course, capsys, mo
         assert words in shown
     assert (course / "out.png").read_bytes().startswith(b"\x89PNG")
     profile.main(["01", "mine.cu", "--case", "64 tokens", "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert told["case"] == "64 tokens"
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["case"] == "64 tokens"
     assert asked == ["4096 tokens", "64 tokens"]
     with pytest.raises(CourseError, match="no bench case 'huge' .*there are: 64 tokens; 4096 tokens"):
         profile.main(["01", "mine.cu", "--case", "huge"])
@@ -244,16 +244,16 @@ def _launch() -> dict[str, object]:
 
 
 def test_every_verb_can_answer_as_json(course, capsys):
-    def told(*arguments: str) -> dict[str, object]:
+    def printed(*arguments: str) -> dict[str, object]:
         assert main(list(arguments)) == 0
         answer = json.loads(capsys.readouterr().out)
         assert isinstance(answer, dict)
         return answer
 
-    assert len(told("start", "01", "--json")["made"]) == 2  # type: ignore[arg-type]
-    assert told("hint", "01", "--json")["hints"] == [{"number": 1, "text": "Think."}]
-    assert told("hint", "01", "--again", "--json")["of"] == 2
-    assert told("starters", "--check", "--json") == {"drifted": []}
+    assert len(printed("start", "01", "--json")["made"]) == 2  # type: ignore[arg-type]
+    assert printed("hint", "01", "--json")["hints"] == [{"number": 1, "text": "Think."}]
+    assert printed("hint", "01", "--again", "--json")["of"] == 2
+    assert printed("starters", "--check", "--json") == {"drifted": []}
 
 
 @pytest.mark.parametrize(

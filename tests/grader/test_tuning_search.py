@@ -47,12 +47,20 @@ def seconds(config) -> float:
 
 
 def searched(
-    store, bench=None, *, builder=None, trials=100, limits=None, advice=None, tell=lambda text: None, first=()
+    store,
+    bench=None,
+    *,
+    builder=None,
+    trials=100,
+    limits=None,
+    advice=None,
+    notify=lambda text: None,
+    first=(),
 ):
     ground = setting_of(limits=limits)
     advice = advice or adviser(Space(ground.tunable.tuning.tunables), store.trials)
     builder, bench = builder or FakeBuilder(), bench or FakeBench(seconds)
-    search = Search(ground, store, advice, builder, bench, tell, first)
+    search = Search(ground, store, advice, builder, bench, notify, first)
     search.run(trials, time.monotonic() + 60)
     return search
 
@@ -152,7 +160,7 @@ def test_a_search_that_is_stopped_goes_on_and_repeats_nothing(store):
 
     bench = FakeBench(seconds)
     with pytest.raises(KeyboardInterrupt):
-        searched(store, bench, tell=stop_after_three)
+        searched(store, bench, notify=stop_after_three)
     assert all(contender.closed for contender in bench.entered)
     before = keys(store)
     store.close()
@@ -181,7 +189,7 @@ KILLED = textwrap.dedent(
         if store.tried == 3:
             os._exit(9)
 
-    searched(store, tell=kill)
+    searched(store, notify=kill)
     """
 )
 

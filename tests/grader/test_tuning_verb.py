@@ -104,15 +104,15 @@ def test_a_budget_ends_a_search(capsys):
 
 @pytest.mark.usefixtures("tuned_course")
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "sentence"),
     [
         (["01"], "there is nothing to tune in an exercise '01'; exercises with tunables: 09_scaled"),
         (["09", "--case", "huge"], "is not tuned at a case 'huge'; there are: 4,096 numbers; many"),
         (["09", "--study", "."], "cannot be used: .*Name another file with --study"),
     ],
 )
-def test_what_cannot_be_searched_is_a_sentence(arguments, told):
-    with pytest.raises(CourseError, match=told):
+def test_what_cannot_be_searched_is_a_sentence(arguments, sentence):
+    with pytest.raises(CourseError, match=sentence):
         tune.main([*arguments, "--device", "virtual", "--output", "out"])
 
 

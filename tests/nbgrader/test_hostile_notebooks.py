@@ -130,7 +130,7 @@ def odd_text(notebook):
     return json.dumps(plain).replace("a lone surrogate", "\\ud800").encode()
 
 
-def told(small_class, student: str) -> str:
+def warnings_of(small_class, student: str) -> str:
     """What the graded notebook says at its top."""
     first = small_class.autograded(student).cells[0].source
     return first if first.startswith("**From the grader") else ""
@@ -197,7 +197,7 @@ def test_points_and_what_is_left_to_a_person(graded, name, points, by_hand):
     ],
 )
 def test_the_reason_stands_at_the_top(small_class, graded, name, words):
-    assert words in told(small_class, name).replace("\\", "")
+    assert words in warnings_of(small_class, name).replace("\\", "")
 
 
 def test_nobody_speaks_with_the_graders_voice(small_class, graded):

@@ -30,15 +30,15 @@ def main(arguments: list[str]) -> int:
     from grader.nbgrader.apps import must_be_installed
 
     must_be_installed()
-    from grader.nbgrader.demo import PRETENDERS, feedback_pages, make_demo_class
+    from grader.nbgrader.demo import DEMO_STUDENTS, feedback_pages, make_demo_class
 
     exercise = registry.find(options.exercise)
     if not exercise.solution.is_file():
         raise CourseError("a pretend class needs the reference solutions, which a student bundle has not")
-    for one in PRETENDERS:
+    for one in DEMO_STUDENTS:
         print(f"  {one.name:<6}{one.does}")
     progress = Progress("the class")
-    graded = make_demo_class(options.folder, exercise, device=options.device, tell=progress.update)
+    graded = make_demo_class(options.folder, exercise, device=options.device, notify=progress.update)
     progress.finish("done")
     show_graded(graded, as_json=False)
     print("Feedback as a student gets it:")

@@ -18,7 +18,7 @@ from grader.cli.parser import Parser
 from grader.cli.student.live import LiveResults
 from grader.course import student
 from grader.course.starters import Todo
-from grader.pipeline.events import nobody
+from grader.pipeline.events import ignore
 from grader.render.check import report, todo_lines
 from grader.render.public import for_student
 from grader.spec import Exercise, registry
@@ -32,8 +32,8 @@ def main(arguments: list[str]) -> int:
     settings, device = shared.settled(options)
     progress = Progress(f"checking {student.shown(source)}")
     live = LiveResults(progress)
-    hear = nobody if options.json else live
-    found = checked(exercise, source, text, device, options.step, progress.update, hear)
+    on_event = ignore if options.json else live
+    found = checked(exercise, source, text, device, options.step, progress.update, on_event)
     progress.finish("done")
     record, todos = found.record, found.todos
     if record is None:

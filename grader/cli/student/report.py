@@ -40,8 +40,8 @@ def main(arguments: list[str]) -> int:
         counts = {"records": len(records), "devices": len(benchmarks)}
         print(json.dumps({"output": str(options.output), **counts}, indent=1))
     else:
-        told = f"{numbers.counted(len(records), 'record')}, {numbers.counted(len(benchmarks), 'device')}"
-        print(f"{student.shown(options.output)}: {told}")
+        counted = f"{numbers.counted(len(records), 'record')}, {numbers.counted(len(benchmarks), 'device')}"
+        print(f"{student.shown(options.output)}: {counted}")
     return 0
 
 

@@ -122,8 +122,8 @@ class VirtualSession:
             self.close()
             if over.starved:
                 raise MachineOverloaded(f"what {entry} launched", over.got) from over
-            told = f"what {entry} launched did not end within {seconds:g} s {COUNTED}: launch less"
-            return Outcome("timeout", told)
+            message = f"what {entry} launched did not end within {seconds:g} s {COUNTED}: launch less"
+            return Outcome("timeout", message)
         except EngineDied as problem:
             self.close()
             return Outcome("device", f"the virtual GPU did not survive this call: {problem}")
@@ -196,8 +196,8 @@ class VirtualSession:
             self.close()
             if over.starved:
                 raise MachineOverloaded(f"a graph of {entry}", over.got) from over
-            told = f"a graph of {entry} did not end within {seconds:g} s {COUNTED}"
-            raise CallFailed("timeout", told) from over
+            message = f"a graph of {entry} did not end within {seconds:g} s {COUNTED}"
+            raise CallFailed("timeout", message) from over
         except CourseError as problem:
             self.close()
             raise failure(problem, entry, seconds) from problem

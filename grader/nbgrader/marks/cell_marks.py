@@ -62,8 +62,8 @@ class Marker:
             # In Python, answers are worth what checks and mechanisms are worth in CUDA.
             part = next((part for part in record.parts if part.name == "correct"), None)
         if part is None:
-            told = "; ".join((record.verdict, *record.flags)) or "the grading left nothing about this part"
-            part = PartResult(name, 0.0, most, told)
+            message = "; ".join((record.verdict, *record.flags)) or "the grading left nothing about this part"
+            part = PartResult(name, 0.0, most, message)
         points = part.points if part.max_points == most else _scaled(part, most)
         return CellMark(points, part_feedback(record, part, points, most))
 

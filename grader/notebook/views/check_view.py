@@ -42,13 +42,13 @@ class Untouched(Display):
     points = 0.0
 
     def __init__(self, exercise: Exercise, todos: Sequence[Todo], file: str) -> None:
-        self.told = f"{file} is still the starter as it was handed out"
-        text = "\n".join((f"{self.told}.", *(f"  {file}:{todo.line}  {todo.text}" for todo in todos)))
+        self.sentence = f"{file} is still the starter as it was handed out"
+        text = "\n".join((f"{self.sentence}.", *(f"  {file}:{todo.line}  {todo.text}" for todo in todos)))
         hint = (
             "Write what they ask for, save, and check again; lab.hints() has hints." if exercise.hints else ""
         )
         super().__init__(
-            f"{text}\n{hint}", tag("h3", f"{self.told}.", class_="doubt"), _todos(todos), tag("p", hint)
+            f"{text}\n{hint}", tag("h3", f"{self.sentence}.", class_="doubt"), _todos(todos), tag("p", hint)
         )
 
 

@@ -35,8 +35,8 @@ class Display:
         html = _framed(self._body)
         if len(html) <= MOST_HTML:
             return str(html)
-        told = tag("p", "This is more than a notebook should hold; here is the short form.", class_="faint")
-        return str(_framed((told, tag("pre", self._text))))
+        note = tag("p", "This is more than a notebook should hold; here is the short form.", class_="faint")
+        return str(_framed((note, tag("pre", self._text))))
 
 
 class Earning(Display):

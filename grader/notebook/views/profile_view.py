@@ -25,8 +25,8 @@ class ProfileView(Display):
     def __init__(self, seen: Seen, show: str) -> None:
         self.seen = seen
         if not seen.launches:
-            told = f"{seen.title}: no kernel was launched in this call, so there is nothing to count"
-            super().__init__(told, tag("p", told, class_="bad"))
+            sentence = f"{seen.title}: no kernel was launched in this call, so there is nothing to count"
+            super().__init__(sentence, tag("p", sentence, class_="bad"))
             return
         text = "\n".join(
             (seen.title, seen.time_words, launch_table(seen.launches), source_table(seen.source, seen.lines))
@@ -38,9 +38,9 @@ def _body(seen: Seen, show: str) -> Iterable[Child]:
     launch = seen.longest
     yield tag("h3", seen.title)
     if seen.wrong:
-        told = f"Its answer is wrong here, so the figures say little: {seen.wrong.rstrip('.')}."
-        told += " Mend that first: check()"
-        yield tag("p", told, class_="bad")
+        warning = f"Its answer is wrong here, so the figures say little: {seen.wrong.rstrip('.')}."
+        warning += " Mend that first: check()"
+        yield tag("p", warning, class_="bad")
     yield tag("p", seen.time_words)
     yield launches_table(seen.launches)
     yield heading("Traffic")
@@ -104,8 +104,8 @@ def _bounds(launch: Launch) -> Markup:
         )
         for seconds, name in terms
     ]
-    told = tag("p", launch.cost.sentence) if launch.cost.sentence else None
-    return joined((told, table(("bound", ">time", ""), rows)))
+    sentence = tag("p", launch.cost.sentence) if launch.cost.sentence else None
+    return joined((sentence, table(("bound", ">time", ""), rows)))
 
 
 def heat_map(seen: Seen, show: str) -> Markup:

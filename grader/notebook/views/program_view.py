@@ -74,5 +74,5 @@ _CLEAN = "no findings"
 
 
 def _verdict(ending: str, findings: int) -> str:
-    told = numbers.counted(findings, "finding") if findings else _CLEAN
-    return f"{ending}; {told}" if ending else told
+    found = numbers.counted(findings, "finding") if findings else _CLEAN
+    return f"{ending}; {found}" if ending else found

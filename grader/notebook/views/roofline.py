@@ -42,8 +42,8 @@ def roofline(seen: Seen) -> Figure:
         high = max([x for x, *_ in dots] + ridges) * 4
         for name, (rate, colour) in roofs.items():
             xs = [low, peak / rate]
-            told = f"{name}, {numbers.bandwidth(rate * _SECTOR)}"
-            axes.plot(xs, [x * rate / 1e9 for x in xs], color=colour, linewidth=1.5, label=told)
+            label = f"{name}, {numbers.bandwidth(rate * _SECTOR)}"
+            axes.plot(xs, [x * rate / 1e9 for x in xs], color=colour, linewidth=1.5, label=label)
         axes.hlines(peak / 1e9, min(ridges), high, color=_ISSUE, linewidth=1.5, label="issue slots")
         _draw_dots(axes, dots)
         axes.set(xscale="log", yscale="log", xlim=(low, high))
@@ -73,5 +73,7 @@ def _draw_dots(axes: Any, dots: list[tuple[float, float, str, str]]) -> None:
     for name, marker, size in (("DRAM", "o", 9), ("L2", "D", 5)):
         mine = [(x, y, colour) for x, y, colour, of in dots if of == name]
         for index, (x, y, colour) in enumerate(mine):
-            told = f"this call, over sectors of {name}" if index == 0 else None
-            axes.plot([x], [y], marker, color=colour, markersize=size, zorder=3, label=told, linestyle="none")
+            label = f"this call, over sectors of {name}" if index == 0 else None
+            axes.plot(
+                [x], [y], marker, color=colour, markersize=size, zorder=3, label=label, linestyle="none"
+            )

@@ -41,12 +41,12 @@ class TimelineView(Display):
         timeline = seen.timeline
         shown = lanes(timeline, warps) if timeline is not None else []
         if timeline is None or not shown:
-            told = f"{seen.title}: no kernel was launched in this call, so there is nothing to follow"
-            super().__init__(told, tag("p", told, class_="bad"))
+            sentence = f"{seen.title}: no kernel was launched in this call, so there is nothing to follow"
+            super().__init__(sentence, tag("p", sentence, class_="bad"))
             return
-        told = _summary(timeline, shown)
+        summary = _summary(timeline, shown)
         super().__init__(
-            f"{seen.title}\n{told}\n{_worst_text(seen, timeline)}", *_body(seen, timeline, shown)
+            f"{seen.title}\n{summary}\n{_worst_text(seen, timeline)}", *_body(seen, timeline, shown)
         )
 
 
@@ -69,8 +69,8 @@ def _body(seen: Seen, timeline: Timeline, shown: Sequence[WarpLanes]) -> Iterabl
     if worst:
         yield heading("Where it waits longest")
     for line, share in worst:
-        told = tag("p", f"line {line}: {share:.0f} % of all waiting")
-        yield joined((told, excerpt(seen.source, line, around=1)))
+        line_text = tag("p", f"line {line}: {share:.0f} % of all waiting")
+        yield joined((line_text, excerpt(seen.source, line, around=1)))
 
 
 def gantt(seen: Seen, timeline: Timeline, shown: Sequence[WarpLanes]) -> Figure:

@@ -63,7 +63,7 @@ def run_cases(
     *,
     where: str = "cpu",
     phase: str = "correctness",
-    tell: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
     budget: TimeBudget | None = None,
 ) -> Iterator[CaseRun]:
     """One verdict a case, as they come. `where` is the device that holds inputs and expectations."""
@@ -81,7 +81,7 @@ def run_cases(
                 yield _failed(case, public, TOO_LONG, budget.why_over(number, len(cases)))
             continue
         started = time.monotonic()
-        tell(f"case {number + 1} of {len(cases)}: {case.name}")
+        notify(f"case {number + 1} of {len(cases)}: {case.name}")
         seed = seeds.derive(secret, phase, number)
         other_values = Random(seeds.derive(seed, "other values"), where)
         run = _run_case(task, session, case, public, Random(seed, where), other_values, budget)
@@ -184,11 +184,11 @@ def _judge_anew(task: Task, case: Case, call: Call, outcome: Outcome, first: Out
     reason, message = _judge(task, case, call, outcome)
     if not reason:
         return "", ""
-    told = f"right at first, but not in a later call with the same sizes and other values: {message}"
+    explained = f"right at first, but not in a later call with the same sizes and other values: {message}"
     # Where answers may be off by a little, a kernel near the edge is right once and wrong the next time.
     near = not isinstance(task.compare, Exact)
     kept = any(same_buffers({"": outcome.after[name]}, {"": first.after[name]}) for name in call.outputs)
-    return (KEPT if reason == "mismatch" and (kept or not near) else reason), told
+    return (KEPT if reason == "mismatch" and (kept or not near) else reason), explained
 
 
 def _wrong_by_itself(task: Task, session: Session, case: Case, call: Call, budget: TimeBudget) -> bool:

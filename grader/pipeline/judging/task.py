@@ -29,10 +29,16 @@ def run_task(
     cases = cases_on(device, task, secret)
     with device.session(program) as session:
         for run in run_cases(
-            task, session, cases, secret, where=device.tensors_on, tell=context.tell, budget=context.budget
+            task,
+            session,
+            cases,
+            secret,
+            where=device.tensors_on,
+            notify=context.notify,
+            budget=context.budget,
         ):
             runs.append(run)
-            context.hear(CaseDone(step, run.result, run.report.findings))
+            context.on_event(CaseDone(step, run.result, run.report.findings))
             if context.quick and not run.result.passed:
                 break
         return without_copied(runs), session.output
@@ -49,13 +55,13 @@ def check_on_virtual(task: Task, program: Libraries, context: Context, secret: s
     with device.session(program) as session:
         budget = device.time_budget()
         return list(
-            run_cases(task, session, public, secret, phase="checks", tell=context.tell, budget=budget)
+            run_cases(task, session, public, secret, phase="checks", notify=context.notify, budget=budget)
         )
 
 
 def check_between_blocks(task: Task, case: Case, program: Libraries, context: Context, secret: str) -> Report:
     """What the virtual GPU has to say of one call when it looks at what blocks leave each other."""
-    context.tell("looking at what blocks leave each other")
+    context.notify("looking at what blocks leave each other")
     call = task.inputs(case.size, Random(seeds.derive(secret, "between blocks")))
     with context.device.virtual.session_between_blocks(program) as session:
         return session.run(task.entry, call, CALL_SECONDS).report

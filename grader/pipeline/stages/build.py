@@ -34,7 +34,7 @@ class Built(Result):
 def run(submission: Submission, context: Context, earlier: Results) -> Built:
     if submission.in_python:
         return _python(submission, context)
-    context.tell("building")
+    context.notify("building")
     compiling = begin(_compile, submission, context)
     _import_torch()  # takes seconds, in which the compilers have the other core
     program = compiling.result()
@@ -53,7 +53,7 @@ def run(submission: Submission, context: Context, earlier: Results) -> Built:
 def _compile(submission: Submission, context: Context) -> Libraries:
     """And say at once what came of it, whatever else is still to be loaded."""
     program = context.device.compile(submission.path, context.scratch / "submission")
-    context.hear(BuildDone(program.failed is None, program.seconds, program.diagnostics))
+    context.on_event(BuildDone(program.failed is None, program.seconds, program.diagnostics))
     return program
 
 

@@ -25,7 +25,7 @@ def run(submission: Submission, context: Context, earlier: Results) -> Mechanism
     program, correctness = earlier.of(Built).program, earlier.find(Correctness)
     if not isinstance(program, Libraries) or correctness is None or correctness.fatal:
         return None
-    context.tell("looking at how it works")
+    context.notify("looking at how it works")
     exercise, checks = submission.exercise, earlier.find(Checks)
     runs = checks.runs if checks is not None else correctness.runs
     found, outcome = look_at(

@@ -49,11 +49,11 @@ def run(submission: Submission, context: Context, earlier: Results) -> Steps | N
     program, steps = earlier.of(Built).program, context.steps(submission.exercise)
     if not isinstance(program, Libraries):  # a Python file has the exercise's own entry alone
         return None
-    in_order = InOrder(context.hear, len(steps))
+    in_order = InOrder(context.on_event, len(steps))
 
     def grade(number: int) -> GradedStep:
-        with in_order.part(number) as hear:
-            return grade_step(steps[number], program, dataclasses.replace(context, hear=hear))
+        with in_order.part(number) as on_event:
+            return grade_step(steps[number], program, dataclasses.replace(context, on_event=on_event))
 
     # One place is the exercise's own, which takes longest and runs beside the steps.
     places = max(1, context.device.tasks_at_once - 1) if context.quick else 1
@@ -69,10 +69,10 @@ def run(submission: Submission, context: Context, earlier: Results) -> Steps | N
 def grade_step(step: Step, program: Libraries, context: Context) -> GradedStep:
     """Run a step's cases and look at how they are done."""
 
-    def tell(text: str) -> None:
-        context.tell(f"{step.name}, {text}")
+    def notify(text: str) -> None:
+        context.notify(f"{step.name}, {text}")
 
-    device, own = context.device, dataclasses.replace(context, tell=tell)
+    device, own = context.device, dataclasses.replace(context, notify=notify)
     secret = seeds.derive(context.seed, "step", step.name)
     # Where it will be timed, it must be right as well.
     cases = step.cases if device.modelled else (*step.cases, *step.bench)
@@ -90,7 +90,7 @@ def grade_step(step: Step, program: Libraries, context: Context) -> GradedStep:
     if step.blocks_share and all_right(runs):
         reports.append(check_between_blocks(step, step.case(step.blocks_share), program, own, secret))
     results = tuple(dataclasses.replace(run.result, step=step.name) for run in runs)
-    context.hear(TaskDone(step.name, results))
+    context.on_event(TaskDone(step.name, results))
     return GradedStep(step, results, tuple(reports), tuple(seen), output)
 
 

@@ -118,9 +118,9 @@ class TimedComparison:
             return TorchGraph(side, inputs.size, self.count, arena)
         return TorchCall(side, inputs.size, arena)
 
-    def _guarded(self, name: str, deed: Callable[[], _Result]) -> _Result:
+    def _guarded(self, name: str, function: Callable[[], _Result]) -> _Result:
         try:
-            return deed()
+            return function()
         except CallFailed as problem:
             if name != self._judged:
                 raise CourseError(f"{name} failed at {self._inputs[name].case.name}: {problem}") from problem

@@ -51,11 +51,11 @@ def measure(
     baseline: Path,
     ours: GpuSession,
     secret: str,
-    tell: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> Speed:
     """All cases that targets name, within a minute; what was not reached is said. Ends the session."""
     with exclusive(), GpuSession(baseline) as theirs, ours:
-        return _Measurement(exercise, theirs, ours, secret, tell).run()
+        return _Measurement(exercise, theirs, ours, secret, notify).run()
 
 
 def copy_bandwidth() -> float:
@@ -79,9 +79,9 @@ class _Measurement:
         theirs: GpuSession,
         ours: GpuSession,
         secret: str,
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
     ) -> None:
-        self._exercise, self._secret, self._tell = exercise, secret, tell
+        self._exercise, self._secret, self._notify = exercise, secret, notify
         self._theirs, self._ours = theirs, ours
         self._points = [point for point in points_of(exercise) if point.step is None or ours.has_steps]
         self._started = time.monotonic()
@@ -93,7 +93,7 @@ class _Measurement:
 
     def run(self) -> Speed:
         speed, points = self.speed, self._points
-        self._tell(
+        self._notify(
             f"measuring {len(points)} cases, about {len(points) * 2} s; "
             f"none is begun after {_LIMIT_SECONDS:.0f} s"
         )
@@ -111,7 +111,7 @@ class _Measurement:
                 close = any(target.decision == "undecided" for target in speed.targets)
                 if not close or time.monotonic() + took > self._deadline:
                     break
-                self._tell("too close to call: measuring longer")
+                self._notify("too close to call: measuring longer")
         except Implausible as problem:
             speed.notes.append(str(problem))
             speed.targets = []
@@ -149,7 +149,7 @@ class _Measurement:
                 if missing := [p.name for p in points if not p.mine.events]:
                     self.speed.notes.append(f"no time was left for {', '.join(missing)}")
                 return
-            self._tell(f"measuring {point.name} ({number + 1} of {len(points)})")
+            self._notify(f"measuring {point.name} ({number + 1} of {len(points)})")
             weights = [_SMALL_CASE + self._moved(one) for one in points[number:]]
             left = (self._deadline - time.monotonic()) * weights[0] / sum(weights)
             seed = seeds.derive(self._secret, "speed", round_number, number)
@@ -235,7 +235,7 @@ class _Measurement:
             if not isinstance(target, HostTime):
                 continue
             for name in target.cases:
-                self._tell(f"measuring the host's time at {name}")
+                self._notify(f"measuring the host's time at {name}")
                 case = self._exercise.bench_case(name)
                 sides: dict[str, Side] = {
                     SUBMISSION: self._ours,

@@ -96,12 +96,12 @@ def fits_clock(base: Samples, mine: Samples) -> str:
 def fits_clock_alone(mine: Samples) -> str:
     """The same for a side that nothing was timed beside: a sentence when the parent's clock saw far more
     time than the events tell of."""
-    told, seen = _median(event for _, event in mine.batches), [clock for clock, _ in mine.batches]
+    reported, seen = _median(event for _, event in mine.batches), [clock for clock, _ in mine.batches]
     noise = max(float(np.ptp(seen)), _CLOCK_NOISE)
-    if told >= (float(np.median(seen)) - noise) * _CLOCK_SHARE:
+    if reported >= (float(np.median(seen)) - noise) * _CLOCK_SHARE:
         return ""
     return (
-        f"events tell of {told * 1e6:.1f} us a call, but the clock outside saw "
+        f"events tell of {reported * 1e6:.1f} us a call, but the clock outside saw "
         f"{float(np.median(seen)) * 1e6:.1f} us (give or take {noise * 1e6:.1f}): not believed"
     )
 

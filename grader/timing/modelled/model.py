@@ -34,7 +34,7 @@ def model(
     baseline: Libraries,
     submission: Libraries,
     secret: str,
-    tell: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
     *,
     quick: bool = False,
 ) -> Speed:
@@ -73,7 +73,7 @@ def model(
                 speed.notes.append(budget.why_over(number, len(cases)))
                 speed.cases = []
                 return speed
-            tell(f"modelling {case.name} ({number + 1} of {len(cases)})")
+            notify(f"modelling {case.name} ({number + 1} of {len(cases)})")
             assert under_way is not None
             (own, their_call, base), (_, call, mine) = (running.result() for running in under_way)
             budget.spend(mine)

@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def found(**changes: Any) -> dict[str, Any]:
-    """What the errand answers of a program with one launch."""
+    """What the grader process answers for a program with one launch."""
     report = {"profile": "h200", "findings": [], "launches": [launch()]}
     plain = {"file": "kernel.cu", "source": seen().source, "warnings": [], "ending": "", "printed": "hello"}
     return {**plain, "report": report, **changes}
