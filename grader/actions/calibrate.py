@@ -26,7 +26,7 @@ def gpu_to_measure() -> Gpu:
 
 
 def calibrated(gpu: Gpu, base: str) -> dict[str, Any]:
-    """The GPU's profile; the one called `base` gives what cannot be measured."""
+    """The GPU's profile; what cannot be measured comes from the profile `base`."""
     return profile_of(_measure(gpu), _base(base))
 
 
@@ -56,7 +56,7 @@ def _measure(gpu: Gpu) -> dict[str, Any]:
         )
     except subprocess.TimeoutExpired as error:
         raise CourseError(
-            f"the measurement took more than {_MEASURE_SECONDS:.0f} s: is somebody else using the GPU?"
+            f"the measurement took more than {_MEASURE_SECONDS:.0f} s: is another program using the GPU?"
         ) from error
     if done.returncode != 0:
         raise CourseError(f"the measurement ended with {done.returncode}: {done.stderr.strip()}")

@@ -1,4 +1,4 @@
-"""How a student's own file stands: graded as for points, the first failing case is the last."""
+"""Checks a student's own file: grades it as for points, and stops at the first failing case."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from grader.spec import Exercise
 
 @dataclass(frozen=True)
 class Checked:
-    """How a file stands: its record, none while it is still the starter, and the tasks that are left."""
+    """A file's record (None while it is still the starter) and the tasks that are left in it."""
 
     record: Record | None
     todos: list[Todo]
@@ -69,8 +69,8 @@ def _require_step(exercise: Exercise, step: int | None) -> None:
     if step is None or 1 <= step <= len(exercise.steps):
         return
     names = [f"{number} ({one.name})" for number, one in enumerate(exercise.steps, 1)]
-    known = f"its steps are {', '.join(names)}, and then comes the whole" if names else "it is all one"
-    raise CourseError(f"{exercise.id} has no step {step}: {known}; leave the step out to check that")
+    known = f"its steps are {', '.join(names)}, and then the whole exercise" if names else "it has no steps"
+    raise CourseError(f"{exercise.id} has no step {step}: {known}; leave the step out to check all")
 
 
 def _remember(exercise: Exercise, record: Record) -> None:

@@ -1,7 +1,7 @@
-"""Labs: small kernels with a fault each, run on the virtual GPU for whoever looks for it.
+"""Labs: small kernels with one fault each, which students find by running them on the virtual GPU.
 
 A lab is a folder `lab/` of an exercise with a lab.py, which makes one `FaultLab`, and its kernels beside it.
-Mended kernels and the key are in the same folder of the solutions.
+Fixed kernels and the key are in the same folder of the solutions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FIGURES: dict[str, Callable[[float], str]] = {
     SECTORS: "{:.1f}".format,
     ACTIVE_LANES: "{:.1f}".format,
 }
-# What can give a fault away: what the checks call their findings, a comparison, and figures of a run.
+# Evidence of a fault: the checks' kinds of findings, the comparison, and figures of a run.
 EVIDENCE = {
     "memory": "a finding: out of bounds, or misaligned",
     "race": "a finding: two threads, one word, and nothing that orders them",
@@ -61,7 +61,7 @@ def _no_cases(_: Random) -> Sequence[Case]:
 
 @dataclass(frozen=True)
 class FaultLab:
-    """What all kernels of a lab are asked to do, and the faults to choose from, of which some are in none."""
+    """The task of all kernels of a lab, and the faults to choose from; some of these are in no kernel."""
 
     title: str
     kernels: tuple[str, ...]
@@ -70,7 +70,7 @@ class FaultLab:
     reference: OnBuffers
     compare: Comparison
     cases: tuple[Case]
-    faults: Mapping[str, str]  # id -> what it is, in words
+    faults: Mapping[str, str]  # id -> description
     hidden: Callable[[Random], Sequence[Case]] = _no_cases
     known_mistakes: Mapping[str, OnBuffers] = field(default_factory=dict)
     folder: Path = Path()  # filled in by find_lab
@@ -99,7 +99,7 @@ class FaultLab:
 
 @dataclass(frozen=True)
 class Seen:
-    """What one run of a kernel showed. `failed` and `wrong` are sentences, empty when there is nothing."""
+    """One run of a kernel. `failed` and `wrong` are sentences, or empty."""
 
     source: Path
     failed: str
@@ -117,7 +117,7 @@ class Seen:
 
     @property
     def figures(self) -> dict[str, float]:
-        """By the names that evidence has."""
+        """Figures by their names in EVIDENCE."""
         launches = self.report.launches
         counts = [launch.counters for launch in launches]
         requests = sum(c.global_load_requests + c.async_requests for c in counts)
@@ -132,7 +132,7 @@ class Seen:
 
 
 def find_lab(text: str) -> FaultLab:
-    """By the exercise's number ("01", "1"), name or folder."""
+    """Find a lab by its exercise's number ("01", "1"), name or folder."""
     folders = sorted(path.parent for path in registry.EXERCISES.glob("*/lab/lab.py"))
     for folder in folders:
         if is_named(folder.parent.name, text):

@@ -1,4 +1,4 @@
-"""What a lab asks about each of its kernels, and the key to it."""
+"""The questions about each kernel of a lab, and their key."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from grader.spec.question import Accepted, Choice, Line, Prose, Question
 
 
 def questions(lab: FaultLab) -> tuple[Question, ...]:
-    """A point each for the fault, the line and the evidence."""
+    """Fault, line and evidence give one point each."""
     made = []
     for kernel in lab.kernels:
         source = lab.source(kernel)
@@ -25,7 +25,7 @@ def questions(lab: FaultLab) -> tuple[Question, ...]:
 
 
 def read_key(lab: FaultLab) -> dict[str, Accepted]:
-    """What is right about each kernel. Any of its lines can be changed to mend it."""
+    """The right answers for each kernel. Changing any one of the accepted lines fixes it."""
     path = lab.solutions / "key.toml"
     if not path.is_file():
         raise CourseError(f"there is no {path}: answers are graded where the course's solutions are")

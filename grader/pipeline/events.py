@@ -1,5 +1,5 @@
-"""What whoever waits for a grade may hear while it is made: the build, then each case, in the order of the
-exercise's tasks whatever the order in which they are run."""
+"""Events of a grading in progress: the build, then each case, in the order of the exercise's tasks, whatever
+the order in which they run."""
 
 from __future__ import annotations
 
@@ -44,11 +44,11 @@ OnEvent = Callable[[Event], None]
 
 
 def ignore(event: Event) -> None:
-    """For whoever waits for the record alone."""
+    """For callers that need only the record."""
 
 
 class InOrder:
-    """Passes on events of parts that run beside each other: those of a part once the earlier are over."""
+    """Passes on events of parts that run in parallel: those of a part once all earlier parts are over."""
 
     def __init__(self, on_event: OnEvent, parts: int) -> None:
         self._on_event = on_event
@@ -59,7 +59,7 @@ class InOrder:
 
     @contextmanager
     def part(self, number: int) -> Iterator[OnEvent]:
-        """What one part tells its events, for as long as it runs."""
+        """The callback for one part's events, while that part runs."""
 
         def on_event(event: Event) -> None:
             with self._lock:

@@ -1,4 +1,4 @@
-"""What a submission printed, each line told once: every call of every case prints the same again."""
+"""What a submission printed, without repeated lines: every call of every case prints the same again."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from grader.words import numbers
 
 
 def without_repeats(text: str) -> str:
-    """The lines in the order in which they first came, with how often, and how many were left out."""
+    """Each line once, in order of first appearance, with its count; a last line counts what was left out."""
     lines = text.splitlines()
     times = Counter(lines)
     left_out = len(lines) - len(times)

@@ -1,2 +1,2 @@
-"""What a grading leaves behind, as plain data, and whether a repeated one came out the same. May import the
-core and the words."""
+"""Records of gradings as plain data, and the comparison of repeated ones. May import the core and the
+words."""

@@ -19,7 +19,7 @@ class Correctness(Result):
 
     @property
     def fatal(self) -> bool:
-        """Whether no further call is worth waiting for."""
+        """Whether further calls would fail in the same way."""
         return any(run.result.reason in FATAL for run in self.runs)
 
 

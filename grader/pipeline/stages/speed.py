@@ -16,7 +16,7 @@ from grader.timing.modelled.model import model
 
 @dataclass(frozen=True, kw_only=True)
 class Speeds(Result):
-    """A case that is wrong only where it is timed is as wrong as any other."""
+    """A case that is wrong only while it is timed counts as wrong."""
 
 
 def run(submission: Submission, context: Context, earlier: Results) -> Speeds | None:
