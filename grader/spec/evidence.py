@@ -1,4 +1,4 @@
-"""What was seen of a kernel, from which mechanisms are judged: launches, counters, ptxas figures."""
+"""The evidence from which mechanisms are judged: launches, counters, ptxas figures."""
 
 from __future__ import annotations
 
@@ -12,9 +12,9 @@ from grader.spec import Case
 
 @dataclass(frozen=True)
 class Evidence:
-    """One call on the virtual GPU, and what ptxas made of the file."""
+    """One call on the virtual GPU, and ptxas's figures of the file."""
 
     case: Case
     launches: Sequence[Launch]
     resources: Sequence[KernelResources]
-    runtime_copies: int = 0  # cudaMemcpy and cudaMemset, which do a kernel's work without being one
+    runtime_copies: int = 0  # cudaMemcpy and cudaMemset, which can replace a kernel

@@ -18,8 +18,8 @@ GRAPH_CHEATS = {
     "default_stream": "launch on the stream that was given",
     "own_stream": "the stream that was given",
     "allocates": "no cudaMalloc",
-    "t10_not_captured": "call 1 of 3 in a CUDA graph leaves another answer",
-    "t7_all_in_one_call": "call 2 of 3 in a CUDA graph leaves another answer",
+    "t10_not_captured": "call 1 of 3 in a CUDA graph gives another answer",
+    "t7_all_in_one_call": "call 2 of 3 in a CUDA graph gives another answer",
 }
 
 

@@ -45,18 +45,18 @@ ELSEWHERE = {
     ),
     "a stream of its own": (
         OWN + ON_OWN,
-        "on another stream than the given one and did not wait for what was on the given one",
+        "on another stream than the given one and did not wait for earlier work on the given one",
     ),
     "a stream of its own, waited for": (
         OWN + ON_OWN + " cudaDeviceSynchronize();",
-        "did not wait for what was on the given one before",
+        "did not wait for earlier work on the given one",
     ),
-    "a stream that is not joined": (OWN + EVENT + FORK + ON_OWN, "works on when the given one is done"),
+    "a stream that is not joined": (OWN + EVENT + FORK + ON_OWN, "still runs when the given one is done"),
     "a stream that is destroyed": (
         LAUNCH + " cudaStreamDestroy(stream);",
-        "the stream that was given no longer works",
+        "the given stream no longer works",
     ),
-    "a device that is reset": (LAUNCH + " cudaDeviceReset();", "the stream that was given no longer works"),
+    "a device that is reset": (LAUNCH + " cudaDeviceReset();", "the given stream no longer works"),
 }
 
 
@@ -123,4 +123,4 @@ def test_work_that_is_done_while_capturing_has_no_speed_in_a_graph():
     source = graph_cheat("t10_not_captured")
     record = grade(WHOLE, source, submission="x", device="virtual")
     assert record.verdict == "correct, speed not measured", record.cases
-    assert "a call in a CUDA graph leaves another answer than outside" in record.parts[-1].message
+    assert "a call in a CUDA graph gives another answer than outside" in record.parts[-1].message

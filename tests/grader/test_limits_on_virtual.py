@@ -95,7 +95,7 @@ def test_one_launch_is_asked_for_in_every_case(tmp_path: Path):
     record = graded(changed(tmp_path, "Rows all{};", copies), stages=("build", "correctness", "mechanism"))
     (launches,) = record.mechanisms
     if all(case.passed for case in record.cases):
-        assert launches.message.endswith("1 copy by the runtime where 1 should do it (one)"), launches.message
+        assert launches.message.endswith("1 copy by the runtime, expected 1 (one)"), launches.message
     assert not launches.passed
 
 
@@ -114,7 +114,7 @@ def test_cases_that_need_a_gpu_are_named(tmp_path: Path):
         ("if (rows) *(volatile int*)8 = 1;", "crashes", "SIGSEGV"),
         # What dividing by zero does on x86; on ARM it gives 0.
         ("if (rows) std::raise(SIGFPE);", "crashes", "divided a whole number by zero"),
-        ("if (rows) throw 1;", "crashes", "an exception that nobody caught"),
+        ("if (rows) throw 1;", "crashes", "an uncaught exception"),
         ("copy_rows<<<1, 2048, 0, stream>>>(Rows{}); if (cudaError_t e = cudaGetLastError()) return e;",
          "answers an error", "blocks of (2048,1,1) have more than 1024 threads"),
     ],

@@ -261,7 +261,7 @@ def test_every_verb_can_answer_as_json(course, capsys):
     [
         (
             "tests/exercises/01_kv_store/wrong/int32_overflow.cu",
-            ("answered cudaErrorIllegalAddress", "int32_overflow.cu:", "`./course check 01` finds"),
+            ("returned cudaErrorIllegalAddress", "int32_overflow.cu:", "`./course check 01` finds"),
         ),
         ("tests/grader/bad_students/crashes_on_the_host.cu", ("SIGSEGV", "`./course check 01` finds")),
     ],

@@ -1,1 +1,2 @@
-"""Sessions on a CUDA device: its memory, CUDA graphs and clocks. May import what `grader.devices` holds."""
+"""Sessions on a CUDA device: its memory, CUDA graphs and clocks. May import the other modules of
+`grader.devices`."""
