@@ -90,7 +90,7 @@ def test_a_look_that_something_else_disturbed_is_taken_again(monkeypatch):
 
 def test_a_clock_that_never_agrees_is_not_believed(monkeypatch):
     words, looks = looks_at(monkeypatch, [2 * EVENT] * 3)
-    assert "but the clock outside saw -100.0 us" in words
+    assert "but the grader's clock measured -100.0 us" in words
     assert looks == 3
 
 
@@ -133,5 +133,5 @@ def test_a_tail_that_something_else_made_is_looked_at_again(monkeypatch):
 
 def test_a_tail_that_is_always_there_is_told(monkeypatch):
     words, looks = looks_at_tails(monkeypatch, [50e-6] * 3)
-    assert "works on for 50.0 us" in words
+    assert "is busy for 50.0 us" in words
     assert looks == 3

@@ -39,7 +39,7 @@ def test_a_kernel_that_sleeps_has_no_modelled_speed(tmp_path: Path):
     record = graded(changed(tmp_path, INDEX, INDEX + " __nanosleep(1000000);"))
     speed = record.parts[-1]
     assert (speed.name, speed.points) == ("speed", 0)
-    assert "kernel.cu:27 lets threads sleep (nanosleep), and how long is not modelled" in speed.message
+    assert "kernel.cu:27 lets threads sleep (nanosleep), which is not modelled" in speed.message
 
 
 def test_loops_of_cudas_own_barriers_may_sleep(tmp_path: Path):

@@ -50,17 +50,17 @@ def test_what_is_timed_alone_must_explain_the_time_outside_too():
     assert fits_clock_alone(samples(100e-6, 100e-6)) == ""
     assert fits_clock_alone(samples(4e-6, 22e-6)) == ""
     words = fits_clock_alone(samples(50e-6, 400e-6))
-    assert "events tell of 50.0 us a call, but the clock outside saw 4" in words
+    assert "events report 50.0 us per call, but the grader's clock measured 4" in words
 
 
 def test_nothing_is_faster_than_an_empty_kernel_or_than_reading_its_input():
-    assert "less than the device can need" in fits_device(8192, samples(1.2e-6, 1e-6), DEVICE)
-    assert "less than the device can need" in fits_device(1 << 30, samples(50e-6, 50e-6), DEVICE)
+    assert "less than the device needs" in fits_device(8192, samples(1.2e-6, 1e-6), DEVICE)
+    assert "less than the device needs" in fits_device(1 << 30, samples(50e-6, 50e-6), DEVICE)
 
 
 def test_work_after_the_stream_is_done_is_seen():
     words = works_on(samples(7e-6, 7e-6), samples(4e-6, 9e-6, tail=13e-6))
-    assert "works on for 5.0 us" in words
+    assert "is busy for 5.0 us" in words
     assert "join every stream" in words
 
 

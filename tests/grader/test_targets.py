@@ -75,8 +75,8 @@ def test_the_model_misses_only_beyond_its_margin():
 def test_when_the_model_cannot_tell_the_structure_must_be_there():
     result = decide_modelled(TARGET, both(1.1, 1.1), 1.10, ["two launches"])
     assert result.earned == 0
-    assert "too close for the model to call" in result.message
-    assert "against it: no points" in result.message
+    assert "within the model's error of the target" in result.message
+    assert "No points" in result.message
     assert "two launches" in result.message
 
 
@@ -123,7 +123,7 @@ def test_host_time_is_paid_by_the_share_of_cases():
     assert decide_host(target, both(3.0, 1.1)).decision == "met"
     half = decide_host(target, both(3.0, 0.5))
     assert (half.decision, half.earned) == ("missed", 0.5)
-    assert "b keeps the host for 20.0 us a call, six copies for 10.0 us" in half.message
+    assert "b takes 20.0 us of the host's time per call, six copies 10.0 us" in half.message
 
 
 @given(st.floats(0.5, 3), st.floats(0.5, 3))

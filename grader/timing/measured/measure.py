@@ -1,8 +1,8 @@
-"""Speed on a GPU: baseline, submission and what else targets name, in turns, on fresh inputs, all checked.
-Steps are timed alone.
+"""Speed on a GPU: baseline, submission and other sides that targets name, interleaved, on fresh inputs, all
+answers checked. Steps are timed alone.
 
-Event times come from the worker, where a submission could tamper with them: they are held against a clock
-it cannot reach: this process's own, over all calls. What the events claim to save must be saved there too.
+Event times come from the worker, where a submission could tamper with them. So they are compared with this
+process's own clock: time that the events claim to save must be saved there, too.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from grader.timing.measured.stream_order import out_of_order
 from grader.timing.speed_cases import COPY, SUBMISSION, Point, cases_of, points_of, speed_case
 from grader.timing.targets import decide_bandwidth, decide_host, decide_measured, describe, missed_bandwidth
 
-PAIRS = 64  # timed turns, where there is time for them
+PAIRS = 64  # timed rounds, if there is time
 _LIMIT_SECONDS = 60.0
 _MOST_ROUNDS = 4  # of PAIRS, while a target is too close to call
 _COPY_BYTES = 1 << 30
-_SMALL_CASE = 1 << 28  # bytes: making and checking the inputs of larger ones takes the time that there is
+_SMALL_CASE = 1 << 28  # bytes: making and checking larger inputs uses up the time
 _REPEATS = 9
 
 
 class Implausible(Exception):
-    """The submission's times cannot count; the text says why."""
+    """The submission's times do not count; the text explains why."""
 
 
 def measure(
@@ -53,18 +53,19 @@ def measure(
     secret: str,
     notify: Callable[[str], None] = lambda text: None,
 ) -> Speed:
-    """All cases that targets name, within a minute; what was not reached is said. Ends the session."""
+    """Time all cases that targets name, within a minute; notes name those that were not reached. Ends the
+    session."""
     with exclusive(), GpuSession(baseline) as theirs, ours:
         return _Measurement(exercise, theirs, ours, secret, notify).run()
 
 
 def copy_bandwidth() -> float:
-    """Bytes a second, read and written, of a plain copy on this device now."""
+    """Bytes per second, read and written, of a plain copy on this device now."""
     return 2 * _COPY_BYTES / float(np.median([time_copy(_COPY_BYTES) for _ in range(_REPEATS)]))
 
 
 def _disbelieved(point: Point) -> str:
-    """What this process's own clock has to say against the events."""
+    """A sentence when this process's clock contradicts the events."""
     if point.step is not None:
         return fits_clock_alone(point.mine)
     return fits_clock(point.samples[BASELINE], point.mine)
@@ -86,7 +87,7 @@ class _Measurement:
         self._points = [point for point in points_of(exercise) if point.step is None or ours.has_steps]
         self._started = time.monotonic()
         self._deadline = self._started + _LIMIT_SECONDS
-        self._empty: dict[int, float] = {}  # seconds of so many empty kernels, by their number
+        self._empty: dict[int, float] = {}  # seconds of empty kernels, by their number
         self._idle = Samples()
         self._host_cases: list[SpeedCase] = []
         self.speed = Speed(modelled=False)
@@ -95,7 +96,7 @@ class _Measurement:
         speed, points = self.speed, self._points
         self._notify(
             f"measuring {len(points)} cases, about {len(points) * 2} s; "
-            f"none is begun after {_LIMIT_SECONDS:.0f} s"
+            f"none starts after {_LIMIT_SECONDS:.0f} s"
         )
         speed.copy_bandwidth = copy_bandwidth()
         if problem := self._cannot_be_timed():
@@ -118,7 +119,7 @@ class _Measurement:
             return speed
         protocols = sorted({point.protocol for point in points})
         speed.notes.append(
-            f"measured for {time.monotonic() - self._started:.0f} s, in turns with the baseline, "
+            f"measured for {time.monotonic() - self._started:.0f} s, interleaved with the baseline, "
             + " and ".join(_HOW[protocol] for protocol in protocols)
         )
         of_steps = [t for t in self._exercise.targets if isinstance(t, CopyBandwidth) and t.step]
@@ -127,7 +128,8 @@ class _Measurement:
         return speed
 
     def _cannot_be_timed(self) -> str:
-        """Is the submission's work where it is timed? Looked at once, at a case of each kind."""
+        """A sentence when the submission's work is not on the timed stream. Checked once, at a case of each
+        kind."""
         seed = seeds.derive(self._secret, "order")
         exercise, ours = self._exercise, self._ours
         for point in self._points:
@@ -142,7 +144,7 @@ class _Measurement:
         return trial(exercise, in_graph, ours, seed) if in_graph is not None else ""
 
     def _measure_round(self, round_number: int) -> None:
-        """The smallest first: what there may be no time for is one large case, not many small ones."""
+        """The smallest cases first: if time runs out, one large case is left out, not many small ones."""
         points = sorted((point for point in self._points if not point.failed), key=self._moved)
         for number, point in enumerate(points):
             if time.monotonic() > self._deadline:
@@ -156,7 +158,7 @@ class _Measurement:
             self._measure_point(point, seed, time.monotonic() + left)
 
     def _moved(self, point: Point) -> int:
-        """Bytes of a call."""
+        """Bytes moved by a call."""
         return (point.step or self._exercise).moved(point.case)
 
     def _measure_point(self, point: Point, seed: str, deadline: float) -> None:
@@ -181,7 +183,7 @@ class _Measurement:
                 doubted=lambda: _disbelieved(point),
             )
         except WentWrong as problem:
-            if point.step is not None:  # the whole may be right without it
+            if point.step is not None:  # the rest is timed without it
                 point.failed = str(problem)
                 return
             self.speed.wrong[name] = str(problem)
@@ -193,7 +195,7 @@ class _Measurement:
         if throttled := before.throttled or after.throttled:
             for samples in point.samples.values():
                 samples.keep(had)
-            self.speed.notes.append(f"{name}: samples were thrown away, the GPU was throttled ({throttled})")
+            self.speed.notes.append(f"{name}: samples were discarded, the GPU was throttled ({throttled})")
         elif doubt := self._doubt(point):
             raise Implausible(f"{name}: {doubt}")
 
@@ -203,9 +205,9 @@ class _Measurement:
 
     def _doubt(self, point: Point) -> str:
         if name := self._ours.changed_code:
-            return f"the code of {name} was changed in the worker, so its clock cannot be believed"
+            return f"the code of {name} was changed in the worker, so its clock does not count"
         if self._ours.threads > self._theirs.threads:
-            return "threads of the submission outlive its call, so its work may not be over when its time is"
+            return "threads of the submission outlive its call, so it may still work after its time was taken"
         moved = self._moved(point) * point.mine.calls
         device = DeviceLimits(self.speed.copy_bandwidth, self._empty_seconds(point))
         return fits_device(moved, point.mine, device) or self._lingers(point) or _disbelieved(point)
@@ -214,8 +216,8 @@ class _Measurement:
         return works_on(point.samples.get(BASELINE) or self._idle_samples(), point.mine)
 
     def _idle_samples(self) -> Samples:
-        """Nothing, timed in the baseline's worker, which runs from then on: a step has no other measure of
-        what comes after a stream is done."""
+        """Empty timings in the baseline's worker, which is started for this: a step has no other measure of
+        the delay after a stream is done."""
         while len(self._idle.events) < _REPEATS:
             timing = time_idle(self._theirs)
             self._idle.events.append(timing.seconds)
@@ -223,7 +225,7 @@ class _Measurement:
         return self._idle
 
     def _empty_seconds(self, point: Point) -> float:
-        """As many empty kernels as there are calls, timed as the point is."""
+        """As many empty kernels as there are calls, timed like the point."""
         calls = point.mine.calls if point.protocol == "graph" else 0
         if calls not in self._empty:
             times = [time_empty_graph(calls) if calls else time_nothing() for _ in range(_REPEATS)]

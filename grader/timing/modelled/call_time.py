@@ -9,7 +9,7 @@ from grader.spec import TimingProtocol
 
 
 def modelled_call(outcome: Outcome, protocol: TimingProtocol = "cold") -> tuple[float, str]:
-    """Seconds for all launches of the call, by itself or in a graph of many, and what limits it in words."""
+    """Seconds for all launches of the call, alone or in a graph of many, and a sentence on what limits it."""
     gap = _graph_gap(outcome.report.profile) if protocol == "graph" else None
     time = modelled(outcome.report.launches, gap)
     return time.seconds, time.sentence

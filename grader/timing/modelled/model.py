@@ -1,4 +1,5 @@
-"""Speed without a GPU: the cost model's time for the baseline and the submission, always called modelled."""
+"""Speed without a GPU: the cost model's times for the baseline and the submission, always labelled
+modelled."""
 
 from __future__ import annotations
 
@@ -38,8 +39,8 @@ def model(
     *,
     quick: bool = False,
 ) -> Speed:
-    """Both over the targets' cases. Every output is checked; with
-    `quick` only the submission's, for the baseline is ours and a student waits."""
+    """Model both over the targets' cases. Every output is checked; with `quick` only the submission's,
+    because a student waits."""
     speed = Speed(modelled=True)
     targets = [t for t in exercise.targets if isinstance(t, Speedup) and not exercise.needs_gpu(t)]
     names = {name for target in targets for name in target.cases}
@@ -56,7 +57,7 @@ def model(
     ):
 
         def begin(number: int) -> tuple[Future[_Ran], Future[_Ran]]:
-            """Both beside each other, and beside whoever judges the case before."""
+            """Run both in parallel, while the previous case is judged."""
             case, seed = cases[number], seeds.derive(secret, "speed", number)
             own = exercise.case_of_baseline(case)
             return (
@@ -81,7 +82,7 @@ def model(
             if why := base.message if quick else _problem(exercise, own, their_call, base):
                 raise RuntimeError(f"the baseline failed on {own.name}: {why}")
             if why := _problem(exercise, case, call, mine):
-                speed.wrong[case.name] = f"it went wrong while it was timed: {why}"
+                speed.wrong[case.name] = f"it was wrong while it was timed: {why}"
                 speed.notes.append(f"{case.name}: {speed.wrong[case.name]}")
                 return speed
             if not mine.report.launches:
@@ -111,18 +112,18 @@ def model(
         by_name = {case.name: case for case in speed.cases if case.protocol == target.protocol}
         speed.targets.append(decide_modelled(target, by_name, margin, lacks))
     speed.notes.append(
-        f"modelled for {device.card}, cold L2; the model cannot see gains under {100 * (LEAST - 1):.0f} %"
-        + ("" if was_compared(device.profile) else "; it was never compared with such a card")
+        f"modelled for {device.card}, cold L2; the model cannot resolve gains under {100 * (LEAST - 1):.0f} %"
+        + ("" if was_compared(device.profile) else "; the model was never compared with such a card")
     )
     if left := [describe(target) for target in exercise.targets if exercise.needs_gpu(target)]:
         speed.notes.append(
-            f"on a GPU only: {'; '.join(left)}. Here their share of the points is spread over the others"
+            f"on a GPU only: {'; '.join(left)}. Here the other targets get their share of the points"
         )
     return speed
 
 
 class _Ran(NamedTuple):
-    """A call of a case, and what came of it."""
+    """A call of a case, and its outcome."""
 
     case: Case
     call: Call
@@ -135,7 +136,7 @@ def _run(exercise: Exercise, session: VirtualSession, case: Case, seed: str) -> 
 
 
 def _run_baseline(exercise: Exercise, session: VirtualSession, case: Case, seed: str) -> _Ran:
-    """The baseline ends: where it does not end in time, twice, that says something of the machine."""
+    """Run the baseline. It always ends, so if it exceeds the time twice, the machine is overloaded."""
     for _ in range(2):
         ran = _run(exercise, session, case, seed)
         if ran.outcome.ok or explain(ran.outcome)[0] != "timeout":
@@ -151,12 +152,12 @@ def _tried_in_a_graph(exercise: Exercise, targets: Sequence[Speedup]) -> Case | 
 
 
 def _not_in_a_graph(tried: Case | None, exercise: Exercise, session: VirtualSession, secret: str) -> str:
-    """A sentence when a target times calls in a graph and the submission's cannot be there."""
+    """A sentence when a target times calls in a graph and the submission's cannot be captured."""
     return "" if tried is None else graph_virtual.trial(exercise, tried, session, secret)
 
 
 def _other_in_a_graph(outcome: Outcome, session: VirtualSession) -> str:
-    """A sentence when the call that is modelled launched something else than its graph did."""
+    """A sentence when the modelled call launched other kernels than its graph."""
     alone, inside = (
         sorted((launch.mangled, launch.grid, launch.block) for launch in launches)
         for launches in (outcome.report.launches, session.replayed)
@@ -182,7 +183,7 @@ def _problem(exercise: Exercise, case: Case, call: Call, outcome: Outcome) -> st
 
 
 def _session(device: VirtualDevice, program: Libraries, secret: str) -> VirtualSession:
-    # The model looks at a few blocks of each launch; which, only the harness knows.
+    # The model samples a few blocks of each launch; the submission cannot know which.
     seed = int(seeds.derive(secret, "traced blocks")[:8], 16) | 1
     return device.measuring_session(program, {"cost_seed": seed})
 
