@@ -62,7 +62,7 @@ class ClassRun:
 
 @dataclass(frozen=True)
 class _Task:
-    """A submission whose bytes have been read: what is hashed is what is graded."""
+    """A submission whose bytes have been read: the same bytes are hashed and graded."""
 
     submission: Submission
     data: bytes
@@ -103,12 +103,12 @@ def kept_record(run: ClassRun, submission: Submission) -> Record | None:
     try:
         key = _key(run, submission, read_source(submission))
     except CourseError:
-        key = ""  # as unreadable ones are kept
+        key = ""  # unreadable ones are kept under this key
     return _kept(run, submission, key)
 
 
 def _prepare(run: ClassRun, submission: Submission) -> Record | _Task:
-    """The record, where there is one already or never will be a better one; else the work to do."""
+    """The record if there is one already or grading cannot change it; else the task."""
     try:
         data = read_source(submission)
     except CourseError as problem:
@@ -123,7 +123,7 @@ def _prepare(run: ClassRun, submission: Submission) -> Record | _Task:
 def _graded(
     run: ClassRun, tasks: Sequence[_Task], progress: RunProgress
 ) -> Generator[tuple[_Task, Record], None, None]:
-    """Every task with its record, as they come."""
+    """Yields every task with its record when it is done."""
     places = _places(run, len(tasks))
     waiting = list(reversed(tasks))
     running: dict[int, tuple[_Task, GradingProcess]] = {}
@@ -148,7 +148,7 @@ def _graded(
 
 
 def _places(run: ClassRun, tasks: int) -> list[list[int]]:
-    """The CPUs of each process that may run at once: engine, torch and compiler use what they are given."""
+    """The CPUs of each process that may run at once: engine, torch and compiler use all that they get."""
     cpus = sorted(os.sched_getaffinity(0))
     most = min(run.jobs or len(cpus), tasks) if run.device.modelled else 1
     return [cpus[index::most] or [cpus[index % len(cpus)]] for index in range(most)]
@@ -174,7 +174,7 @@ def _start(run: ClassRun, task: _Task, place: int, cpus: Sequence[int]) -> Gradi
 
 
 def _collect(run: ClassRun, task: _Task, process: GradingProcess, *, late: bool) -> Record:
-    """The record that a process left, or one that says why there is none."""
+    """The record that a process wrote, or one with the reason why there is none."""
     process.kill()
     reason = _lateness(process) if late else _ending(process)
     seconds = process.seconds
@@ -222,7 +222,7 @@ def _bare_record(run: ClassRun, submission: Submission, verdict: str) -> Record:
 
 
 def _key(run: ClassRun, submission: Submission, data: bytes) -> str:
-    """Everything a record depends on: the bytes, the exercise as it stands, the device and the setting."""
+    """A hash of everything that a record depends on: the bytes, the exercise, the device and the settings."""
     exercise = run.exercises[submission.exercise]
     parts = [str(VERSION), submission.exercise, run.device.kind, run.device.name, f"{run.wall_seconds:g}"]
     made = hashlib.sha256("\0".join(parts).encode())
@@ -253,7 +253,7 @@ def _key_path(record: Path) -> Path:
 
 @contextmanager
 def _owned(run: ClassRun) -> Iterator[None]:
-    """Hold the output folder: two runs in one would sweep each other's work."""
+    """Lock the output folder: two runs in one would delete each other's work."""
     try:
         run.output.mkdir(parents=True, exist_ok=True)
         lock = (run.output / ".lock").open("w")

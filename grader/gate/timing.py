@@ -1,4 +1,4 @@
-"""Two libraries against each other at one case, by the clock or the model that grading has."""
+"""Times two libraries against each other at one case, with grading's clock or model."""
 
 from __future__ import annotations
 
@@ -21,13 +21,13 @@ def timed(
     seed: str,
     notify: Callable[[str], None],
 ) -> Times:
-    """In turns inside this case alone, every answer checked."""
-    # Longer where it is not clear which of the two is faster.
+    """Interleaved, at this case only, with every answer checked."""
+    # Measures longer if it is not clear which of the two is faster.
     target = Speedup((case.name,), passing=1.0, full=1.0, protocol=exercise.protocol)
     alone = dataclasses.replace(exercise, targets=(target,), steps=())
     speed = (_modelled if device.modelled else _measured)(alone, device, theirs, mine, seed, notify)
     if not speed.cases:
-        return Times(modelled=speed.modelled, lack="; ".join(speed.notes) or "no time was left for it")
+        return Times(modelled=speed.modelled, lack="; ".join(speed.notes) or "there was no time left")
     (found,) = speed.cases
     if speed.modelled:
         return Times([found.baseline_seconds], [found.seconds], True, notes=speed.notes)
@@ -46,7 +46,7 @@ def _measured(
 
     assert isinstance(device, GpuDevice)
     speed = measure(exercise, theirs.gpu_library, device.session(mine), seed, notify)
-    if not speed.targets:  # what is not believed is no time
+    if not speed.targets:  # implausible times do not count
         speed.cases = []
     return speed
 

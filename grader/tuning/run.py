@@ -1,4 +1,4 @@
-"""A search over some cases, each with its share of the time, on either device."""
+"""A search over several cases, each with its share of the time, on either device."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DOCUMENT_OCCUPANCY = 0.5
 
 @dataclass(frozen=True)
 class Request:
-    """What somebody wants searched."""
+    """What to search, and for how long."""
 
     tunable: Tunable
     device: Device
@@ -58,7 +58,7 @@ class Request:
         return self.device.gpu_target or self.device.virtual.target
 
     def study_name(self, case: Case) -> str:
-        """Searches that differ in any of these have nothing to tell each other."""
+        """Searches that differ in any of these share no results."""
         return " / ".join((self.device.info.file_stem, self.search, case.name, self.tunable.fingerprint()))
 
 
@@ -67,10 +67,10 @@ def run_cases(
 ) -> None:
     """`found` gets a case's result as soon as its search ends, also when it ends by Ctrl-C."""
     if request.modelled:
-        build_engine()  # minutes on a new machine, which are not the search's
+        build_engine()  # takes minutes on a new machine: not part of the search's time
     deadline = time.monotonic() + request.seconds
     sm = gates.multiprocessor(request.device)
-    best: list[Config] = []  # of the cases so far: what is good at one is worth a try at the next
+    best: list[Config] = []  # of earlier cases: what is good at one is tried at the next
     with Builder(modelled=request.modelled) as builder:
         for number, case in enumerate(request.cases):
             share = (deadline - time.monotonic()) / (len(request.cases) - number)

@@ -60,7 +60,7 @@ def test_every_submission_gets_its_verdict_whatever_the_others_do(course, capfd)
         submit(course, "killed", "// die"),
         submit(course, "broken", "// fail"),
         submit(course, "empty", ""),
-        Submission("lost", "", course / "lost.cu", "nothing says which exercise"),
+        Submission("lost", "", course / "lost.cu", "its exercise is not known"),
         submit(course, "late", "// slow"),
     ]
     records = grade_all(class_run(course, wall_seconds=4.0, jobs=2), submissions)
@@ -72,7 +72,7 @@ def test_every_submission_gets_its_verdict_whatever_the_others_do(course, capfd)
         "killed": UNGRADED,
         "broken": UNGRADED,
         "empty": "unreadable submission: it is empty",
-        "lost": "unreadable submission: nothing says which exercise",
+        "lost": "unreadable submission: its exercise is not known",
         "late": "full marks",
     }
     flags = {record.submission: " ".join(record.flags) for record in records}

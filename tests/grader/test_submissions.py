@@ -42,7 +42,7 @@ def make_zip(path: Path, *names: str, content: bytes = b"code\n") -> Path:
 
 
 LAYOUTS = {
-    "students with a folder an exercise": (
+    "students with one folder per exercise": (
         ("alice/01_first/kernel.cu", "alice/02_second/kernel.cu", "bob/02_second/kernel.cu"),
         None,
         [("alice", "01_first"), ("alice", "02_second"), ("bob", "02_second")],
@@ -151,7 +151,7 @@ def test_links_pipes_and_folders_are_not_read(tmp_path):
             read_source(Submission(name, "01_first", tmp_path / f"{name}.cu"))
         reasons[name] = str(problem.value)
     assert reasons["link"] == reasons["dangling"] == "it is a symbolic link"
-    assert reasons["pipe"] == reasons["folder"] == "it is no plain file"
+    assert reasons["pipe"] == reasons["folder"] == "it is not a regular file"
     assert "cannot be opened" in reasons["gone"]
 
 
@@ -184,7 +184,7 @@ def test_a_zip_cannot_write_outside_its_folder(tmp_path):
     assert kept["inner.zip"] == kept["link.cu"] == 0, "what is left out keeps its place and no more"
     assert len(notes) == 7
     assert any("a zip inside a zip is not opened" in note for note in notes)
-    assert any("it is no plain file" in note for note in notes)
+    assert any("it is not a regular file" in note for note in notes)
     assert sum("leads out of the archive" in note for note in notes) == 4
 
 

@@ -99,7 +99,7 @@ def failing() -> float:
 def test_whose_failure_it_is_makes_a_difference():
     with pytest.raises(TrialFailed, match="the worker died"):
         judge(FakeContender(failing), noisy(10e-6), never, modelled=False)
-    with pytest.raises(CourseError, match="so far does not run any more: the worker died"):
+    with pytest.raises(CourseError, match="so far no longer runs: the worker died"):
         judge(noisy(10e-6), FakeContender(failing), never, modelled=False)
 
 
