@@ -1,4 +1,4 @@
-"""Every kernel of an exercise over its bench shapes: the instructor's view, and what the model is held to."""
+"""Times every kernel of an exercise over its bench shapes, for instructors and to validate the model."""
 
 from __future__ import annotations
 

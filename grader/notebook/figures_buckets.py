@@ -37,12 +37,12 @@ def sequence_in_buckets(
                 _box(
                     axes, place, y, _WIDTHS[bits] if used else _FREE, f"slot {slots[place]}" if used else "·"
                 )
-        axes.text(0, 6.5, "the sequence: what a mask and a position speak of", fontsize=8, color=_EDGE)
+        axes.text(0, 6.5, "the sequence: slots that masks and positions refer to", fontsize=8, color=_EDGE)
         axes.text(0, 4.4, "buckets of one head: what a kernel streams", fontsize=8, color=_EDGE)
         axes.set(xlim=(-1.0, max(len(bits_of_slots), capacity)), ylim=(-0.1, 6.9))
     caption = (
         "Each token has one entry in one bucket. Entries are in no order, because a removed one is replaced "
-        "by the last: the array of slots beside them says whose they are. Grey places hold anything."
+        "by the last: the array of slots beside them names their tokens. Grey places are unused."
     )
     return _shown(figure, caption)
 
@@ -104,7 +104,7 @@ def bytes_of_mixes(mixes: Mapping[str, Mix], head_dim: int, scale_bytes: int) ->
         axes.invert_yaxis()
         axes.set(xlabel="bytes of a head, key and value, for each token", xlim=(0, half * 1.02))
         figure.legend(loc="outside upper center", ncols=5, fontsize=8, frameon=False)
-    return _shown(figure, f"What a token costs, heads of {head_dim}, scales of {scale_bytes} bytes.")
+    return _shown(figure, f"Bytes per token, heads of {head_dim}, scales of {scale_bytes} bytes.")
 
 
 def errors_by_width(errors: Mapping[str, Mapping[int, float]]) -> Display:

@@ -161,8 +161,7 @@ def test_modelled_times_have_no_intervals_and_nobody_invents_any() -> None:
     assert all(state(verdict, name) == "not measured" for name in statistics)
     assert verdict.headline.endswith(f"not measured: {', '.join(statistics)}")
     assert verdict.reasons == [
-        f"{', '.join(statistics)}: not measured: modelled times do not vary, so there is nothing to take "
-        "this of"
+        f"{', '.join(statistics)}: not measured: modelled times do not vary, so there is no spread"
     ]
     assert verdict.criteria[0].finding.seen.endswith("modelled)")
 

@@ -50,9 +50,9 @@ def test_a_region_becomes_its_task_and_what_the_starter_keeps():
             2,
             "inside the one of line 1",
         ),
-        ("// BEGIN SOLUTION\nx\n// END SOLUTION\n", 1, "wants its task behind it"),
-        ("x = 1;  // BEGIN SOLUTION TODO 1: a\n// END SOLUTION\n", 1, "must stand alone"),
-        ("// END SOLUTION of it\n", 1, "must stand alone"),
+        ("// BEGIN SOLUTION\nx\n// END SOLUTION\n", 1, "must be followed by its task"),
+        ("x = 1;  // BEGIN SOLUTION TODO 1: a\n// END SOLUTION\n", 1, "must be alone"),
+        ("// END SOLUTION of it\n", 1, "must be alone"),
     ],
 )
 def test_marks_that_do_not_fit_are_named_with_their_line(text, line, sentence):

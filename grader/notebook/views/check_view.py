@@ -1,4 +1,4 @@
-"""`check()` as a notebook shows it: the verdict, then what to mend first, at its line; points at the end."""
+"""`check()` as a notebook shows it: the verdict, then what to fix first, at its line; points at the end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_PRINTED = 4000
 
 
 class Check(Display):
-    """How the kernel stands. `passed` says whether every case is right; `points` what it would earn."""
+    """The result of a check. `passed` is whether every case is right; `points` is what it would earn."""
 
     def __init__(
         self, exercise: Exercise, record: Record, todos: Sequence[Todo], remark: str, file: str
@@ -36,7 +36,7 @@ class Check(Display):
 
 
 class Untouched(Display):
-    """There is nothing to judge yet: what to do next is the useful answer."""
+    """Shows what to do next: an untouched starter has nothing to judge."""
 
     passed = False
     points = 0.0
@@ -57,7 +57,7 @@ def _body(
 ) -> Iterable[Child]:
     passed = record.is_correct
     mend: tuple[tuple[str, Child], ...] = (
-        ("The compiler says", _diagnostics(record, file)),
+        ("Compiler messages", _diagnostics(record, file)),
         ("The first case that fails", _first_failure(record)),
         ("Findings on your lines", _findings(record)),
     )

@@ -18,7 +18,7 @@ _VERDICTS = {"right": "good", "wrong": "bad", "failed": "bad"}
 
 
 class Runs(Display):
-    """What runs of the kernels showed, in their order."""
+    """Results of the kernels' runs, in order."""
 
     def __init__(self, runs: Sequence[Mapping[str, Any]]) -> None:
         self.runs = list(runs)

@@ -278,7 +278,7 @@ def test_a_part_is_a_row_of_the_newest_check_and_of_the_file_as_it_is_now(
     assert "check number 1" in read(lab.part("clean")).text
     write("second")
     assert "check number 3" in read(lab.part("clean")).text
-    assert "0/25 points: not looked at" in read(lab.part("speed")).text
+    assert "0/25 points: not checked" in read(lab.part("speed")).text
     assert ran == ["check"] * 3
 
 

@@ -170,7 +170,7 @@ def test_the_timeline_shows_copies_beside_work_and_where_it_waits():
     shown = TimelineView(seen(), 4)
     html = read(shown)
     assert html.texts("img") == 1
-    assert "Data is on its way to a warp for 250 ns; during 20% of that time" in html.text
+    assert "Data is in flight to a warp for 250 ns; during 20% of that time" in html.text
     assert "line 3: 100 % of all waiting" in html.text
     assert "beside 3 more on its multiprocessor" in html.text
 
