@@ -15,7 +15,7 @@ from grader.words.text import harmless
 
 
 def findings_of(record: Record) -> tuple[Finding, ...]:
-    """As objects again, their files named without folders: where they lay says nothing."""
+    """The findings as objects, their files named without folders, which are of no use to a student."""
     present = [{key: value for key, value in item.items() if value is not None} for item in record.findings]
     return tuple(_shortened(finding) for finding in Report.from_dict({"findings": present}).findings)
 
@@ -37,7 +37,7 @@ def findings_text(record: Record) -> str:
 
 
 def diagnostic_text(item: Mapping[str, Any]) -> str:
-    """One complaint of the compiler, with the file named without folders."""
+    """One message of the compiler, with the file named without folders."""
     file = Path(str(item["file"])).name if item.get("file") else ""
     place = ":".join(str(part) for part in (file, item.get("line"), item.get("column")) if part)
     lines = [

@@ -95,9 +95,9 @@ def test_a_wrong_run_is_a_sentence(arguments, status, sentence):
     [
         ("profile 01 --plot", "--plot needs a value: --plot OUT.png"),
         ("check", "NN is missing"),
-        ("check 01 a.cu b.cu", "b.cu: no such option, or an argument too many"),
+        ("check 01 a.cu b.cu", "b.cu: no such option, or one argument too many"),
         ("check 01 --device moon", "--device is 'moon'; it may be"),
-        ("check 01 --json=3", "--json takes no value, and '3' was given"),
+        ("check 01 --json=3", "--json takes no value, but got '3'"),
         ("grade --jobs some", "--jobs: 'some' is not a whole number above 0"),
         ("grade --jobs 0", "--jobs: '0' is not a whole number above 0"),
         ("grade --wall-seconds -1", "--wall-seconds: '-1' is not a number above 0"),

@@ -93,7 +93,7 @@ def test_files_for_others_are_written(course, capsys):
 def test_copies_are_pointed_out(course, capsys):
     text = (Path(__file__).parent / "fake_pipeline.py").read_text().replace("// ", "")
     verb(hand_in(course, alice=text, bob=text, carol="// fine"))
-    assert "1 pair of submissions read alike" in capsys.readouterr().err
+    assert "1 pair of submissions are similar" in capsys.readouterr().err
     [row] = csv.DictReader((course / "grades" / "similarity.csv").open())
     assert (row["first"], row["second"], row["alike"]) == ("alice", "bob", "1.00")
 

@@ -49,7 +49,7 @@ def test_a_later_task_is_heard_when_the_earlier_ones_are_over():
         (CaseDone("widths", WRONG, ()), "two tokens (tokens 2):\n  out[0] is 1, expected 2\n"),
         (CaseDone("widths", RIGHT, ()), ""),
         (TaskDone("widths", [RIGHT, RIGHT]), "widths: 2 cases right, 1 s\n"),
-        (TaskDone("", [RIGHT, WRONG]), "the whole: 1 case right, then one wrong, 500 ms\n"),
+        (TaskDone("", [RIGHT, WRONG]), "the whole exercise: 1 case right, then one wrong, 500 ms\n"),
     ],
 )
 def test_each_event_is_printed_when_it_comes(capsys, event, words):

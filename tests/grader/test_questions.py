@@ -124,7 +124,7 @@ def test_zero_is_right_only_where_zero_was_counted():
         (LINE, -3, "-3 is not a line of one.cu, which has lines 1 to 90"),
         pytest.param(LINE, 10**5000, "is not a line of one.cu", id="digits"),
         (LINE, "12", "'12' is not a whole number; expected one without quotes: line = 12"),
-        *((LINE, answer, "is no whole number") for answer in (12.0, False)),
+        *((LINE, answer, "is not a whole number") for answer in (12.0, False)),
         (DOUBLED, None, "is not in this file any more"),
         (DOUBLED, 4, "a function was expected, not an int"),
     ],
@@ -232,9 +232,9 @@ def test_answers_are_shown_beside_what_is_right():
     for text in (read(shown).text, repr(shown)):
         assert text.startswith("Predictions: 1.19/3 points")
         assert "2 times too high: So it is." in text
-        assert "Nobody asked for typo." in text
+        assert "There is no question typo." in text
     assert shown.credit == pytest.approx(1.19 / 3, abs=0.01)
-    assert "Nobody asked for typo." in answers_text("mine.toml", results)
+    assert "There is no question typo." in answers_text("mine.toml", results)
     assert json.loads(answers_json(results))["answers"][0]["name"] == "sectors"
 
 

@@ -204,8 +204,8 @@ def test_profile_shows_costs_beside_the_source_and_draws_them(course, capsys, mo
         "dram 2 us",
         "8             5  int b;",
         "load 2 × 4.0 sectors",
-        "modelled: 3 us by itself from a cold L2, the way `check` times it; 2 us in a graph of many calls",
-        "its answer is WRONG here, so the figures below say little: K[0] is 1, expected 2",
+        "modelled: 3 us alone from a cold L2, the way `check` times it; 2 us in a graph of many calls",
+        "its answer is WRONG here, so the figures below may mislead: K[0] is 1, expected 2",
     ):
         assert words in shown
     assert (course / "out.png").read_bytes().startswith(b"\x89PNG")

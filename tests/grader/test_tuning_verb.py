@@ -88,7 +88,7 @@ def test_ctrl_c_leaves_a_study_that_goes_on(monkeypatch, capsys):
     monkeypatch.setattr(Search, "_try", interrupted)
     assert tune.main([*VIRTUAL, "--trials", "3"]) == 130
     streams = capsys.readouterr()
-    assert "stopped: the same command goes on from here" in streams.err
+    assert "stopped: the same command continues from here" in streams.err
     assert "built: 1;" in streams.out
     monkeypatch.setattr(Search, "_try", real)
     assert tune.main([*VIRTUAL, "--trials", "3"]) == 0
@@ -107,7 +107,7 @@ def test_a_budget_ends_a_search(capsys):
     ("arguments", "sentence"),
     [
         (["01"], "there is nothing to tune in an exercise '01'; exercises with tunables: 09_scaled"),
-        (["09", "--case", "huge"], "is not tuned at a case 'huge'; there are: 4,096 numbers; many"),
+        (["09", "--case", "huge"], "is not tuned at a case 'huge'; its cases are: 4,096 numbers; many"),
         (["09", "--study", "."], "cannot be used: .*Name another file with --study"),
     ],
 )

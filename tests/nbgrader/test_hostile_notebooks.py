@@ -185,7 +185,7 @@ def test_points_and_what_is_left_to_a_person(graded, name, points, by_hand):
         ("N5 deleted", "put back: part-correct, part-speed, q-why"),
         ("copied", "Copies of graded cells do not count: part-correct"),
         ("corrupt", "it is not JSON"),
-        ("no notebook", "no notebook of format 4"),
+        ("no notebook", "not a notebook of format 4"),
         ("deep", "nested too deeply"),
         ("enormous", "larger than 16 MiB"),
         ("many cells", "has 3,0"),

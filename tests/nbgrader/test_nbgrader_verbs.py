@@ -39,9 +39,9 @@ def test_without_nbgrader_there_is_a_sentence(small_class, monkeypatch, capsys):
 
 def test_nothing_handed_in_is_said(small_class, capsys):
     assert cli.main(["nbgrader", "--class", str(small_class.folder.root), "autograde", "--all"]) == 2
-    assert "nothing was handed in below" in capsys.readouterr().err
+    assert "there are no submissions below" in capsys.readouterr().err
     assert cli.main(["nbgrader", "--class", str(small_class.folder.root), "autograde", "01"]) == 2
-    assert f"nothing was handed in for {FIRST} below" in capsys.readouterr().err
+    assert f"there are no submissions for {FIRST} below" in capsys.readouterr().err
 
 
 def test_a_notebook_that_is_not_there_is_named(small_class, capsys):

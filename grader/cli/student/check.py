@@ -1,6 +1,6 @@
-"""`./course check NN [FILE]`: how your own kernel stands, the first useful answer first.
+"""`./course check NN [FILE]`: check your own kernel and show what to fix first.
 
-Build errors, then the smallest failing case, then checks, mechanisms and speed. Without FILE it takes
+Build errors, then the smallest failing case, then checks, mechanisms and speed. Without FILE it checks
 work/NN_name/kernel.cu, made by `./course start NN`. The exit status is 0 when every case is right.
 """
 
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _untouched(exercise: Exercise, source: Path, todos: Sequence[Todo], *, as_json: bool) -> int:
-    """Nothing to judge yet: what to do next is the useful answer, and it takes no time."""
+    """Show what to do next, at once: an untouched starter has nothing to judge."""
     if as_json:
         plain = {
             "exercise": exercise.id,

@@ -1,7 +1,7 @@
-"""`./course lab NN [FILE]`: kernels with a fault each, to be found with the virtual GPU.
+"""`./course lab NN [FILE]`: kernels with one fault each, to be found with the virtual GPU.
 
-Without FILE every kernel of the lab runs, and what the virtual GPU saw is shown, with the words to answer in.
-FILE is a filled-in answers.toml, to be graded; or a .cu, your mended copy of a kernel, to be run alone.
+Without FILE every kernel of the lab runs; findings and figures are shown, with the words for answers. FILE is
+a filled-in answers.toml, to be graded; or a .cu, your fixed copy of a kernel, to be run alone.
 """
 
 from __future__ import annotations

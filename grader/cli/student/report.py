@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _records(folder: Path) -> list[Record]:
-    """All that can be read; one that cannot is named and passed over."""
+    """All readable records; an unreadable one is named and skipped."""
     records = []
     for path in sorted((folder / "records").glob("*/*.json")):
         try:

@@ -1,5 +1,5 @@
-"""A part's points and its reasons together, as feedback shows them: cases, findings at their lines, counters,
-speed with its interval."""
+"""Feedback on one part: its points and reasons, cases, findings at their lines, counters, speed with its
+interval."""
 
 from __future__ import annotations
 

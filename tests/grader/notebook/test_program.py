@@ -83,7 +83,7 @@ def test_what_cannot_run_is_a_sentence(folder: Path):
         (lambda: figures.wide_table(2, 3, 3, 5), "the two strides differ"),
         (lambda: figures.copies_by_size({"vector": 4, "table": 396}), "The largest has 99.0% of all bytes"),
         (lambda: figures.warp_sectors([1, 8]), "whole sectors of 32 bytes"),
-        (lambda: figures.warp_banks([1, 32]), "how many turns"),
+        (lambda: figures.warp_banks([1, 32]), "number of turns"),
         (
             lambda: figures.launches_in_time(
                 {"one": ProfileView(seen(), "sectors"), "none": Display("it failed")}

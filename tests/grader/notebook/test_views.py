@@ -145,7 +145,7 @@ def test_the_profile_has_totals_bounds_a_roofline_and_a_warm_line():
     html = read(ProfileView(seen(), "sectors"))
     for words in (
         "kernel.cu at 64 tokens (tokens 64)",
-        "modelled: 4 us by itself from a cold L2",
+        "modelled: 4 us alone from a cold L2",
         "50%, limited by shared",
         "cp.async",
         "latency bounds it",
