@@ -62,7 +62,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "grader/test_grade_verb.py::test_a_grading_can_be_repeated",
         "grader/test_graph_speed.py",
         "grader/test_limits_on_virtual.py",
-        "grader/test_printed.py::test_a_kernel_that_prints",
+        "grader/test_printed.py::test_output_of_a_kernel",
         "grader/test_quick_speed.py",
         "grader/test_run.py",
         "grader/test_scratch.py",

@@ -1,4 +1,5 @@
-"""A class is graded to its end: whatever one submission does, whoever kills the run, records are whole."""
+"""A class is graded to its end: records are complete whatever a submission does and however a run is
+killed."""
 
 from __future__ import annotations
 

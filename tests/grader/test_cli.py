@@ -1,4 +1,4 @@
-"""The verbs' front: usage, mistakes as sentences, and what belongs to `run` and what to the program."""
+"""The command line: usage, errors as one line, and which arguments go to `run` and which to the program."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def test_a_wrong_run_is_a_sentence(arguments, status, sentence):
         ("grade --wall-seconds soon", "--wall-seconds: 'soon' is not a number above 0"),
     ],
 )
-def test_a_wrong_command_line_is_told_in_a_sentence(line, sentence, capsys):
+def test_a_wrong_command_line_is_one_error_line(line, sentence, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(line.split())
     printed = capsys.readouterr().err
@@ -151,7 +151,7 @@ def test_doctor_reports_every_section_as_text_and_as_json(capsys):
     assert by_name["nvcc"]["detail"] in capsys.readouterr().out
 
 
-def test_doctor_says_when_an_extra_comes(monkeypatch):
+def test_doctor_names_the_command_that_installs_an_extra(monkeypatch):
     monkeypatch.setattr(environment, "missing_packages", lambda group: ["optuna"])
     monkeypatch.setattr(environment, "is_own", lambda: True)
     assert (
@@ -168,7 +168,7 @@ def test_doctor_warns_of_a_cpu_torch_beside_a_gpu(monkeypatch):
     assert "CPU-only torch beside a GPU" in doctor_action._torch().cost
 
 
-def test_doctor_fails_only_for_what_nothing_works_without(monkeypatch, capsys):
+def test_doctor_fails_only_for_what_every_command_needs(monkeypatch, capsys):
     monkeypatch.setenv("COURSE_NVCC", "/nowhere/nvcc")
     assert doctor.main([]) == 1
     assert "missing: nvcc" in capsys.readouterr().out

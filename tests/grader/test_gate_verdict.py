@@ -1,5 +1,5 @@
-"""The gate's verdict from planted measurements: every criterion turns it by itself and says why, and what was
-not measured or cannot be reached is never called met."""
+"""The gate's verdict from planted measurements: every criterion alone decides it with its reason, and what
+was not measured or cannot be reached is never called met."""
 
 from __future__ import annotations
 
@@ -97,7 +97,7 @@ FAILING: dict[str, tuple[str, dict[str, Any], str]] = {
 
 
 @pytest.mark.parametrize("mistake", FAILING)
-def test_each_criterion_by_itself_turns_the_verdict_and_says_why(mistake: str) -> None:
+def test_each_criterion_alone_decides_the_verdict_with_its_reason(mistake: str) -> None:
     name, changed, reason = FAILING[mistake]
     verdict = judged(**changed)
     assert not verdict.keep
@@ -115,7 +115,7 @@ def test_each_criterion_by_itself_turns_the_verdict_and_says_why(mistake: str) -
         ("Mann-Whitney p", "both may have the same speed"),
     ],
 )
-def test_each_statistic_by_itself_turns_it_where_medians_would_not(name: str, reason: str) -> None:
+def test_each_statistic_alone_decides_where_medians_would_not(name: str, reason: str) -> None:
     """Few samples that spread widely: their median alone promises half of the time."""
     times = Times([2.0e-5, 2.1e-5, 1.9e-5, 2.2e-5, 2.0e-5], [0.5e-5, 0.9e-5, 1.0e-5, 9.0e-5, 9.0e-5])
     measured = dataclasses.replace(GOOD, times=times)
@@ -149,12 +149,12 @@ def test_a_working_set_in_l2_leaves_nothing_to_gain_and_the_verdict_says_so() ->
         (97.0, 80.0, "missed"),  # nothing to gain, and that much lost
     ],
 )
-def test_the_edge_of_what_can_be_reached(theirs: float, mine: float, found: str) -> None:
+def test_attainable_counters(theirs: float, mine: float, found: str) -> None:
     measured = dataclasses.replace(GOOD, counters=Counters({L2_HITS: theirs}, {L2_HITS: mine}))
     assert CounterGained(L2_HITS, 8, "hits").judge(measured).state == found
 
 
-def test_modelled_times_have_no_intervals_and_nobody_invents_any() -> None:
+def test_modelled_times_have_no_intervals() -> None:
     verdict = judged(times=Times([2e-5], [1e-5], modelled=True))
     assert verdict.keep
     statistics = ("95 % intervals of the medians", "Hedges' g", "Mann-Whitney p")
@@ -185,13 +185,13 @@ def test_without_tools_a_kernel_may_be_kept_but_never_silently() -> None:
         ({"taken": Taken(lack="ptxas said nothing")}, "registers of a thread"),
     ],
 )
-def test_nothing_is_kept_without_an_answer_where_one_is_needed(changed: dict[str, Any], name: str) -> None:
+def test_a_needed_criterion_must_be_measured(changed: dict[str, Any], name: str) -> None:
     verdict = judged(**changed)
     assert not verdict.keep
     assert f"{name} (not measured)" in verdict.headline
 
 
-def test_half_a_sanitizer_is_none() -> None:
+def test_one_sanitizer_tool_alone_is_not_enough() -> None:
     verdict = judged(looks=[*CLEAN[:2], Look(RACECHECK, lack="it did not end")])
     assert state(verdict, "compute-sanitizer") == "not measured"
 

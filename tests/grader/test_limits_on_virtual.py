@@ -1,4 +1,4 @@
-"""What the virtual GPU does not let pass: time without end, time that nothing models, copies in any call."""
+"""What the virtual GPU refuses: endless calls, time that is not modelled, copies in any call."""
 
 from __future__ import annotations
 
@@ -58,7 +58,7 @@ __global__ void wait(int* out) {
     assert unmodelled(library) == ""
 
 
-def test_all_cases_together_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_all_cases_together_have_a_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(device, "_VIRTUAL_SECONDS", 0.0)
     record = graded(SOLUTION)
     assert (record.verdict, record.points) == ("takes too long", 0)
@@ -119,7 +119,7 @@ def test_cases_that_need_a_gpu_are_named(tmp_path: Path):
          "answers an error", "blocks of (2048,1,1) have more than 1024 threads"),
     ],
 )  # fmt: skip
-def test_a_failed_call_is_told_with_its_usual_reason(tmp_path: Path, trouble: str, verdict: str, words: str):
+def test_a_failed_call_has_its_usual_cause(tmp_path: Path, trouble: str, verdict: str, words: str):
     source = changed(tmp_path, "  Rows all{};", f"  {trouble}\n  Rows all{{}};")
     source.write_text("#include <csignal>\n" + source.read_text())
     record = graded(source, quick=True)
@@ -127,7 +127,7 @@ def test_a_failed_call_is_told_with_its_usual_reason(tmp_path: Path, trouble: st
     assert words in record.cases[0].message
 
 
-def test_printing_too_much_is_told_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_printing_too_much_is_reported_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     little = dataclasses.replace(Walls.virtual(), output_bytes=10_000)
     monkeypatch.setattr(Walls, "virtual", staticmethod(lambda: little))
     words = ' for (int k = 0; k < 100; ++k) printf("%d flood flood flood\\n", k);'

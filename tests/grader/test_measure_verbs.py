@@ -56,7 +56,7 @@ def test_bench_writes_results_and_plots_and_keeps_other_exercises(course, capsys
 
 
 @pytest.mark.usefixtures("course")
-def test_bench_says_what_it_left_out_and_how_to_have_it(monkeypatch, capsys):
+def test_bench_names_what_it_left_out_and_the_option_for_it(monkeypatch, capsys):
     def benched(exercise, device, progress, *, large):
         result = result_of(exercise, device, progress, large=large)
         result["exercises"][exercise.id]["left_out"] = [] if large else ["262,144 tokens"]

@@ -116,8 +116,8 @@ def test_each_kernel_runs_once_a_case_and_speedup_is_over_the_baseline(tmp_path)
     assert len(ran) == 3
 
 
-def test_a_baseline_is_counted_on_the_case_that_it_stands_on():
-    """Exercise 04's stands on the same tokens in 8 bits."""
+def test_a_baseline_is_counted_on_its_own_case():
+    """Exercise 04's baseline uses the same tokens in 8 bits."""
     exercise = registry.find("04")
     case = exercise.bench[0]
     asked = prediction("base", "first_bytes_read", case.name, "baseline")

@@ -1,4 +1,4 @@
-"""Answers to every kind of question: what is written, what it earns, and what is said. No answer raises."""
+"""Answers to every kind of question: reading, credit and comment. No answer raises."""
 
 from __future__ import annotations
 
@@ -129,7 +129,7 @@ def test_zero_is_right_only_where_zero_was_counted():
         (DOUBLED, 4, "a function was expected, not an int"),
     ],
 )
-def test_what_is_no_answer_earns_nothing_and_is_told(question: Question, answer: object, words: str):
+def test_an_invalid_answer_earns_nothing_with_a_reason(question: Question, answer: object, words: str):
     found = graded(question, answer, KEY.get(question.name, 16.0))
     assert found.credit == 0
     assert words in found.reason
@@ -157,7 +157,7 @@ def test_what_is_no_answer_earns_nothing_and_is_told(question: Question, answer:
         (DOUBLED, lambda number: number / 0, DOUBLED.truth, "raises ZeroDivisionError: division by zero"),
     ],
 )
-def test_the_reason_says_how_right_it_is(question: Question, answer: object, truth: Any, words: str):
+def test_the_comment_matches_the_credit(question: Question, answer: object, truth: Any, words: str):
     assert graded(question, answer, truth).reason.startswith(words)
 
 
@@ -197,7 +197,7 @@ def test_a_table_of_toml_holds_names_behind_a_dot_and_prose_is_left_to_people():
     assert [one.name for one in results.graded] == ["one.fault", "one.line"]
 
 
-def test_typing_mistakes_in_names_are_told():
+def test_unknown_names_are_reported():
     answers: dict[object, object] = {"sectors": 1, "secters": 2, 5: 3, "one": {"lines": 3}, "two": {}}
     answers.update((f"x{n}", 0) for n in range(9))
     unknown = grade([SECTORS], answers, {}).unknown
@@ -238,7 +238,7 @@ def test_answers_are_shown_beside_what_is_right():
     assert json.loads(answers_json(results))["answers"][0]["name"] == "sectors"
 
 
-def test_what_is_right_stays_hidden_until_there_is_an_answer_and_a_key_for_ever():
+def test_truths_stay_hidden_until_there_is_an_answer_and_keys_always():
     empty = grade([SECTORS], {"sectors": ...}, {"sectors": 1234.0})
     text = answers_text("", empty)
     assert "not answered yet" in text

@@ -1,4 +1,4 @@
-"""An entry point that takes something else than its caller passes is warned about, and nothing else is."""
+"""Warns about an entry point whose parameters differ from its caller's arguments, and about nothing else."""
 
 from __future__ import annotations
 
@@ -32,12 +32,12 @@ def advice(text: str) -> str:
         ("", "warning 3: go takes 0 arguments, the caller passes 5"),
     ],
 )
-def test_what_is_said_of_parameters(parameters: str, words: str):
+def test_warnings_about_parameters(parameters: str, words: str):
     text = f'// int go(int a) {{ }}\nint go(int, int);\nextern "C" int go({parameters}) {{\n  return 0;\n}}\n'
     assert advice(text) == words
 
 
-def test_a_file_without_the_entry_is_not_spoken_of():
+def test_a_file_without_the_entry_gets_no_warning():
     assert advice("int went(int a) { return a; }") == ""
     assert advice("int go(int a") == ""
 

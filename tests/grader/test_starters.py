@@ -111,7 +111,7 @@ def test_open_tasks_are_found_with_their_lines():
     assert starters.open_todos("int x;\n  // TODO 1: do it\n// done\n") == [Todo(2, "TODO 1: do it")]
 
 
-def test_a_task_is_told_to_the_end_of_its_sentence():
+def test_a_task_is_shown_to_the_end_of_its_sentence():
     text = "  // TODO 1: fetch a tile, wait until it is\n  // there. More is in the file.\n"
     assert [todo.text for todo in starters.open_todos(f"{text}  // and more\n")] == [
         "TODO 1: fetch a tile, wait until it is there. More is in the file."
@@ -127,7 +127,7 @@ def test_a_starter_is_untouched_whatever_an_editor_did_to_its_line_ends():
     assert not starters.is_untouched(STARTER.replace("(void)stage;", "x;"), STARTER)
 
 
-def test_the_verb_finds_a_drift_and_mends_it(course, capsys):
+def test_the_verb_finds_and_fixes_a_starter_that_differs(course, capsys):
     assert verb.main(["--check"]) == 0
     kernel = course / "exercises" / FIRST / "kernel.cu"
     kernel.write_text(kernel.read_text().replace("TODO 1", "TODO one"))

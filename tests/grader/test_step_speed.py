@@ -67,7 +67,7 @@ def test_a_step_that_cannot_be_timed_costs_its_own_target_alone(change, words: s
     assert NAME not in [case.name for case in speed.cases]
 
 
-def test_a_step_faster_than_the_device_is_not_believed(monkeypatch: pytest.MonkeyPatch):
+def test_a_step_faster_than_the_device_is_rejected(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(speed_gpu, "time_nothing", lambda: 1.0)
     speed = measured(SOLUTION, dataclasses.replace(EXERCISE, targets=EXERCISE.targets[1:]))
     assert speed.targets == []

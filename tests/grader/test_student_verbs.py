@@ -41,7 +41,7 @@ def test_start_copies_and_never_overwrites(course, capsys):
     assert f"kept  work/{FIRST}/kernel.cu (it was there already)" in capsys.readouterr().out
 
 
-def test_the_untouched_starter_is_told_what_to_do_next(course, capsys):
+def test_the_untouched_starter_shows_what_to_do_next(course, capsys):
     assert check.main(["01", "--device", "virtual"]) == 1
     shown = capsys.readouterr().out
     assert f"exercises/{FIRST}/kernel.cu:3  TODO 1: write the thread's number" in shown
@@ -161,7 +161,7 @@ def test_hints_open_one_at_a_time(course, capsys):
     assert shown("--again").count("Hint") == 2
 
 
-def test_a_state_file_that_someone_spoiled_is_forgotten(course, capsys):
+def test_a_damaged_state_file_is_ignored(course, capsys):
     for content in ("not json", "[]", '{"opened": "x"}', '{"opened": -5}'):
         (course / "work" / ".state").mkdir(parents=True, exist_ok=True)
         (course / "work" / ".state" / f"{FIRST}.hints.json").write_text(content)

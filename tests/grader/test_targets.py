@@ -110,7 +110,7 @@ def test_as_fast_as_a_library_is_enough_where_that_is_asked():
     assert "b is slower than foreach" in slower.message
 
 
-def test_a_target_says_what_it_is_held_against():
+def test_a_target_names_what_it_is_compared_with():
     assert describe(TARGET) == "speedup over the baseline, 2 cases"
     graph = Speedup(cases=("a",), passing=1, full=2, protocol="graph", against="six copies", each=True)
     assert describe(graph) == "speedup over six copies, the slowest of 1 case, in a graph"

@@ -1,4 +1,4 @@
-"""The lab as a student meets it: in another process, in a sentence when something is amiss, in a notebook."""
+"""The lab as a student uses it: in another process, with errors as sentences, in a notebook."""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def test_what_only_the_other_process_can_know_is_a_sentence_too(lab: Lab):
     assert "has no bench case '7 tokens'" in read(lab.profile(case="7 tokens")).text
 
 
-def test_the_untouched_starter_is_told_what_to_do_next(lab: Lab):
+def test_the_untouched_starter_shows_what_to_do_next(lab: Lab):
     write(registry.find("01").starter.read_text())
     shown = lab.check()
     assert isinstance(shown, Untouched)
@@ -247,7 +247,7 @@ def test_a_part_of_the_untouched_starter_has_earned_nothing(lab: Lab):
     assert "points: second.cu is still the starter" in repr(Lab("01", file="second.cu").part("correct"))
 
 
-def test_validate_reads_from_a_part_what_it_stands_at_even_if_nothing_could_be_checked(
+def test_validate_reads_a_parts_points_even_if_nothing_could_be_checked(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ):
     """nbgrader would take any text for full marks."""

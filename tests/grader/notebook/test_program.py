@@ -45,7 +45,7 @@ def test_a_program_has_what_it_printed_and_what_each_line_costs():
         assert words in html.text, words
 
 
-def test_a_finding_stands_at_its_line():
+def test_a_finding_is_shown_at_its_line_in_a_notebook():
     report = {"profile": "h200", "findings": [RACE], "launches": [launch()]}
     shown = ProgramView(found(report=report), "sectors")
     html = read(shown)
