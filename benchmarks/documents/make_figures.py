@@ -19,7 +19,7 @@ from html import escape
 
 from common.core.paths import REPOSITORY
 from grader.pipeline.grading import PIPELINE
-from grader.pipeline.stage import Beside, Stage
+from grader.pipeline.stage import Parallel, Stage
 
 _STYLE = """\
   <style>
@@ -69,9 +69,9 @@ def _committed(path: str) -> str:
     return file.read_text() if file.exists() else ""
 
 
-def way(pipeline: Sequence[Stage | Beside]) -> str:
+def way(pipeline: Sequence[Stage | Parallel]) -> str:
     """A submission through the stages, the context that all of them share, and the devices below."""
-    groups = [list(one.stages) if isinstance(one, Beside) else [one] for one in pipeline]
+    groups = [list(one.stages) if isinstance(one, Parallel) else [one] for one in pipeline]
     width, gap, left = 140, 22, 150
     right = left + len(groups) * (width + gap)
     parts = [

@@ -79,7 +79,7 @@ def _formgrader(browser: Browser, folder: Path, height: int) -> Iterator[tuple[P
     from grader.nbgrader.demo import make_demo_class
 
     root, own = folder / "class", folder / "instructor"
-    make_demo_class(root, registry.find(EXERCISE), device="virtual", tell=lambda text: None)
+    make_demo_class(root, registry.find(EXERCISE), device="virtual", notify=lambda text: None)
     own.mkdir()
     with running_jupyter(root, own=own) as server, new_page(browser, height=height) as page:
         page.goto(server.address("formgrader"))

@@ -1,2 +1,2 @@
-"""What a verb does, as functions that anyone may call: command lines, notebooks, nbgrader, tests. May import
-everything but those front ends, and nothing that draws."""
+"""What a verb does, as functions for command lines, notebooks, nbgrader and tests. May import everything but
+those front ends, and nothing that renders."""

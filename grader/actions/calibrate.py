@@ -50,7 +50,7 @@ def _measure(gpu: Gpu) -> dict[str, Any]:
         )
     except subprocess.TimeoutExpired as error:
         raise CourseError(
-            f"the measurement took more than {_MEASURE_SECONDS:.0f} s: is somebody else using the GPU?"
+            f"the measurement took more than {_MEASURE_SECONDS:.0f} s: is another program using the GPU?"
         ) from error
     if done.returncode != 0:
         raise CourseError(f"the measurement ended with {done.returncode}: {done.stderr.strip()}")

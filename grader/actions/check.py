@@ -1,4 +1,4 @@
-"""How a student's own file stands: graded as for points, the first failing case is the last."""
+"""Checks a student's own file: grades it as for points, and stops at the first failing case."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from common.core.errors import CourseError
 from grader.classes.submissions import Submission, read_source
 from grader.course import starters, student
 from grader.course.starters import Todo
-from grader.pipeline.events import Hear, nobody
+from grader.pipeline.events import OnEvent, ignore
 from grader.records.device_info import DeviceInfo
 from grader.records.record import Record
 from grader.spec import Exercise
@@ -19,7 +19,7 @@ from grader.spec import Exercise
 
 @dataclass(frozen=True)
 class Checked:
-    """How a file stands: its record, none while it is still the starter, and the tasks that are left."""
+    """A file's record (None while it is still the starter) and the tasks that are left in it."""
 
     record: Record | None
     todos: list[Todo]
@@ -27,7 +27,7 @@ class Checked:
 
 def readable(exercise: Exercise, source: Path, step: int | None) -> str:
     """The file's text. Raises CourseError where it cannot be checked, or there is no such step."""
-    _know_step(exercise, step)
+    _require_step(exercise, step)
     try:
         return read_source(Submission("", exercise.id, source.resolve())).decode()
     except CourseError as problem:
@@ -40,45 +40,41 @@ def checked(
     text: str,
     device: DeviceInfo,
     step: int | None,
-    tell: Callable[[str], None],
-    hear: Hear = nobody,
+    notify: Callable[[str], None],
+    on_event: OnEvent = ignore,
 ) -> Checked:
-    """Grade a student's own file; `hear` is told of results as they come. That of the whole exercise is
-    remembered for `./course list`."""
+    """Grade a student's own file; `on_event` gets results as they come. A result for the whole exercise is
+    kept for `./course list`."""
     todos = starters.open_todos(text)
     if exercise.starter.is_file() and starters.is_untouched(text, exercise.starter.read_text()):
         return Checked(None, todos)
-    record = _grade(exercise, source, device, step, tell, hear)
+    from grader.pipeline.grading import grade
+
+    record = grade(
+        exercise,
+        source,
+        submission="yours",
+        device=device,
+        quick=True,
+        step=step,
+        notify=notify,
+        on_event=on_event,
+    )
     if step is None:
         _remember(exercise, record)
     return Checked(record, todos)
 
 
-def _know_step(exercise: Exercise, step: int | None) -> None:
+def _require_step(exercise: Exercise, step: int | None) -> None:
     if step is None or 1 <= step <= len(exercise.steps):
         return
     names = [f"{number} ({one.name})" for number, one in enumerate(exercise.steps, 1)]
-    known = f"its steps are {', '.join(names)}, and then comes the whole" if names else "it is all one"
-    raise CourseError(f"{exercise.id} has no step {step}: {known}; leave the step out to check that")
-
-
-def _grade(
-    exercise: Exercise,
-    source: Path,
-    device: DeviceInfo,
-    step: int | None,
-    tell: Callable[[str], None],
-    hear: Hear,
-) -> Record:
-    from grader.pipeline.grading import grade
-
-    return grade(
-        exercise, source, submission="yours", device=device, quick=True, step=step, tell=tell, hear=hear
-    )
+    known = f"its steps are {', '.join(names)}, and then the whole exercise" if names else "it has no steps"
+    raise CourseError(f"{exercise.id} has no step {step}: {known}; leave the step out to check all")
 
 
 def _remember(exercise: Exercise, record: Record) -> None:
     """For `./course list`."""
     when = datetime.datetime.now().strftime("%Y-%m-%d %H:%M")
-    told = {"verdict": record.verdict, "points": record.points, "max_points": record.max_points}
-    student.write_state(exercise, "check", {**told, "device": record.device.kind, "when": when})
+    summary = {"verdict": record.verdict, "points": record.points, "max_points": record.max_points}
+    student.write_state(exercise, "check", {**summary, "device": record.device.kind, "when": when})

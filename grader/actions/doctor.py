@@ -1,4 +1,4 @@
-"""What this machine has for the course, and what each lack costs."""
+"""What this machine has for the course, and what does not work without the rest."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ from grader.course import environment
 
 State = Literal["ok", "note", "missing"]
 
-# Packages that every student gets and some commands do without, and what each is for.
+# Packages that every student gets but only some commands need, and what each is for.
 _OPTIONAL_PACKAGES = {
     "rich": "tables in colour",
     "matplotlib": "plots",
@@ -35,7 +35,7 @@ _OPTIONAL_PACKAGES = {
 
 @dataclass(frozen=True)
 class Fact:
-    """One line of the report. "missing" is for what no command can do without."""
+    """One line of the report. "missing" marks what every command needs."""
 
     name: str
     state: State
@@ -190,7 +190,7 @@ def _optional(verbs: Mapping[str, Sequence[str]]) -> list[Fact]:
 
 
 def _group(name: str, verbs: Sequence[str]) -> Fact:
-    """Packages that come when a command first needs them."""
+    """Packages that are installed when a command first needs them."""
     missing = environment.missing_packages(name)
     if not missing:
         return Fact(name, "ok", environment.GROUPS[name])

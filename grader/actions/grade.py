@@ -1,4 +1,4 @@
-"""Grading of files, of reference solutions and of records that are repeated: what `grade` does."""
+"""Grades files and reference solutions, and repeats the grading of a record: what `grade` does."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from grader.spec import registry
 
 
 def found_in(paths: Sequence[Path], exercise: str | None, scratch: Path) -> Found:
-    """The submissions under some paths. `exercise` is that of files whose names do not say it."""
+    """The submissions under some paths. `exercise` is for files whose names do not contain one."""
     known = [folder.name for folder in registry.exercise_folders()]
     chosen = registry.find(exercise).id if exercise else None
     return find_submissions(paths, known, exercise=chosen, scratch=scratch)
@@ -36,7 +36,7 @@ def references(exercise: str | None) -> list[Submission]:
 
 def graded(run: ClassRun, submissions: Sequence[Submission]) -> list[Record]:
     """A record for each, in their order."""
-    build_engine()  # once on a machine, for minutes: no submission's time
+    build_engine()  # takes minutes, once per machine: no submission's time limit should pay for it
     return grade_all(run, submissions)
 
 
@@ -45,8 +45,8 @@ def has_full_marks(record: Record) -> bool:
 
 
 def read_alike(run: ClassRun, records: Sequence[Record]) -> tuple[list[similarity.Pair], Path] | None:
-    """For a person: the submissions of one exercise that read alike, and the table of them. None where there
-    is nothing to compare."""
+    """Submissions of one exercise with similar text, for a person to look at, and the file of their table.
+    None where there is nothing to compare."""
     by_exercise: dict[str, dict[str, str]] = {}
     for record in records:
         if record.source:
@@ -73,7 +73,7 @@ def repeatable(path: Path, device: str | None) -> Record:
 
 
 def device_to_repeat(before: Record, settings: Settings) -> DeviceInfo:
-    """The virtual GPU as it was; of GPUs, the one that is here."""
+    """The virtual GPU with the record's profile, or this machine's GPU."""
     return before.device if before.device.modelled else choose_device(before.device.kind, settings)
 
 

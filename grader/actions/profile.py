@@ -18,13 +18,13 @@ from grader.spec.random_inputs import Random
 from grader.timing.modelled.call_time import modelled_call
 from grader.words.text import harmless
 
-_ADVICE = "`./course check {}` finds the smallest case that fails; mend that before you look for speed"
+_ADVICE = "`./course check {}` finds the smallest case that fails; fix that before you look at speed"
 
 
 @dataclass(frozen=True)
 class Profile:
-    """What was seen of one call, its modelled seconds by itself and in a graph, and what is wrong with its
-    answer, in a sentence. `protocol` is the exercise's own way of timing."""
+    """The engine's report on one call, its modelled seconds alone and in a graph, and a sentence if its
+    answer is wrong. `protocol` is how the exercise times its kernels."""
 
     report: Report
     seconds: float
@@ -34,15 +34,15 @@ class Profile:
 
     @property
     def shown_seconds(self) -> float:
-        """Those that `check` shows."""
+        """The seconds that `check` shows."""
         return self.seconds if self.protocol == "cold" else self.seconds_in_a_graph
 
 
 def profile(
     exercise: Exercise, source: Path, case: Case, *, timeline: int = 0, card: str = DEFAULT_PROFILE
 ) -> Profile:
-    """On the virtual GPU, which models `card`. With `timeline`, so many warps of a block are followed through
-    the model, instruction by instruction.
+    """Run on the virtual GPU, which models `card`. `timeline` is the number of warps of a block that are
+    followed through the model, instruction by instruction.
 
     Raises CourseError with a sentence when the call cannot be built or run.
     """
@@ -70,7 +70,7 @@ def profile(
 
 
 def chosen_case(exercise: Exercise, name: str | None) -> Case:
-    """The bench case of that name, else the largest that the speed target looks at and the CPU can run."""
+    """The bench case of that name, else the largest case of a speed target that the CPU can run."""
     fitting = [case for case in exercise.bench if not case.gpu_only]
     if name is not None:
         for case in fitting:

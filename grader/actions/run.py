@@ -21,7 +21,7 @@ CHECKS = (*DEFAULT_CHECKS, "global_race")
 
 @dataclass(frozen=True)
 class Source:
-    """A file and what the compiler is given with it."""
+    """A file, and its macros and include folders."""
 
     file: Path
     defines: Sequence[str] = ()
@@ -35,8 +35,8 @@ class Source:
 
 @dataclass(frozen=True)
 class OnVirtual:
-    """How to run on the virtual GPU: what it models, which checks are on. `with_figures`, what ptxas says of
-    every kernel is there as well: occupancy depends on it, and PTX does not tell."""
+    """How to run on the virtual GPU: the profile and the checks. `with_figures` adds ptxas's figures of every
+    kernel: occupancy depends on them, and PTX does not hold them."""
 
     profile: str = DEFAULT_PROFILE
     checks: Mapping[str, bool] = field(default_factory=lambda: selected_checks(None, []))
@@ -56,7 +56,7 @@ def run_on_virtual(
     seconds: float | None = None,
     captured: bool = False,
 ) -> RunReport:
-    """Within `seconds`, and with what it prints kept where it is to be `captured`."""
+    """Run for at most `seconds`; with `captured`, keep its output."""
     with tempfile.TemporaryDirectory() as scratch:
         registers = None
         if how.with_figures:
@@ -82,7 +82,7 @@ def run_on_virtual(
 
 
 def selected_checks(only: str | None, without: list[str]) -> dict[str, bool]:
-    """A switch for every check: on for the default five or those named, less those left out."""
+    """A switch for every check: on for the default five or those in `only`, off for those in `without`."""
     named = DEFAULT_CHECKS if only is None else tuple(name for name in only.split(",") if name != "none")
     if unknown := [name for name in named if name not in CHECKS]:
         raise CourseError(f"there is no check {unknown[0]!r}; the checks are {', '.join(CHECKS)}")

@@ -1,4 +1,4 @@
-"""Is it right, and if not: where first, how much, and what does it look like?"""
+"""Compares an answer with the reference: the first wrong element, their number, and the likely mistake."""
 
 from __future__ import annotations
 
@@ -27,49 +27,48 @@ class Difference:
 
 @dataclass(frozen=True)
 class Answer:
-    """What is right: the outputs as the reference leaves them in their own types; and where the comparison
-    leaves room for rounding, the floating ones as it leaves them in float64."""
+    """The right outputs: as the reference computes them in their own types and, where the comparison has a
+    tolerance, the floating ones also in float64."""
 
     outputs: Mapping[str, torch.Tensor]
     exact: Mapping[str, torch.Tensor] = field(default_factory=dict)
 
 
 def answer(task: Task, size: Size, call: Call) -> Answer:
-    """Computed only once the submission's is back; the buffers of a call that must be refused stay as they
-    are."""
+    """To be computed only after the submission has run. A call that must be refused changes no buffer."""
     return _answer(task.reference if call.returns == 0 else None, task.compare, size, call)
 
 
 def expected(task: Task, size: Size, call: Call) -> dict[str, torch.Tensor]:
-    """All buffers but scratch as the reference leaves them in their own types."""
+    """All buffers but scratch, as the reference leaves them in their own types."""
     return _left_by(task.reference if call.returns == 0 else None, size, call)
 
 
-def _answer(deed: OnBuffers | None, rule: Comparison, size: Size, call: Call) -> Answer:
+def _answer(function: OnBuffers | None, rule: Comparison, size: Size, call: Call) -> Answer:
     import torch
 
-    # Nothing but outputs is kept: a case's inputs may be gigabytes.
-    left = _left_by(deed, size, call)
+    # Only outputs are kept: a case's inputs may be gigabytes.
+    left = _left_by(function, size, call)
     typed = {name: left[name] for name in call.outputs}
     del left
-    if isinstance(rule, Exact) or deed is None:
+    if isinstance(rule, Exact) or function is None:
         return Answer(typed)
-    exact = _left_by(deed, size, call, torch.float64)
+    exact = _left_by(function, size, call, torch.float64)
     return Answer(typed, {name: exact[name] for name in typed if typed[name].is_floating_point()})
 
 
 def _left_by(
-    deed: OnBuffers | None, size: Size, call: Call, floats: torch.dtype | None = None
+    function: OnBuffers | None, size: Size, call: Call, floats: torch.dtype | None = None
 ) -> dict[str, torch.Tensor]:
-    """Copies of the buffers, floating ones as `floats` if that is given, after something was done to them."""
+    """Copies of the buffers after `function` changed them; floating ones as `floats` if that is given."""
     buffers = {
         name: tensor.to(floats, copy=True)
         if floats is not None and tensor.is_floating_point()
         else tensor.clone()
         for name, tensor in call.kept.items()
     }
-    if deed is not None:
-        deed(size, buffers)
+    if function is not None:
+        function(size, buffers)
     return buffers
 
 
@@ -133,7 +132,7 @@ def _first(got: torch.Tensor, want: torch.Tensor) -> tuple[str, str, str, int]:
 
 
 def _wrong(name: str, rule: Comparison, wanted: Answer, got: torch.Tensor) -> str | None:
-    """A sentence when an output is not what is wanted, or too far from it."""
+    """A sentence when an output is wrong or outside the tolerance."""
     typed = wanted.outputs[name]
     if not isinstance(rule, Exact) and name in wanted.exact:
         return too_far(rule, Output(name, got.double(), wanted.exact[name], typed.double()))
@@ -147,8 +146,8 @@ def _wrong(name: str, rule: Comparison, wanted: Answer, got: torch.Tensor) -> st
 
 
 def _looks_like(name: str, rule: Comparison, made: Answer, got: torch.Tensor) -> bool:
-    """Whether this is what a mistake makes. A mistake may make NaN, of any kind, where an answer never does:
-    it must be in the same places."""
+    """Whether this is what a mistake makes. Unlike an answer, a mistake may make NaN, of any kind: then NaN
+    must be in the same places."""
     if name in made.exact and bool((nan := made.exact[name].isnan()).any()):
         if not bool((got.isnan() == nan).all()):
             return False
@@ -164,7 +163,7 @@ def _guess(
     wanted: Answer,
     after: Mapping[str, torch.Tensor],
 ) -> str:
-    """The mistake this looks like, if it looks like one."""
+    """A sentence that names the likely mistake, or an empty one."""
     must_change = _written_by_reference(task, size, call, wanted)
     touched = [name for name in call.outputs if bool(must_change[name].any())]
     if touched and all(_same_bits(after[name], call.buffers[name]) for name in touched):
@@ -182,7 +181,7 @@ def _guess(
     ]
     if wrote_elsewhere:
         return f"Elements of {wrote_elsewhere[0]} were written that had to stay as they were"
-    # With what is as it was before replaced by what it should be, is everything right?
+    # Would the answer be right if the elements that did not change held their right values?
     right = (
         _wrong(name, task.compare, wanted, _filled_in(name, call, wanted, after)) is None for name in touched
     )
@@ -194,8 +193,8 @@ def _filled_in(name: str, call: Call, wanted: Answer, after: Mapping[str, torch.
 
 
 def _written_by_reference(task: Task, size: Size, call: Call, wanted: Answer) -> dict[str, torch.Tensor]:
-    """Which elements of each output the reference writes: those that do not stay, whatever was there. What is
-    made of other elements of an output comes out otherwise then, and was written all the same."""
+    """Which elements of each output the reference writes: those that change when it starts from the outputs
+    or from their complement. An element computed from other output elements differs then, and was written."""
     other = {name: tensor.clone() for name, tensor in call.kept.items()}
     for name in call.outputs:
         bits(other[name]).bitwise_not_()

@@ -1,4 +1,4 @@
-"""Elements of tensors in words: where they are, what they hold."""
+"""Elements of tensors as text: indices and values."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ if TYPE_CHECKING:
 
 
 def indices(flat: int, shape: Sequence[int]) -> str:
-    """Of the element with this number in a dense tensor of this shape."""
+    """The indices of element number `flat` in a dense tensor of this shape."""
     out = []
     for extent in reversed(shape):
         flat, index = divmod(flat, extent)

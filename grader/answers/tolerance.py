@@ -1,7 +1,7 @@
-"""Answers with rounding in them: how far from exact is one, and how far may it be?
+"""Answers with rounding: the error of an output, and the error that is allowed.
 
-Each rule gets an output as it is, as the reference in float64 has it, and as the same reference leaves it in
-the buffers' own types; it says None, or a sentence about the worst or first place.
+Each rule gets three versions of an output: the submission's, the reference's in float64, and the reference's
+in the buffers' own types. It returns None, or a sentence about the worst or first place.
 """
 
 from __future__ import annotations
@@ -15,18 +15,18 @@ from grader.spec import Normwise, Relative
 if TYPE_CHECKING:
     import torch
 
-# Below this share of the values' scale an error is rounding, even where torch happened to make none.
+# An error below this share of the values' scale counts as rounding, even where torch has no error by chance.
 _ROUNDING = 1e-6
 
 
 @dataclass(frozen=True)
 class Output:
-    """One floating output, three times, all in float64."""
+    """The three versions of one floating output, all converted to float64."""
 
     name: str
     got: torch.Tensor
     exact: torch.Tensor
-    same: torch.Tensor  # by the reference in the buffers' own types
+    same: torch.Tensor  # the reference's, computed in the buffers' own types
 
 
 def too_far(rule: Relative | Normwise, output: Output) -> str | None:
@@ -36,7 +36,7 @@ def too_far(rule: Relative | Normwise, output: Output) -> str | None:
 
 
 def _relative(rule: Relative, output: Output) -> str | None:
-    """The largest error over `rule.times` that of torch in the same precision."""
+    """At most `rule.times` the largest error of torch in the same precision."""
     import torch
 
     got, exact = output.got, output.exact
@@ -59,7 +59,7 @@ def _normwise(rule: Normwise, output: Output) -> str | None:
     import torch
 
     got, exact = output.got, output.exact
-    # What is rightly -inf is no number to take a norm of, and not a matter of precision.
+    # Where -inf is right, it must be exact: it has no norm.
     nothing = exact == -torch.inf
     if bool((missed := nothing & (got != exact)).any()):
         at = _first(missed)
@@ -72,7 +72,7 @@ def _normwise(rule: Normwise, output: Output) -> str | None:
     torchs = _errors(_rows(output.same.masked_fill(nothing, 0)) - wanted, norms)[norms > 0]
     torchs_worst = float(torchs.nan_to_num(nan=torch.inf).max()) if torchs.numel() else 0.0
     allowed = min(rule.at_most, max(rule.least, rule.times * torchs_worst + _ROUNDING))
-    wrong = ~(errors <= allowed)  # a reference without an answer is nobody's excuse
+    wrong = ~(errors <= allowed)  # written so that NaN counts as wrong
     if not bool(wrong.any()):
         return None
     at = int(errors.nan_to_num(nan=torch.inf).argmax())
@@ -83,12 +83,12 @@ def _normwise(rule: Normwise, output: Output) -> str | None:
         return f"{output.name}[{place}] must be {'zero' if single else 'all zeros'} and is not; {counted}"
     values = f"{value_text(got.flatten()[at])}, expected {value_text(exact.flatten()[at])}: "
     how = "relative to it" if single else "the norm of the error over the norm of the row"
-    off = f"off by {float(errors[at]):.3g} ({how}), allowed are {allowed:.3g}"
+    off = f"off by {float(errors[at]):.3g} ({how}), allowed is {allowed:.3g}"
     return f"{output.name}[{place}] is {values if single else ''}{off}; {counted}"
 
 
 def largest_row_error(got: torch.Tensor, exact: torch.Tensor) -> float:
-    """Over all rows, the norm of the error over that of the exact row; infinite where there is no number."""
+    """The largest of all rows' errors: norm of the error over norm of the exact row; infinite for NaN."""
     import torch
 
     if got.numel() == 0:
@@ -103,7 +103,7 @@ def _rows(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _errors(difference: torch.Tensor, norms: torch.Tensor) -> torch.Tensor:
-    """By row; infinite where there should be nothing and is something."""
+    """The relative error per row; infinite where the exact row is zero and the output is not."""
     import torch
 
     absolute = torch.linalg.vector_norm(difference, dim=-1)
@@ -113,7 +113,7 @@ def _errors(difference: torch.Tensor, norms: torch.Tensor) -> torch.Tensor:
 def _no_answer(output: Output, strange: torch.Tensor) -> str:
     at = _first(strange)
     where, what = indices(at, output.got.shape), value_text(output.got.flatten()[at])
-    return f"{output.name}[{where}] is {what}, which no answer here can be"
+    return f"{output.name}[{where}] is {what}, but must be a finite number"
 
 
 def _first(mask: torch.Tensor) -> int:

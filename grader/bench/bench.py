@@ -1,4 +1,4 @@
-"""Every kernel of an exercise over its bench shapes: the instructor's view, and what the model is held to."""
+"""Times every kernel of an exercise over its bench shapes, for instructors and to validate the model."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from grader.devices.device import device_of
 from grader.records.device_info import DeviceInfo
 from grader.spec import Exercise
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 def kernels_of(exercise: Exercise) -> dict[str, Path]:
@@ -24,7 +24,7 @@ def kernels_of(exercise: Exercise) -> dict[str, Path]:
 
 
 def bench(
-    exercise: Exercise, device: DeviceInfo | str, tell: Tell = lambda text: None, *, large: bool = False
+    exercise: Exercise, device: DeviceInfo | str, notify: Notify = lambda text: None, *, large: bool = False
 ) -> dict[str, Any]:
     """Results by shape and kernel; seconds are medians with intervals, or modelled.
 
@@ -42,9 +42,9 @@ def bench(
     if chosen.modelled:
         from grader.bench.on_virtual import bench_virtual
 
-        found = bench_virtual(exercise, tell, large=large, card=info.name)
+        found = bench_virtual(exercise, notify, large=large, card=info.name)
     else:
         from grader.bench.on_gpu import bench_gpu
 
-        found = bench_gpu(exercise, tell)
+        found = bench_gpu(exercise, notify)
     return {**out, "exercises": {exercise.id: found}}

@@ -1,4 +1,4 @@
-"""The bench on a GPU: kernels and library alternatives in turns over all shapes, with intervals."""
+"""The bench on a GPU: kernels and library alternatives, interleaved, over all shapes, with intervals."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ _TURNS = 40
 _SHAPE_SECONDS = 8.0
 
 
-def bench_gpu(exercise: Exercise, tell: Callable[[str], None]) -> dict[str, Any]:
+def bench_gpu(exercise: Exercise, notify: Callable[[str], None]) -> dict[str, Any]:
     libraries = {}
     for name, source in kernels_of(exercise).items():
-        tell(f"building {name}")
+        notify(f"building {name}")
         built = build(source, Target.gpu(first_gpu().cc))
         if built.library is None:
             raise CourseError(f"{source} does not compile: {built.message}")
@@ -44,9 +44,9 @@ def bench_gpu(exercise: Exercise, tell: Callable[[str], None]) -> dict[str, Any]
         sides: dict[str, Side] = {**kernels, **exercise.rivals}
         bandwidth = copy_bandwidth()
         for number, case in enumerate(exercise.bench):
-            tell(f"measuring {case.name} ({number + 1} of {len(exercise.bench)})")
+            notify(f"measuring {case.name} ({number + 1} of {len(exercise.bench)})")
             shapes.append(_shape(exercise, case, sides, seeds.derive("bench", number)))
-        steps = [shape for step in exercise.steps for shape in _step_shapes(step, kernels, bandwidth, tell)]
+        steps = [shape for step in exercise.steps for shape in _step_shapes(step, kernels, bandwidth, notify)]
     return {
         "shapes": shapes,
         **({"steps": steps} if steps else {}),
@@ -56,8 +56,8 @@ def bench_gpu(exercise: Exercise, tell: Callable[[str], None]) -> dict[str, Any]
 
 
 def _shape(exercise: Exercise, case: Case, sides: Mapping[str, Side], seed: str) -> dict[str, Any]:
-    """`results` as the exercise's targets time it; what is timed inside graphs is shown cold and by the
-    host's clock as well."""
+    """`results` are timed like the exercise's targets; for graphs, times of single cold calls and of the host
+    are added."""
     shape = {
         **shape_of(exercise, case),
         "protocol": exercise.protocol,
@@ -78,10 +78,10 @@ def _shape(exercise: Exercise, case: Case, sides: Mapping[str, Side], seed: str)
 
 
 def _step_shapes(
-    step: Step, kernels: Mapping[str, GpuSession], copy_bandwidth: float, tell: Callable[[str], None]
+    step: Step, kernels: Mapping[str, GpuSession], copy_bandwidth: float, notify: Callable[[str], None]
 ) -> list[dict[str, Any]]:
-    """A step's times by kernel, for those that have it. There is no baseline: what a copy of as many bytes
-    would take stands beside them."""
+    """A step's times by kernel, for those that have it. Instead of a baseline, there is the time of a copy of
+    as many bytes."""
     if not step.bench:
         return []
     smallest = step.inputs(step.cases[0].size, random_inputs(seeds.derive("bench", step.entry)))
@@ -92,7 +92,7 @@ def _step_shapes(
     }
     shapes = []
     for number, case in enumerate(step.bench):
-        tell(f"measuring {step.name}: {case.name} ({number + 1} of {len(step.bench)})")
+        notify(f"measuring {step.name}: {case.name} ({number + 1} of {len(step.bench)})")
         shape = step_shape_of(step, case)
         taken = _samples(step, case, "cold", sides, seeds.derive("bench", step.entry, number), {}, ())
         shape["protocol"] = "cold"
@@ -147,7 +147,7 @@ def _result(baseline: list[float], samples: list[float]) -> dict[str, float]:
         "ratio": ratio.value,
         "ratio_low": ratio.low,
         "ratio_high": ratio.high,
-        # Is it another speed at all, and by how many standard deviations?
+        # Whether the speeds differ, and by how many standard deviations.
         "hedges_g": hedges_g(baseline, samples),
         "mann_whitney_p": mann_whitney_p(baseline, samples),
     }

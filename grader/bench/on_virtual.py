@@ -25,15 +25,15 @@ from grader.words import numbers
 
 _CALL_SECONDS = 600.0  # a large shape takes half a minute on a slow machine
 _OPTIONS = {"max_seconds": int(_CALL_SECONDS)}
-# Inputs, device memory and what the device held afterwards lie side by side, caches with room to spare.
+# Inputs, device memory and its contents afterwards exist at once, and caches need room.
 _MEMORY_PER_BYTE_MOVED = 4
 _MEMORY = Path("/proc/meminfo")
-_NO_ENTRY = "entry"  # the reason of a call of something that a kernel's file does not have
+_NO_ENTRY = "entry"  # the reason of a call of an entry that a kernel's file does not have
 
 
 @dataclass
 class _Shape:
-    """A case of the exercise, or of a step, and what every kernel took there."""
+    """A case of the exercise or of a step, and the time of every kernel there."""
 
     task: Exercise | Step
     case: Case
@@ -46,14 +46,14 @@ class _Shape:
         return self.case.name if isinstance(self.task, Exercise) else f"{self.task.name}: {self.case.name}"
 
     def stands_on(self, kernel: str) -> Case:
-        """The baseline may stand on another case than everybody else."""
+        """The kernel's case: the baseline may use another than the others."""
         if isinstance(self.task, Exercise) and kernel == BASELINE:
             return self.task.case_of_baseline(self.case)
         return self.case
 
     @property
     def cases(self) -> list[Case]:
-        """All that kernels stand on."""
+        """All cases that kernels use."""
         theirs = self.stands_on(BASELINE)
         return [self.case] if theirs == self.case else [self.case, theirs]
 
@@ -67,7 +67,7 @@ class _Shape:
 
 @dataclass
 class _Inputs:
-    """A call at a case, and the answer to it once somebody has given one."""
+    """A call at a case, and its right answer once it is computed."""
 
     call: Call
     wanted: Answer | None = None
@@ -75,7 +75,7 @@ class _Inputs:
 
 def bench_virtual(
     exercise: Exercise,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
     *,
     large: bool = False,
     card: str = DEFAULT_PROFILE,
@@ -84,17 +84,17 @@ def bench_virtual(
     device = VirtualDevice(card)
     every = _all_shapes(exercise)
     shapes = [shape for shape in every if large or not shape.case.gpu_only]
-    # Shapes that fit share a session of each kernel; a large one has all the memory to itself.
+    # Small shapes share a session per kernel; a large one gets all the memory.
     together = [shape for shape in shapes if not shape.case.gpu_only]
     alone = [[shape] for shape in shapes if shape.case.gpu_only]
     with scratch_folder() as scratch:
         kernels: dict[str, Libraries] = {}
         for name, source in kernels_of(exercise).items():
-            tell(f"building {name}")
+            notify(f"building {name}")
             kernels[name] = device.compile(source, scratch / name)
         estimate = _Estimate(sum(s.task.moved(s.stands_on(name)) for s in shapes for name in kernels))
         for group in filter(None, (together, *alone)):
-            _bench_group(group, device, kernels, estimate, tell)
+            _bench_group(group, device, kernels, estimate, notify)
     left_out = [shape.name for shape in every if shape not in shapes]
     steps = [shape.plain() for shape in shapes if isinstance(shape.task, Step)]
     return {
@@ -121,20 +121,20 @@ def _bench_group(
     device: VirtualDevice,
     kernels: dict[str, Libraries],
     estimate: _Estimate,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> None:
-    """All kernels over shapes whose inputs are made once. They are gone when this returns."""
+    """All kernels over shapes whose inputs are made once. They are freed when this returns."""
     inputs: dict[tuple[str, str], _Inputs] = {}
     for shape in group:
         _make_sure_it_fits(shape)
-        tell(f"{shape.name}: making inputs{estimate}")
+        notify(f"{shape.name}: making inputs{estimate}")
         for case in shape.cases:
             made = shape.task.inputs(case.size, Random(shape.seed))
             inputs[shape.name, case.name] = _Inputs(made)
     for name, built in kernels.items():
         with device.measuring_session(built, _OPTIONS) as session:
             for shape in group:
-                tell(f"{shape.name}: modelling {name}{estimate}")
+                notify(f"{shape.name}: modelling {name}{estimate}")
                 _model(shape, name, session, inputs[shape.name, shape.stands_on(name).name])
                 estimate.done(shape.task.moved(shape.stands_on(name)))
 
@@ -151,7 +151,7 @@ def _model(shape: _Shape, kernel: str, session: VirtualSession, given: _Inputs) 
 
 
 def _wrong(shape: _Shape, kernel: str, outcome: Outcome, given: _Inputs) -> str:
-    """What is wrong with an answer. Of a large shape nothing is: it would need its memory once more."""
+    """What is wrong with an answer. Large shapes are not checked: that would need their memory again."""
     if shape.case.gpu_only:
         return ""
     size = shape.stands_on(kernel).size
@@ -161,7 +161,7 @@ def _wrong(shape: _Shape, kernel: str, outcome: Outcome, given: _Inputs) -> str:
 
 
 def _make_sure_it_fits(shape: _Shape) -> None:
-    """A sentence now is better than the kernel's choice of a process to kill later."""
+    """Fail early with a sentence, before the system runs out of memory and kills a process."""
     needed = _MEMORY_PER_BYTE_MOVED * sum(shape.task.moved(case) for case in shape.cases)
     free = _available_memory()
     if shape.case.gpu_only and free is not None and free < needed:
@@ -172,7 +172,7 @@ def _make_sure_it_fits(shape: _Shape) -> None:
 
 
 def _available_memory() -> int | None:
-    """In bytes, as the kernel tells it."""
+    """In bytes, as the kernel reports it."""
     try:
         lines = _MEMORY.read_text().splitlines()
         return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
@@ -181,10 +181,10 @@ def _available_memory() -> int | None:
 
 
 class _Estimate:
-    """How long the rest will take: by what this machine has done so far, or by what one usually does."""
+    """The time left: from this machine's rate so far, or from a usual rate."""
 
-    _USUAL_RATE = 150e6  # bytes moved by kernels, a second, on two CPUs
-    _TELLING_SHARE = 0.02  # before so much is done, the rate says nothing about large shapes
+    _USUAL_RATE = 150e6  # bytes per second moved by kernels, on two CPUs
+    _TELLING_SHARE = 0.02  # below this share done, the rate does not apply to large shapes
 
     def __init__(self, total: int) -> None:
         self._total = total

@@ -2,8 +2,8 @@
 
     python -m grader.bench.one_call EXERCISE SIZES LIBRARY
 
-SIZES is a case's sizes as JSON. There are no walls here, which no profiler or sanitizer could see through.
-The first call loads the module; the second lies between the profiler's start and stop.
+SIZES is a case's sizes as JSON. There is no sandbox here: no profiler or sanitizer could work through it. The
+first call loads the module; the second lies between the profiler's start and stop.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def call_once(exercise: str, sizes: Mapping[str, int], library: str) -> None:
     from grader.spec.random_inputs import Random
 
     found = registry.find(exercise)
-    # Made on the host: the only kernels that a tool meets are the library's own.
+    # Made on the host, so that the tool sees only the library's own kernels.
     call = found.inputs(Case("", sizes).size, Random(seeds.derive("one call")))
     buffers = {name: tensor.cuda() for name, tensor in call.buffers.items()}
     entry = getattr(ctypes.CDLL(library), found.entry)
@@ -44,7 +44,7 @@ def call_once(exercise: str, sizes: Mapping[str, int], library: str) -> None:
 
     def run() -> None:
         if code := entry(*values):
-            sys.exit(f"{found.entry} answered {code}")
+            sys.exit(f"{found.entry} returned {code}")
         torch.cuda.synchronize()
 
     run()

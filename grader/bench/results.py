@@ -16,7 +16,7 @@ def merge(path: Path, result: Mapping[str, Any]) -> dict[str, Any]:
     try:
         before = json.loads(path.read_text()) if path.exists() else {}
         kept = before.get("exercises", {})
-        # Each entry keeps when and under which driver it was made: the file's own lines are the newest run's.
+        # Each entry has its own date and driver; those of the file are the newest run's.
         stamp = {key: result[key] for key in ("date", "driver", "compiler") if result.get(key)}
         new = {name: {**entry, **stamp} for name, entry in result["exercises"].items()}
         merged = {**before, **result, "exercises": dict(sorted({**kept, **new}.items()))}

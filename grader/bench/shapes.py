@@ -1,4 +1,4 @@
-"""What a benchmark file says of a shape beside its results."""
+"""The description of a shape in a benchmark file."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from grader.spec import Case, Exercise, Step
 
 
 def shape_of(exercise: Exercise, case: Case) -> dict[str, Any]:
-    """With the bytes that the baseline moves, where it stands on a case that moves others."""
+    """With the baseline's bytes if it uses another case."""
     shape = {"case": case.name, "sizes": dict(case.sizes), "bytes": exercise.moved(case)}
     of_baseline = exercise.moved(exercise.case_of_baseline(case))
     return shape if of_baseline == shape["bytes"] else {**shape, "baseline_bytes": of_baseline}

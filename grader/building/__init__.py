@@ -1,2 +1,2 @@
-"""A submitted file, compiled behind walls for the devices it will run on. May import common, and nothing
-that runs a kernel."""
+"""Compiles a submitted file in a sandbox for the devices it will run on. May import common, and nothing that
+runs a kernel."""

@@ -1,4 +1,4 @@
-"""Compile a submission, behind the same walls that it will run behind."""
+"""Compiles a submission in a sandbox with the walls that it will run behind."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from grader.building.line_directives import line_directive
 
-_WALLS = CompilerWalls(memory_bytes=2 << 30)  # a kernel takes a tenth of it
+_WALLS = CompilerWalls(memory_bytes=2 << 30)  # ten times what a kernel takes
 HEADERS = REPOSITORY / "common" / "cuda"
 
 
@@ -44,7 +44,7 @@ def build(source: Path, target: Target, defines: Sequence[str] = ()) -> Built:
             [source], target, kind="shared", defines=defines, include_dirs=[HEADERS], walls=_WALLS
         )
     except (EngineError, ToolchainError):
-        raise  # of this machine, and nothing that a submission could mend
+        raise  # a problem of this machine, which a submission cannot fix
     except BuildError as problem:
         return Built(message=str(problem), diagnostics=tuple(problem.diagnostics))
     except CourseError as problem:
@@ -53,7 +53,7 @@ def build(source: Path, target: Target, defines: Sequence[str] = ()) -> Built:
 
 
 def _refused(source: Path, line: int) -> Built:
-    """Findings and the compiler's messages must point into the file that was handed in."""
+    """Refuse #line: findings and the compiler's messages must point into the submitted file."""
     refused = Diagnostic(
         severity="error",
         file=str(source),
@@ -68,10 +68,10 @@ def _refused(source: Path, line: int) -> Built:
 def kernel_resources(
     source: Path, library: Path | None, architecture: str, defines: Sequence[str] = ()
 ) -> tuple[KernelResources, ...]:
-    """ptxas figures of every kernel in the file; none where ptxas had nothing to say.
+    """ptxas figures of every kernel in the file; none where ptxas reported none.
 
-    `library` is the file built for the virtual GPU, for the same architecture: its PTX is there already, and
-    that is most of the work.
+    `library` is the file built for the virtual GPU, for the same architecture: it has the PTX already, and
+    making that is most of the work.
     """
     arch = f"sm_{architecture}"
     try:

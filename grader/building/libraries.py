@@ -1,4 +1,4 @@
-"""What the compiler made of a file: a library for each device it will run on, and ptxas's figures."""
+"""A compiled file: a library for each device it will run on, and ptxas's figures."""
 
 from __future__ import annotations
 
@@ -19,16 +19,16 @@ from grader.building.build import Built, build, kernel_resources
 
 @dataclass(frozen=True)
 class Libraries:
-    """A file for the virtual GPU, and for the GPU where there is one. ptxas may still be at work on it:
-    whoever needs its figures waits."""
+    """A file built for the virtual GPU, and for the GPU where there is one. ptxas may still be running: its
+    figures are waited for when they are read."""
 
-    timed: ClassVar[bool] = True  # every device that runs it can tell how long it takes
+    timed: ClassVar[bool] = True  # every device that runs it can time it
 
     on_virtual: Built
     on_gpu: Built | None
     figures: Future[tuple[KernelResources, ...]]
     scratch: Path
-    seconds: float = 0.0  # that building took
+    seconds: float = 0.0  # of building
 
     @property
     def resources(self) -> tuple[KernelResources, ...]:
@@ -37,7 +37,7 @@ class Libraries:
 
     @functools.cached_property
     def registers(self) -> Path:
-        """The same as a file for the engine."""
+        """The figures as a file for the engine."""
         return write_for_engine(self.resources, self.scratch)
 
     @property
@@ -58,7 +58,7 @@ class Libraries:
 
     @property
     def diagnostics(self) -> list[dict[str, Any]]:
-        """Of the build that failed, else the warnings."""
+        """Diagnostics of the build that failed, else the warnings."""
         return (self.failed or self.on_virtual).plain()
 
 
@@ -71,7 +71,7 @@ def _library(built: Built) -> Path:
 def compile_for(
     virtual: Target, gpu: Target | None, source: Path, scratch: Path, defines: Sequence[str] = ()
 ) -> Libraries:
-    """Both at once; the ptxas figures come later."""
+    """Build both libraries at once; the ptxas figures come later."""
     started = time.monotonic()
     with ThreadPoolExecutor() as pool:
         on_gpu = pool.submit(build, source, gpu, defines) if gpu is not None else None

@@ -1,8 +1,8 @@
-"""Finds `#line` and `# 12 "file"` in a submission: they would move its findings to places that are not there.
+"""Finds `#line` and `# 12 "file"` in a submission: they would move its findings to wrong places.
 
-The preprocessor obeys a directive only where a line begins, but sees lines in its own way: comments are
-blanks, a backslash joins lines, `%:` is a `#`. Reading goes as far as that; where more would be needed to
-tell text from code (raw strings, lone carriage returns), what could be such a directive counts as one.
+The preprocessor obeys a directive only at the start of a line, after its own translation: comments are
+blanks, a backslash joins lines, `%:` is a `#`. The search does the same. Where it cannot separate text from
+code (raw strings, lone carriage returns), whatever may be a directive counts as one.
 """
 
 from __future__ import annotations
@@ -11,10 +11,10 @@ import re
 
 _SPLICE = re.compile(r"\\[ \t\v\f]*(?:\r\n|\n|\r)")
 _BLANK = r"[ \t\v\f\ufeff]*+"
-# A comment may stand before it, or between its two words: what follows a # and a comment is not looked at.
+# A comment may precede it or separate its two words: a # and a comment match, whatever follows.
 _DIRECTIVE = re.compile(rf"(?:^|\*/){_BLANK}(?P<mark>#|%:){_BLANK}(?:line\b|\d|/\*)", re.MULTILINE)
 _NEEDS_MORE_READING = re.compile(r'R"|\r(?!\n)')
-# What a comment may be mistaken for, and comments.
+# Comments, and what could be mistaken for one.
 _TOKEN = re.compile(
     r"""
       (?P<comment> /\*.*?(?:\*/|\Z) | //[^\n]* )
@@ -32,7 +32,7 @@ def line_directive(text: str) -> int | None:
     """The number of the first line with such a directive."""
     spliced = _SPLICE.sub("", text)
     if not _DIRECTIVE.search(spliced.replace("\r", "\n")):
-        return None  # nearly always: nothing has to be read closely
+        return None  # nearly always: the slow search is not needed
     if not _NEEDS_MORE_READING.search(spliced):
         spliced = _TOKEN.sub(_without_comment, spliced)
     found = _DIRECTIVE.search(spliced.replace("\r", "\n"))
@@ -40,7 +40,7 @@ def line_directive(text: str) -> int | None:
 
 
 def _without_comment(token: re.Match[str]) -> str:
-    """A comment is a blank, even one that spans lines. Places stay what they were."""
+    """A comment is a blank, even one that spans lines. Positions do not change."""
     return " " * len(token[0]) if token["comment"] else token[0]
 
 

@@ -1,4 +1,4 @@
-"""A folder for as long as something is graded: when that is killed, the next run sweeps what it left."""
+"""A temporary folder for one grading. The next run removes those of gradings that were killed."""
 
 from __future__ import annotations
 

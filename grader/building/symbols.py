@@ -1,4 +1,4 @@
-"""The symbols that a submission's library needs from others, and those that no kernel needs."""
+"""The symbols that a submission's library imports, and those that no kernel needs."""
 
 from __future__ import annotations
 
@@ -13,30 +13,30 @@ _UNUSUAL = re.compile(
     r"shm_open|memfd_create|mmap|getenv|environ)$"
 )
 
-# What libstdc++ itself asks for. On some machines it is linked into the library, with what it calls.
+# What libstdc++ itself imports. Some machines link it into the library, with these imports.
 _CARRIES_LIBSTDCXX = "__gxx_personality_v0"
 _OF_LIBSTDCXX = frozenset({"syscall", "getenv"})
-# The file may be made to hurt its reader.
+# The file may be crafted to attack its reader.
 _WITH_LITTLE_MEMORY = ("/bin/sh", "-c", 'ulimit -v 1048576; exec "$@"', "sh")
 _UNDEFINED = "Uwv"
 
 
 def unusual_calls(library: Path) -> list[str]:
-    """One sentence per call that a kernel has no need of: for a person to look at, never points."""
+    """One sentence per call that a kernel does not need: for a person to look at; it costs no points."""
     names = needed_symbols(library)
     if _CARRIES_LIBSTDCXX in _symbols(library)[1]:
         names -= _OF_LIBSTDCXX
-    return [f"calls {name}, which a kernel has no need of" for name in sorted(names) if _UNUSUAL.match(name)]
+    return [f"calls {name}, which no kernel needs" for name in sorted(names) if _UNUSUAL.match(name)]
 
 
 def needed_symbols(library: Path) -> frozenset[str]:
-    """The symbols that a library asks of others; none where it cannot be read."""
+    """The symbols that a library imports; none where it cannot be read."""
     return _symbols(library)[0]
 
 
-@functools.cache  # a library is found by what it holds, so it never changes
+@functools.cache  # a library's path contains its hash, so it never changes
 def _symbols(library: Path) -> tuple[frozenset[str], frozenset[str]]:
-    """The names that it asks for, and those that it has."""
+    """The names that it imports, and those that it defines."""
     try:
         listing = subprocess.run(
             [*_WITH_LITTLE_MEMORY, "nm", "-D", "--format=posix", str(library)],

@@ -1,2 +1,2 @@
-"""Many submissions at once: where they are found, how they are graded beside each other, what they share. May
-import records and the registry; the pipeline runs in a process of its own."""
+"""Many submissions at once: finds them, grades them in parallel, compares their text. May import records and
+the registry; the pipeline runs in its own process."""

@@ -1,4 +1,4 @@
-"""Opens a zip of submissions without trusting a byte of it."""
+"""Unpacks a zip of submissions, which is untrusted."""
 
 from __future__ import annotations
 
@@ -12,8 +12,8 @@ from pathlib import Path, PurePosixPath
 from common.core.errors import CourseError
 
 MOST_FILES = 20_000
-MOST_BYTES = 256 << 20  # of all files together, once unpacked
-MOST_FILE_BYTES = 1 << 20  # larger ones are no submission
+MOST_BYTES = 256 << 20  # all files together, unpacked
+MOST_FILE_BYTES = 1 << 20  # a larger file is no submission
 _CHUNK = 1 << 16
 _FOLDERS_OF_TOOLS = ("__MACOSX",)
 _HANDED_IN = (".cu", ".py", ".zip")  # what may be a student's only file
@@ -22,17 +22,17 @@ _BROKEN = (zipfile.BadZipFile, zlib.error, lzma.LZMAError, EOFError, NotImplemen
 
 @dataclass
 class Unpacked:
-    """What was left out, in sentences. A source that was has an empty file in its place, and its reason in
-    `problems`: whoever handed it in gets a verdict too."""
+    """`notes` are sentences about what was left out. A source that was left out has an empty file in its
+    place and its reason in `problems`, so that its student gets a verdict."""
 
     notes: list[str] = field(default_factory=list)
     problems: dict[Path, str] = field(default_factory=dict)
 
 
 def unpack(archive: Path, folder: Path) -> Unpacked:
-    """Unpack the plain files of `archive` below `folder`.
+    """Unpack the regular files of `archive` below `folder`.
 
-    Raises CourseError when it is no zip, or one that wants more space than a class can need.
+    Raises CourseError when it is not a zip or unpacks to more than the limits.
     """
     try:
         with zipfile.ZipFile(archive) as opened:
@@ -82,7 +82,7 @@ def _refused(member: zipfile.ZipInfo) -> str:
     """Why a member is not unpacked; empty when it is."""
     mode = member.external_attr >> 16
     reasons = (
-        (bool(stat.S_IFMT(mode)) and not stat.S_ISREG(mode), "it is no plain file (a link or a device)"),
+        (bool(stat.S_IFMT(mode)) and not stat.S_ISREG(mode), "it is not a regular file (a link or a device)"),
         (bool(member.flag_bits & 1), "it is encrypted"),
         (
             PurePosixPath(member.filename).suffix.lower() == ".zip",
@@ -105,7 +105,7 @@ def _hold_its_place(target: Path, reason: str, out: Unpacked) -> None:
 
 
 def _write(opened: zipfile.ZipFile, member: zipfile.ZipInfo, target: Path, most: int) -> int:
-    """Unpack one member and return its size. The size in the directory may lie, so the bytes are counted."""
+    """Unpack one member and return its size. The size in the directory may be false, so bytes are counted."""
     target.parent.mkdir(parents=True, exist_ok=True)
     written = 0
     with opened.open(member) as read, target.open("xb") as write:

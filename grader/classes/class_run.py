@@ -84,12 +84,12 @@ def kept_record(run: ClassRun, submission: Submission) -> Record | None:
     try:
         key = _key(run, submission, read_source(submission))
     except CourseError:
-        key = ""  # as unreadable ones are kept
+        key = ""  # unreadable ones are kept under this key
     return _kept(run, submission, key)
 
 
 def _prepare(run: ClassRun, submission: Submission) -> Record | Task:
-    """The record, where there is one already or never will be a better one; else the work to do."""
+    """The record if there is one already or grading cannot change it; else the task."""
     try:
         data = read_source(submission)
     except CourseError as problem:
@@ -107,7 +107,7 @@ def _may_succeed_later(record: Record) -> bool:
 
 
 def _key(run: ClassRun, submission: Submission, data: bytes) -> str:
-    """Everything a record depends on: the bytes, the exercise as it stands, the device and the setting."""
+    """A hash of everything that a record depends on: the bytes, the exercise, the device and the settings."""
     exercise = run.exercises[submission.exercise]
     parts = [str(VERSION), submission.exercise, run.device.kind, run.device.name, f"{run.wall_seconds:g}"]
     made = hashlib.sha256("\0".join(parts).encode())
@@ -138,7 +138,7 @@ def _key_path(record: Path) -> Path:
 
 @contextmanager
 def _owned(run: ClassRun) -> Iterator[None]:
-    """Hold the output folder: two runs in one would sweep each other's work."""
+    """Lock the output folder: two runs in one would delete each other's work."""
     try:
         run.output.mkdir(parents=True, exist_ok=True)
         lock = (run.output / ".lock").open("w")

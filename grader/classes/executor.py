@@ -29,7 +29,7 @@ _TICK_SECONDS = 0.2
 
 @dataclass(frozen=True)
 class Task:
-    """A submission whose bytes have been read: what is hashed is what is graded."""
+    """A submission whose bytes have been read: the same bytes are hashed and graded."""
 
     submission: Submission
     data: bytes
@@ -69,7 +69,7 @@ class LocalProcesses:
                         running[place] = (task, _start(run, task, place, cpus))
                 wait([process.sentinel for _, process in running.values()], timeout=_TICK_SECONDS)
                 for place, (task, process) in list(running.items()):
-                    if text := process.last_words():
+                    if text := process.latest_progress():
                         progress.says(task.name, text)
                     late = process.limit.over()
                     if process.ended or late:

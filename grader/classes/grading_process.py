@@ -1,7 +1,7 @@
-"""Grades one submission in a process of its own, so that whatever becomes of it costs one record and no run.
+"""Grades one submission in its own process, so that a crash costs one record and not the run.
 
-The processes are forked from a server that has the heavy imports behind it. Each leads a session of its own
-and ends with the run that started it.
+The processes are forked from a server that has done the heavy imports. Each leads its own session and ends
+with the run that started it.
 """
 
 from __future__ import annotations
@@ -33,13 +33,13 @@ DEFAULT_GRADER = "grader.pipeline.grading:grade"
 _PRELOADED = ["torch", "grader.pipeline.grading", "grader.classes.grading_process"]
 _FOLDER_VARIABLES = ("COURSE_CACHE", "XDG_CACHE_HOME", "CUDA_HOME")
 _PROGRAM_VARIABLES = ("COURSE_NVCC", "CXX")
-_TOLD_BYTES = 300
+_PROGRESS_BYTES = 300
 _STOP_SECONDS = 5.0
 
 
 @dataclass(frozen=True)
 class Job:
-    """What a grading process is asked to do. `grader` names the function, as module:function."""
+    """The task of a grading process. `grader` names the function, as module:function."""
 
     folder: Path  # the exercise's
     source: Path  # in the scratch folder
@@ -60,19 +60,19 @@ class Job:
 
 
 class GradingProcess:
-    """A running grading, seen from outside. `limit` counts the time of all its processes."""
+    """The parent's view of a running grading. `limit` counts the time of all its processes."""
 
     def __init__(self, job: Job, seconds: float) -> None:
         self.job = job
         self.started = time.monotonic()
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(_PRELOADED)
-        self._told, telling = context.Pipe(duplex=False)
+        self._progress, progress = context.Pipe(duplex=False)
         self._process: BaseProcess = context.Process(
-            target=_grade, args=(job, os.getpid(), telling), daemon=True
+            target=_grade, args=(job, os.getpid(), progress), daemon=True
         )
         self._process.start()
-        telling.close()
+        progress.close()
         self.limit = TimeLimit(seconds, lambda: _tree(self._process.pid))
 
     @property
@@ -92,29 +92,29 @@ class GradingProcess:
     def seconds(self) -> float:
         return time.monotonic() - self.started
 
-    def last_words(self) -> str:
+    def latest_progress(self) -> str:
         """The newest progress sentence, empty when there is none since the last call."""
         text = ""
         with contextlib.suppress(EOFError, OSError):
-            while self._told.poll():
-                text = self._told.recv_bytes(_TOLD_BYTES * 4).decode(errors="replace")
+            while self._progress.poll():
+                text = self._progress.recv_bytes(_PROGRESS_BYTES * 4).decode(errors="replace")
         return text
 
     def kill(self) -> None:
-        """End it and everything below it: compilers, engine and worker lead sessions of their own."""
-        # The number of a process that has ended may be another's by now.
+        """Kill it and all its descendants: compilers, engine and worker lead their own sessions."""
+        # The pid of a process that has ended may be reused by now.
         if not self.ended and self._process.pid is not None:
             _kill_tree(self._process.pid)
         self._process.join(_STOP_SECONDS)
 
     def close(self) -> None:
-        self._told.close()
+        self._progress.close()
         if self.ended:
             self._process.close()
 
 
-def _grade(job: Job, run: int, telling: Connection) -> None:
-    """The process itself. Its only answer is the record it leaves, whole, in its scratch folder."""
+def _grade(job: Job, run: int, progress: Connection) -> None:
+    """The process's main function. Its only result is the record in its scratch folder."""
     _end_with_the_run(run)
     os.sched_setaffinity(0, job.cpus)
     os.environ["OMP_NUM_THREADS"] = str(len(job.cpus))
@@ -129,7 +129,7 @@ def _grade(job: Job, run: int, telling: Connection) -> None:
             submission=job.submission,
             device=job.device,
             seed=job.seed,
-            tell=lambda text: _tell(telling, text),
+            notify=lambda text: _send(progress, text),
         )
     except CourseError as problem:
         sys.exit(str(problem))  # the log's last line
@@ -137,19 +137,19 @@ def _grade(job: Job, run: int, telling: Connection) -> None:
 
 
 def _move_to(folder: Path) -> None:
-    """Findings and diagnostics name files as seen from here: there the student's is kernel.cu, no more."""
+    """Findings and diagnostics name files relative to this folder: the student's is just kernel.cu."""
     for name in (*_FOLDER_VARIABLES, *_PROGRAM_VARIABLES):
         value = os.environ.get(name, "")
-        # A program's name without a slash is searched for, wherever we are.
+        # A program's name without a slash is searched for in PATH from any folder.
         if value and (name in _FOLDER_VARIABLES or "/" in value):
             os.environ[name] = os.path.abspath(value)
     os.chdir(folder)
 
 
 def _end_with_the_run(run: int) -> None:
-    """Lead a session of its own, and go when the server that forked us goes, as it does with the run."""
+    """Lead a new session, and end with the server that forked us, which ends with the run."""
     os.setsid()
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # Ctrl-C is the run's to answer
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # the run handles Ctrl-C
     ask_for_signal(signal.SIGKILL)
     try:
         os.kill(run, 0)
@@ -158,21 +158,21 @@ def _end_with_the_run(run: int) -> None:
 
 
 def _log_to(path: Path) -> None:
-    """What this process prints would tear the run's progress bar apart; after a crash it says why."""
+    """Redirect output to a file: it would break the run's progress bar, and it explains a crash."""
     log = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
     os.dup2(log, sys.stdout.fileno())
     os.dup2(log, sys.stderr.fileno())
 
 
-def _tell(telling: Connection, text: str) -> None:
-    # A run that does not listen must not hold the grading up; what it would miss is only progress.
+def _send(progress: Connection, text: str) -> None:
+    # A run that does not read must not block the grading: it only misses progress.
     with contextlib.suppress(OSError):
-        os.set_blocking(telling.fileno(), False)
-        telling.send_bytes(text.encode(errors="replace")[:_TOLD_BYTES])
+        os.set_blocking(progress.fileno(), False)
+        progress.send_bytes(text.encode(errors="replace")[:_PROGRESS_BYTES])
 
 
 def last_line(job: Job) -> str:
-    """The last that a grading process printed: of a traceback, the line that says what went wrong."""
+    """The last line that a grading process printed: in a traceback, that is the error."""
     try:
         lines = job.log.read_bytes().decode(errors="replace").split("\n")
     except OSError:
@@ -181,7 +181,7 @@ def last_line(job: Job) -> str:
 
 
 def _kill_tree(root: int) -> None:
-    """SIGKILL a process and all its descendants. It is stopped first, so that it starts nothing meanwhile."""
+    """SIGKILL a process and all its descendants. Stops it first, so that it cannot start others meanwhile."""
     for number in (signal.SIGSTOP, signal.SIGKILL):
         for pid in [root, *_descendants(root)] if number == signal.SIGKILL else [root]:
             with contextlib.suppress(ProcessLookupError, PermissionError):
@@ -189,7 +189,7 @@ def _kill_tree(root: int) -> None:
 
 
 def _tree(root: int | None) -> list[int]:
-    """A process and its descendants, by the kernel's lists of children; by all of /proc where it has none."""
+    """A process and its descendants, from the kernel's lists of children, else from all of /proc."""
     found, waiting = [], [root] if root is not None else []
     while waiting:
         pid = waiting.pop()
@@ -217,10 +217,9 @@ def _descendants(root: int) -> list[int]:
 
 
 class Orphans:
-    """What gradings that died left running comes to this process as its children, and is ended.
+    """Ends orphans: processes that dead gradings left running become children of this process.
 
-    Gradings and all they start lead sessions of their own, so a child in another session, that was not there
-    before, is such an orphan.
+    Gradings and all they start lead their own sessions, so a new child in another session is such an orphan.
     """
 
     def __enter__(self) -> Orphans:

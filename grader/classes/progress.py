@@ -1,4 +1,4 @@
-"""How far a class run has come: a bar where there is a terminal and rich, a line a submission elsewhere."""
+"""Progress of a class run: a bar on a terminal with rich, else one line per submission."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.words.text import one_line
 
 
 class RunProgress(Protocol):
-    """What a run tells while it goes on."""
+    """Shows the progress of a run."""
 
     def __enter__(self) -> RunProgress: ...
 
@@ -22,14 +22,14 @@ class RunProgress(Protocol):
     ) -> None: ...
 
     def says(self, name: str, text: str) -> None:
-        """A running submission has come to `text`."""
+        """A running submission is now at `text`."""
 
     def finished(self, name: str, verdict: str) -> None:
-        """One more has its verdict."""
+        """A submission has its verdict."""
 
 
 class PlainProgress:
-    """Lines on stderr, with the time that is probably left."""
+    """Lines on stderr, with an estimate of the time left."""
 
     def __init__(self, total: int) -> None:
         self._total = total
@@ -45,7 +45,7 @@ class PlainProgress:
         pass
 
     def says(self, name: str, text: str) -> None:
-        """Too much for a log."""
+        """Not shown: too much for a log."""
 
     def finished(self, name: str, verdict: str) -> None:
         self._done += 1

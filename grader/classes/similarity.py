@@ -1,8 +1,8 @@
-"""Which kernels of a class read alike, for a person to look at; no point depends on it.
+"""Finds kernels of a class with similar text, for a person to look at; it costs no points.
 
 Sources become tokens without comments, names and numbers, so renaming hides nothing. Winnowing picks a few
-hashes of every stretch of tokens; what everyone was given is left out. Two submissions are as alike as
-the share of the smaller one's hashes that the other has too.
+hashes of every run of tokens; those of files that every student has are left out. The similarity of two
+submissions is the share of the smaller one's hashes that the other has, too.
 """
 
 from __future__ import annotations
@@ -16,9 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 
 THRESHOLD = 0.6
-_GRAM = 20  # tokens a hash covers: shorter stretches are idiom
-_WINDOW = 8  # of which the smallest hash is kept
-_FEWEST = 6  # hashes; below that two files are alike by chance
+_GRAM = 20  # tokens per hash: shorter runs are idiom
+_WINDOW = 8  # hashes, of which the smallest is kept
+_FEWEST = 6  # hashes; below that, two files may be similar by chance
 
 _TOKEN = re.compile(
     r"""(?P<skip>\s+|//[^\n]*|/\*.*?(?:\*/|\Z))
@@ -28,7 +28,7 @@ _TOKEN = re.compile(
       | (?P<mark><<<|>>>|<<=|>>=|->|::|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|.)""",
     re.VERBOSE | re.DOTALL,
 )
-# Words that mean the same in every file; all other names are the author's own.
+# Keywords with one meaning in every file; all other names are the author's own.
 _WORDS = frozenset(
     """
     alignas auto bool break case char class const constexpr continue default do double else enum extern false
@@ -44,7 +44,7 @@ _NORMALISED = {"text": '""', "number": "0"}
 
 @dataclass(frozen=True)
 class Pair:
-    """Two submissions that read alike, and the line ranges that do, in the first and in the second."""
+    """Two similar submissions, and the similar line ranges of the first and of the second."""
 
     exercise: str
     first: str
@@ -57,7 +57,7 @@ class Pair:
 def similar_pairs(
     exercise: str, sources: Mapping[str, str], given: Sequence[Path] = (), threshold: float = THRESHOLD
 ) -> list[Pair]:
-    """All pairs over the threshold, the most alike first; `given` are files that every student has."""
+    """All pairs above the threshold, the most similar first; `given` are files that every student has."""
     texts = (path.read_text(errors="replace") for path in given if path.is_file())
     known = {value for text in texts for value in _grams(_tokens(text))}
     prints = {name: _fingerprints(text, known) for name, text in sources.items()}
@@ -99,14 +99,14 @@ def _tokens(text: str) -> list[tuple[str, int]]:
 
 
 def _grams(tokens: Sequence[tuple[str, int]]) -> list[int]:
-    """A hash of every stretch of tokens, the same in every run, so that a report can be made again."""
+    """A hash of every run of tokens, the same every time, so that a report is reproducible."""
     words = [word.encode() for word, _ in tokens]
     stretches = (b" ".join(words[start : start + _GRAM]) for start in range(len(words) - _GRAM + 1))
     return [int.from_bytes(hashlib.blake2b(text, digest_size=8).digest(), "big") for text in stretches]
 
 
 def _fingerprints(text: str, given: set[int]) -> dict[int, Lines]:
-    """The smallest hash of every window, less what was given; each with the lines of its first place."""
+    """The smallest hash of every window, without given ones; each with the lines of its first place."""
     tokens = _tokens(text)
     starts = {
         value: start for start, value in reversed(list(enumerate(_grams(tokens)))) if value not in given
@@ -117,7 +117,7 @@ def _fingerprints(text: str, given: set[int]) -> dict[int, Lines]:
 
 
 def _ranges(spots: Iterable[Lines]) -> tuple[Lines, ...]:
-    """Lines as ranges, those that touch joined."""
+    """Lines as ranges; adjacent ones are joined."""
     ranges: list[Lines] = []
     for first, last in sorted(spots):
         if ranges and first <= ranges[-1][1] + 1:

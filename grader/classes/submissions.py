@@ -1,14 +1,14 @@
 """Finds the submissions under the paths given to `grade`.
 
-    CLASS/student/NN_name/kernel.cu            a folder a student, a folder an exercise
+    CLASS/student/NN_name/kernel.cu            one folder per student, one folder per exercise
     CLASS/student/kernel.cu                    the same with --exercise
     CLASS/student.cu                           a flat folder, with --exercise
     CLASS/NN_name-student.cu                   a flat folder of several exercises, or student_NN_name.cu
     FILE.cu, ARCHIVE.zip                       one file; any of the above in a zip
 
-Where there is no kernel.cu, a kernel.py is taken for it.
+Where there is no kernel.cu, kernel.py is used.
 
-What cannot be read becomes a submission with a `problem`, so that its student gets a verdict too.
+A file that cannot be read becomes a submission with a `problem`, so that its student gets a verdict.
 """
 
 from __future__ import annotations
@@ -33,14 +33,14 @@ class Submission:
     """One student's file for one exercise. With a `problem` it is not graded but still gets a record."""
 
     student: str
-    exercise: str  # the exercise's id; empty when nothing says which it is
+    exercise: str  # the exercise's id; empty when it is not known
     source: Path
     problem: str = ""
 
 
 @dataclass
 class Found:
-    """The submissions, and in sentences what else lay there."""
+    """The submissions, and sentences about everything else that was there."""
 
     submissions: list[Submission] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
@@ -49,19 +49,19 @@ class Found:
 def find_submissions(
     paths: Sequence[Path], exercises: Sequence[str], *, exercise: str | None, scratch: Path
 ) -> Found:
-    """Everything handed in under `paths`, in a fixed order and each file once.
+    """All submissions under `paths`, in a fixed order and each file once.
 
-    `exercises` are the ids of all exercises, `exercise` the one that files without a name for it belong to.
-    Zips are unpacked below `scratch`.
+    `exercises` are the ids of all exercises, `exercise` is that of files whose names do not contain one. Zips
+    are unpacked below `scratch`.
     """
     search = _Search(exercises, exercise or (exercises[0] if len(exercises) == 1 else ""), scratch)
     for path in paths:
         search.path(path)
     if not search.found.submissions:
-        told = "".join(f"\n  {note}" for note in search.found.notes)
+        notes = "".join(f"\n  {note}" for note in search.found.notes)
         raise CourseError(
             f"no submission was found under {', '.join(map(str, paths))}. Expected student/NN_name/{KERNEL}, "
-            f"student/{KERNEL} or student.cu with --exercise NN, or a zip of those.{told}"
+            f"student/{KERNEL} or student.cu with --exercise NN, or a zip of those.{notes}"
         )
     search.found.submissions = list(_distinct(search.found.submissions))
     return search.found
@@ -74,10 +74,10 @@ class _Search:
     scratch: Path
     found: Found = field(default_factory=Found)
     _archives: int = 0
-    _left_out: dict[Path, str] = field(default_factory=dict)  # of archives: why only their places are there
+    _left_out: dict[Path, str] = field(default_factory=dict)  # files of archives that were left out, and why
 
     def path(self, path: Path) -> None:
-        """One path of the command line: it must exist, whatever it is."""
+        """One path of the command line: it must exist."""
         if path.is_dir():
             self._folder(path)
         elif path.suffix.lower() == ".zip" and path.is_file():
@@ -128,14 +128,14 @@ class _Search:
         elif self.exercise:
             self._add(student, self.exercise, folder / KERNEL, f"there is no {KERNEL} in the folder")
         else:
-            self.found.notes.append(f"{folder} holds no NN_name/{KERNEL} and was passed over")
+            self.found.notes.append(f"{folder} holds no NN_name/{KERNEL} and was skipped")
 
     def _kernel(self, folder: Path, student: str) -> None:
         named = folder.absolute().name
         self._add(student, named if named in self.exercises else self.exercise, _kernel_in(folder))
 
     def _file(self, path: Path) -> None:
-        """A file whose own name may say both the exercise and the student."""
+        """A file whose name may contain both the exercise and the student."""
         absolute = path.absolute()
         if absolute.name == KERNEL or path == _kernel_in(path.parent):
             in_exercise = absolute.parent.name in self.exercises
@@ -151,7 +151,7 @@ class _Search:
         self._add(path.stem, self.exercise, path)
 
     def _archive(self, path: Path, *, whole_class: bool) -> None:
-        """A zip: of a class, or (lying among others) of the student it is named after."""
+        """A zip: of a class, or, among other files, of the student it is named after."""
         self._archives += 1
         folder = self.scratch / f"archive-{self._archives}" / path.stem
         folder.mkdir(parents=True)
@@ -168,7 +168,7 @@ class _Search:
             self._student(folder, path.stem)
             return
         inner = _entries(folder)
-        # A zip of a folder holds that one folder; its name says no more than the zip's own.
+        # A zip of a folder holds that one folder; its name adds nothing to the zip's own.
         alone = len(inner) == 1 and inner[0].is_dir() and not _present(_kernel_in(inner[0]))
         holds_exercises = alone and any(entry.name in self.exercises for entry in _entries(inner[0]))
         self._folder(inner[0] if alone and not holds_exercises else folder)
@@ -177,7 +177,7 @@ class _Search:
         problem = problem or self._left_out.get(source, "")
         if not exercise and not problem:
             known = ", ".join(self.exercises)
-            problem = f"nothing says which exercise {source.name} belongs to: add --exercise NN ({known})"
+            problem = f"the exercise of {source.name} is not known: add --exercise NN ({known})"
         self.found.submissions.append(Submission(student, exercise, source, problem))
 
 
@@ -185,18 +185,18 @@ _LINK = "it is a symbolic link"
 
 
 def read_source(submission: Submission) -> bytes:
-    """The bytes to be graded. Raises CourseError with the reason when there is nothing that can be."""
+    """The bytes to grade. Raises CourseError with the reason when they cannot be graded."""
     if submission.problem:
         raise CourseError(submission.problem)
     try:
-        # O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+        # O_NONBLOCK: opening a pipe without a writer would block for ever.
         handle = os.open(submission.source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as problem:
         linked = submission.source.is_symlink()
         raise CourseError(_LINK if linked else f"it cannot be opened ({problem.strerror})") from problem
     if not stat.S_ISREG(os.fstat(handle).st_mode):
         os.close(handle)
-        raise CourseError("it is no plain file")
+        raise CourseError("it is not a regular file")
     with os.fdopen(handle, "rb") as file:
         data = file.read(MOST_SOURCE_BYTES + 1)
     if len(data) > MOST_SOURCE_BYTES:
@@ -214,18 +214,18 @@ def read_source(submission: Submission) -> bytes:
 
 
 def kernel_name(source: Path) -> str:
-    """What a submission's file is called where it is graded."""
+    """The name of a submission's file in its scratch folder."""
     return PYTHON_KERNEL if source.suffix == ".py" else KERNEL
 
 
 def _kernel_in(folder: Path) -> Path:
-    """The file that a folder hands in, be it there or not."""
+    """The file that a folder submits, even if it does not exist."""
     native, python = folder / KERNEL, folder / PYTHON_KERNEL
     return python if _present(python) and not _present(native) else native
 
 
 def _entries(folder: Path) -> list[Path]:
-    """What a folder shows, in order; hidden files are those of tools."""
+    """The entries of a folder in order, without hidden files, which belong to tools."""
     try:
         return sorted(path for path in folder.iterdir() if not path.name.startswith("."))
     except OSError:
@@ -233,12 +233,12 @@ def _entries(folder: Path) -> list[Path]:
 
 
 def _present(path: Path) -> bool:
-    """Whether something has that name, be it a link that leads nowhere."""
+    """Whether the path exists, even as a broken link."""
     return os.path.lexists(path)
 
 
 def _distinct(submissions: Sequence[Submission]) -> Iterator[Submission]:
-    """Each file once; a second file of the same student and exercise gets a name of its own."""
+    """Each file once; a second file of the same student and exercise gets a new name."""
     seen: set[Path] = set()
     names: dict[tuple[str, str], int] = {}
     for submission in submissions:

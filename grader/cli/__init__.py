@@ -29,9 +29,9 @@ class Verb:
 VERBS = {
     "list": Verb("student.list", "list the exercises and how far you have come"),
     "start": Verb("student.start", "put an exercise's starter into work/, to edit"),
-    "check": Verb("student.check", "say how your own kernel stands, the first useful answer first"),
+    "check": Verb("student.check", "check your own kernel and show what to fix first"),
     "profile": Verb("student.profile", "show where your kernel's time goes, line by line"),
-    "lab": Verb("student.lab", "run an exercise's faulty kernels, or grade what you say of them"),
+    "lab": Verb("student.lab", "run an exercise's faulty kernels, or grade your answers about them"),
     "answers": Verb("student.answers", "grade the answers in a file that an exercise asks you to fill in"),
     "hint": Verb("student.hint", "open an exercise's next hint"),
     "grade": Verb("instructor.grade", "grade submissions; with no path, every reference solution"),
@@ -43,18 +43,18 @@ VERBS = {
     ),
     "demo-class": Verb(
         "instructor.demo_class",
-        "make a small pretend class, from release to feedback",
+        "make a small demo class, from release to feedback",
         ("nbgrader",),
     ),
     "release": Verb("instructor.release", "write the bundle that students get into a folder"),
     "bench": Verb("instructor.bench", "time baselines, solutions and alternatives over all bench shapes"),
     "tune": Verb("instructor.tune", "search the best values of a kernel's tunables", ("tune",)),
-    "gate": Verb("instructor.gate", "say whether a kernel may take the place of an exercise's baseline"),
+    "gate": Verb("instructor.gate", "decide whether a kernel may replace an exercise's baseline"),
     "report": Verb("student.report", "make one HTML page from records and benchmarks"),
     "run": Verb("student.run", "build a CUDA program and run it on a GPU or the virtual GPU"),
     "starters": Verb("instructor.starters", "write every exercise's starter from its solution"),
     "calibrate": Verb("machine.calibrate", "measure this machine's GPU and write a profile of it"),
-    "doctor": Verb("machine.doctor", "say what this machine has for the course, and what each lack costs"),
+    "doctor": Verb("machine.doctor", "show what this machine has and lacks for the course"),
     "test": Verb(
         "machine.test",
         "run the linters, the type checker and the test suite",
@@ -64,7 +64,7 @@ VERBS = {
 
 
 def main(arguments: list[str]) -> int:
-    """Run one verb and return the exit status. What the user can mend is a sentence, never a traceback."""
+    """Run one verb and return the exit status. Errors that a user can fix print one line, no traceback."""
     if not arguments or arguments[0] in (*_HELP, "help"):
         print(usage())
         return 0 if arguments else USAGE_ERROR

@@ -29,7 +29,7 @@ def add_json(parser: argparse.ArgumentParser) -> None:
 
 
 def settled(options: argparse.Namespace) -> tuple[Settings, DeviceInfo]:
-    """The settings and the device, with the first line already said: on stderr where stdout is for JSON."""
+    """The settings and the device, which is printed first: on stderr where stdout is for JSON."""
     settings = read_settings(options.settings)
     device = choose_device(options.device, settings)
     announce(device, settings, to_stderr=options.json)

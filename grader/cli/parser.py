@@ -1,4 +1,4 @@
-"""The command lines of all verbs: argparse, with what it has to complain about in the course's own words."""
+"""The command lines of all verbs: argparse, with its errors in the course's own words."""
 
 from __future__ import annotations
 
@@ -7,25 +7,25 @@ import re
 from typing import NoReturn
 
 _USAGE_ERROR = 2
-# What argparse says, and what a person is told instead.
+# Messages of argparse, and their replacements.
 _WORDS: tuple[tuple[re.Pattern[str], str], ...] = (
     (re.compile(r"argument (.+?): expected one argument"), "{0} needs a value"),
     (re.compile(r"argument (.+?): expected .* arguments?"), "{0} needs more values than were given"),
     (re.compile(r"argument (.+?): invalid choice: (.+) \(choose from (.+)\)"), "{0} is {1}; it may be {2}"),
-    (re.compile(r"argument (.+?): invalid int value: (.+)"), "{0} is {1}, which is no whole number"),
-    (re.compile(r"argument (.+?): ignored explicit argument (.+)"), "{0} takes no value, and {1} was given"),
+    (re.compile(r"argument (.+?): invalid int value: (.+)"), "{0} is {1}, which is not a whole number"),
+    (re.compile(r"argument (.+?): ignored explicit argument (.+)"), "{0} takes no value, but got {1}"),
     (re.compile(r"argument (.+?): (?!not allowed)(.+)"), "{0}: {1}"),
     (re.compile(r"the following arguments are required: (.+)"), "{0} is missing"),
-    (re.compile(r"unrecognized arguments: (.+)"), "{0}: no such option, or an argument too many"),
+    (re.compile(r"unrecognized arguments: (.+)"), "{0}: no such option, or one argument too many"),
 )
 
 
 class Parser(argparse.ArgumentParser):
-    """Says what is wrong in one sentence, how the value is written, and where the rest stands."""
+    """Reports errors in one sentence, with the form of the value and the command for help."""
 
     def error(self, message: str) -> NoReturn:
-        told = f"error: {self._sentence(message)}\n`{self.prog} --help` shows the options.\n"
-        self.exit(_USAGE_ERROR, told)
+        text = f"error: {self._sentence(message)}\n`{self.prog} --help` shows the options.\n"
+        self.exit(_USAGE_ERROR, text)
 
     def _sentence(self, message: str) -> str:
         for pattern, words in _WORDS:
@@ -34,7 +34,7 @@ class Parser(argparse.ArgumentParser):
         return message
 
     def _form_of(self, name: str, words: str) -> str:
-        """How an option is written, where a value was forgotten."""
+        """The form of an option whose value is missing."""
         action = self._option_string_actions.get(name.split("/")[0])
         if "needs" not in words or action is None:
             return ""
@@ -43,7 +43,7 @@ class Parser(argparse.ArgumentParser):
 
 
 def above_zero(text: str) -> float:
-    """A number for an option that 0 and less make no sense for."""
+    """A number above 0."""
     try:
         number = float(text)
     except ValueError:

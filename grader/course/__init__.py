@@ -1,2 +1,2 @@
-"""The course on somebody's machine: its environment, its settings, its starters, a student's own folder. May
-import the spec and records."""
+"""The course on a machine: its environment, its settings, its starters, a student's own folder. May import
+the spec and records."""

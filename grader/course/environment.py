@@ -1,9 +1,9 @@
-"""The course's own environment, .venv: what is in it, and when it comes there.
+"""The course's own environment, .venv: what it contains, and when it is installed.
 
 `./course` makes .venv and calls `python -m grader.course.environment base torch [wheels]`. A command that
-needs more adds it when it is first used: `VERBS` in grader/cli says which. A group is a file of
-requirements/, whole and with hashes, so that pip has nothing to resolve. Only the standard library is
-imported here: the rest is not there yet.
+needs more adds it when it is first used: `VERBS` in grader/cli lists them. A group is a complete file of
+requirements/ with hashes, so that pip has nothing to resolve. Only the standard library is imported here:
+nothing else is installed yet.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from common.core.paths import REPOSITORY
 REQUIREMENTS = REPOSITORY / "requirements"
 VENV = REPOSITORY / ".venv"
 
-# What each group is, as the user is told when it is installed.
+# Descriptions of the groups, printed when they are installed.
 GROUPS = {
     "base": "what students need",
     "torch": "torch for NVIDIA GPUs",
@@ -52,7 +52,7 @@ def offered() -> list[str]:
 
 
 def is_own() -> bool:
-    """Whether this is the environment that `./course` made: in anybody else's nothing is installed."""
+    """Whether this is the environment that `./course` made: nothing is installed in any other."""
     return Path(sys.prefix).resolve() == VENV.resolve()
 
 
@@ -74,9 +74,9 @@ def missing_packages(group: str) -> list[str]:
 
 
 def ensure(groups: Sequence[str]) -> None:
-    """What a command needs beyond the base, installed at its first use.
+    """Install what a command needs beyond the base.
 
-    Where that cannot be done, the user is told and the command goes on: it knows best what it can do without.
+    If that fails, print a note and let the command continue: it may not need the group this time.
     """
     for group in groups:
         if group not in offered() or is_installed(group):
@@ -115,9 +115,9 @@ def install(groups: Sequence[str], *, patient: bool = True) -> None:
 def _install_torch_for_cpu() -> None:
     """The CPU build if the index that pip is configured for has it, else the CUDA build, which runs here too.
 
-    The CPU build has a version of its own and lies on another index than the rest of the lock, so the lock
-    has no hash of it: whoever configures that index vouches for it. All that it depends on is in the base,
-    with hashes.
+    The CPU build has its own version and is on another index than the rest of the lock, so the lock has no
+    hash of it: the user who configures that index must trust it. All its dependencies are in the base, with
+    hashes.
     """
     version = re.findall(r"^torch==(\S+)", _file("torch").read_text(), re.MULTILINE)[0]
     refused = _pip([f"torch=={version}+cpu"], "install torch for CPUs", unless=_NOT_OFFERED)
@@ -132,27 +132,27 @@ def _install_torch_for_cpu() -> None:
 
 
 def has_nvidia_gpu() -> bool:
-    """Whether there is a sign of an NVIDIA GPU. Nothing is run: a driver can be broken and still be there."""
+    """Whether there are files of an NVIDIA driver. Runs nothing: even a broken driver counts."""
     return shutil.which("nvidia-smi") is not None or any(os.path.exists(sign) for sign in _GPU_SIGNS)
 
 
 def install_course() -> None:
-    """The clone itself, for every program of this environment in any folder: its modules, by a .pth file, and
-    its Jupyter kernel. A home that cannot be written costs the kernel in Jupyters of other environments."""
+    """Install the clone itself for every program of this environment: its modules, by a .pth file, and its
+    Jupyter kernel. If the home folder is read-only, Jupyter in other environments lacks the kernel."""
     place = Path(sysconfig.get_path("purelib")) / "serving_kernels.pth"
     place.write_text(f"{REPOSITORY}\n")
     from grader.course.jupyter_kernel import register
 
     try:
-        told = register()
+        note = register()
     except OSError as problem:
-        told = f"note: no Jupyter kernel was registered: {problem}"
-    if told:
-        _say(told)
+        note = f"note: no Jupyter kernel was registered: {problem}"
+    if note:
+        _say(note)
 
 
 def _pip(arguments: list[str], what: str, *, unless: str = "") -> bool:
-    """Run pip. Whether it ended with the message `unless`; any other failure is an error."""
+    """Run pip. Returns whether it failed with the message `unless`; any other failure raises."""
     command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-deps", *arguments]
     environment = {**os.environ, "PIP_ROOT_USER_ACTION": "ignore"}  # .venv is the course's own, root's or not
     captured = subprocess.PIPE if unless else None
@@ -175,13 +175,13 @@ def _pip(arguments: list[str], what: str, *, unless: str = "") -> bool:
     if unless:
         _say(done.stderr.rstrip())
     raise InstallError(
-        f"pip could not {what}: it says why above. Correct that and repeat the command. "
+        f"pip could not {what}: see its message above. Fix that and repeat the command. "
         "Without a network, set COURSE_PYTHON to an interpreter that has torch, numpy and ninja."
     )
 
 
 def _size(group: str) -> str:
-    """What the wheels of a group weigh, as the index said when the lock was made."""
+    """The download size of a group's wheels, from when the lock was made."""
     found = re.search(rf"^# download {platform.machine()}: (\d+) MB$", _file(group).read_text(), re.MULTILINE)
     if found is None:
         return ""

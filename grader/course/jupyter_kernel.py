@@ -6,8 +6,8 @@
 | a Jupyter that was started from .venv | .venv/share/jupyter |
 | any other Jupyter of this user, VS Code | the user's data folder, ~/.local/share/jupyter |
 
-The user's data folder is one for all clones: a kernel of another clone that still works stays there, and the
-user is told. `jupyter kernelspec remove serving-kernels`, or deleting the folder, takes it away again.
+All clones share the user's data folder: a kernel of another clone that still works stays there, and a note is
+printed. `jupyter kernelspec remove serving-kernels`, or deleting the folder, takes it away again.
 """
 
 from __future__ import annotations
@@ -24,11 +24,11 @@ SPEC = {
     "display_name": "Serving Kernels",
     "language": "python",
     "name": NAME,
-}  # as a notebook's metadata say it
+}  # as in a notebook's metadata
 
 
 def register() -> str:
-    """For Jupyter from .venv and for the user's others. A sentence where another clone's kernel stays."""
+    """Register in .venv and for the user's other Jupyters. A sentence if another clone's kernel stays."""
     _write(Path(sys.prefix) / "share" / "jupyter")
     from jupyter_core.paths import jupyter_data_dir
 
@@ -36,7 +36,7 @@ def register() -> str:
     other = _python_of(users)
     if other and other != sys.executable and shutil.which(other):
         return (
-            f"Jupyter outside .venv goes on with the kernel of another clone, {other}: delete "
+            f"Jupyter outside .venv still uses the kernel of another clone, {other}: delete "
             f"{_place(users)} and run `./course notebook` here to have this one instead."
         )
     _write(users)

@@ -33,7 +33,7 @@ class Settings:
         return not self.official_device or device == self.official_device
 
     def remark(self, device: str) -> str:
-        """What to say beside marks made on `device`; empty where they count."""
+        """A remark for marks made on `device`; empty where they count."""
         if self.is_official(device):
             return ""
         return f"not official: this course's marks are made on {DeviceInfo(self.official_device, '')}"
@@ -74,7 +74,7 @@ def _checked(data: dict[str, Any], path: Path) -> Settings:
 def choose_device(asked: str | None, settings: Settings) -> DeviceInfo:
     """The device asked for, else the course's official one, else a GPU if there is one.
 
-    A machine without a GPU takes the virtual one in the official GPU's place; its marks are then labelled.
+    A machine without a GPU uses the virtual one instead of the official GPU; its marks are then labelled.
     """
     gpus = find_gpus()
     kind = asked or (settings.official_device if gpus else VIRTUAL) or GPU

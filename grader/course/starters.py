@@ -30,12 +30,12 @@ _KEPT = re.compile(r"^(?P<indent>\s*)//\s*STARTER:\s?(?P<code>.*)$")
 _MARKED = re.compile(r"\b(?:BEGIN|END) SOLUTION\b")
 _TODO = re.compile(r"//\s*(?P<text>TODO\b.*)$")
 _COMMENT = re.compile(r"//\s*(?P<text>\S.*)$")
-_MORE_LINES = 3  # that a task is followed for to the end of its sentence
+_MORE_LINES = 3  # lines that are read to the end of a task's sentence
 
 
 @dataclass(frozen=True)
 class Todo:
-    """A task that still stands in a file."""
+    """A task that is still in a file."""
 
     line: int
     text: str
@@ -43,15 +43,15 @@ class Todo:
 
 @dataclass
 class _Region:
-    """The region that is open while its lines go by."""
+    """The region that is being read."""
 
     begun: int
     indent: str
-    more_text: bool = True  # until the first line that is no `// TODO:`
+    more_text: bool = True  # until the first line that is not `// TODO:`
 
 
 def starter_text(solution: str, name: str = "the solution") -> str:
-    """The starter of a solution's text; `name` is for the sentence when its marks do not fit together."""
+    """The starter of a solution's text; `name` is for error messages about misplaced marks."""
     made: list[str] = []
     region: _Region | None = None
     for number, line in enumerate(solution.split("\n"), 1):
@@ -60,7 +60,7 @@ def starter_text(solution: str, name: str = "the solution") -> str:
                 raise _misplaced(name, number, f"a region begins inside the one of line {region.begun}")
             todo = begin["todo"].strip()
             if not todo.startswith("TODO"):
-                raise _misplaced(name, number, "BEGIN SOLUTION wants its task behind it, such as TODO 1: …")
+                raise _misplaced(name, number, "BEGIN SOLUTION must be followed by its task: TODO 1: …")
             region = _Region(number, begin["indent"])
             made.append(f"{region.indent}// {todo}")
         elif _END.match(line):
@@ -68,7 +68,7 @@ def starter_text(solution: str, name: str = "the solution") -> str:
                 raise _misplaced(name, number, "END SOLUTION without a BEGIN SOLUTION before it")
             region = None
         elif _MARKED.search(line):
-            raise _misplaced(name, number, "the mark must stand alone behind // on its line")
+            raise _misplaced(name, number, "the mark must be alone after // on its line")
         elif region is None:
             made.append(line)
         else:
@@ -79,7 +79,7 @@ def starter_text(solution: str, name: str = "the solution") -> str:
 
 
 def _of_region(region: _Region, line: str) -> list[str]:
-    """What a line inside a region leaves in the starter."""
+    """The starter's lines for one line of a region."""
     if kept := _KEPT.match(line):
         region.more_text = False
         return [(kept["indent"] + kept["code"]).rstrip()]
@@ -102,7 +102,7 @@ def open_todos(text: str) -> list[Todo]:
 
 
 def _sentence(todo: re.Match[str], below: Sequence[str]) -> str:
-    """What a task says up to the end of a sentence, in the comment's next lines if need be."""
+    """A task's text to the end of a sentence, with the comment's next lines if needed."""
     said = todo["text"].strip()
     for line in below[:_MORE_LINES]:
         more = _COMMENT.match(line, todo.start()) if not line[: todo.start()].strip() else None

@@ -1,4 +1,4 @@
-"""A student's own place in the course: `work/NN_name/`, and what the commands remember between two calls."""
+"""A student's own folder, `work/NN_name/`, and state that commands keep between calls."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ def notebook_folder(assignment: str) -> Path:
 
 
 def start(exercise: Exercise) -> tuple[list[Path], list[Path]]:
-    """Copy the starter and what belongs to it into the work folder: what was copied, and what was there."""
+    """Copy the starter and its files into the work folder: the files copied, and those that existed."""
     folder = work_folder(exercise)
     sources = [exercise.starter, *(exercise.folder / name for name in _STARTED_WITH)]
     copied: list[Path] = []
@@ -52,8 +52,8 @@ def _copy_new(source: Path, target: Path) -> Path | None:
 
 
 def own_file(exercise: Exercise, asked: Path | None) -> Path:
-    """The file a student means: the one named, else that of the work folder, else that beside the notebook,
-    else the starter itself."""
+    """The student's file: the one named, else that of the work folder, else that beside the notebook, else
+    the starter."""
     if asked is not None:
         if not asked.is_file():
             raise CourseError(
@@ -74,7 +74,7 @@ def _begun(exercise: Exercise) -> Path | None:
 
 
 def shown(path: Path) -> str:
-    """A path as short as it can be typed: relative to the current folder where that is below it."""
+    """A path for display: relative to the current folder if it is below that."""
     try:
         return str(path.absolute().relative_to(Path.cwd()))
     except ValueError:
@@ -82,7 +82,7 @@ def shown(path: Path) -> str:
 
 
 def read_state(exercise: Exercise, name: str) -> dict[str, Any]:
-    """What was remembered under `name`; nothing when there is nothing or it cannot be read."""
+    """The state kept under `name`; empty when there is none or it cannot be read."""
     for folder in _state_folders():
         try:
             data = json.loads((folder / f"{exercise.id}.{name}.json").read_text())
@@ -94,7 +94,7 @@ def read_state(exercise: Exercise, name: str) -> dict[str, Any]:
 
 
 def write_state(exercise: Exercise, name: str, data: dict[str, Any]) -> None:
-    """Remember in the first folder that can be written. A machine without one simply forgets."""
+    """Keep state in the first writable folder. A machine without one keeps none."""
     for folder in _state_folders():
         try:
             folder.mkdir(parents=True, exist_ok=True)

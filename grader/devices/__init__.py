@@ -1,2 +1,2 @@
-"""Where a submission's kernels run: a session holds one library in a worker process and calls it. May import
-the spec, the answers and everything in common."""
+"""Devices that run a submission's kernels: a session holds one library in a worker process and calls it. May
+import the spec, the answers and everything in common."""

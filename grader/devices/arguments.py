@@ -1,4 +1,4 @@
-"""A call's arguments as a worker gets them, and whether its answer is the one that the call must get."""
+"""A call's arguments for a worker, and the check of its return code."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ NOT_REFUSED = "not refused"
 
 
 def arguments(call: Call, address: Callable[[str], int], stream: int = 0) -> list[Argument]:
-    """`address` says where a buffer lies for whoever makes the call: 0 for one that has no elements."""
+    """`address` gives a buffer's address in the calling process: 0 for one that has no elements."""
 
     def plain(argument: At | Scalar) -> DevicePointer | Number:
         if isinstance(argument, Scalar):
@@ -30,11 +30,11 @@ def arguments(call: Call, address: Callable[[str], int], stream: int = 0) -> lis
 
 
 def judge_answer(entry: str, call: Call, code: int) -> tuple[str, str]:
-    """A word and a sentence when `entry` answered this call with another code than it must."""
+    """A reason and a sentence when `entry` returned another code than it must."""
     if code == call.returns:
         return "", ""
-    said = f"{entry} answered {error_name(code)} ({code})"
+    said = f"{entry} returned {error_name(code)} ({code})"
     if call.returns == 0:
         return "error", said
-    told = f"{said}, but must refuse this with {error_name(call.returns)} ({call.returns})"
-    return (NOT_REFUSED if code == 0 else "error"), told
+    message = f"{said}, but must refuse this with {error_name(call.returns)} ({call.returns})"
+    return (NOT_REFUSED if code == 0 else "error"), message

@@ -1,4 +1,4 @@
-"""Calls that cannot be captured into a CUDA graph, in words."""
+"""Explains why calls cannot be captured into a CUDA graph."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ _JOIN = (
     "every other stream must wait for an event of the given stream first, and the given stream for an event "
     "of theirs at the end"
 )
-# What to try, by the error that capturing ended with.
+# Advice by the error of the capture.
 _ADVICE = {900: _FORBIDDEN, 901: _EITHER, 904: _JOIN, 905: _JOIN, 906: _DEFAULT_STREAM, 907: _JOIN}
 
 
 def require_captured(entry: str, codes: Sequence[int], nodes: int) -> None:
-    """Raises CallFailed unless every call of a capture succeeded, its end among them, and left a node.
+    """Raises CallFailed unless every call of a capture succeeded, including its end, and the graph has a
+    node.
 
-    `codes` are what the calls of the capture returned, in order; that of its end is the last.
+    `codes` are the calls' return codes in order, the end of the capture last.
     """
     if code := next((code for code in codes if code), 0):
         advice = _ADVICE.get(code) or _ADVICE.get(codes[-1], "")
@@ -39,8 +40,8 @@ def require_captured(entry: str, codes: Sequence[int], nodes: int) -> None:
 
 
 def not_as_outside(which: str, wrong: str) -> str:
-    """For a captured call whose graph, replayed, left `wrong` in memory."""
+    """The sentence for a captured call whose replayed graph gave the wrong answer `wrong`."""
     return (
-        f"{which} in a CUDA graph leaves another answer than outside: {wrong}. All work of a call must be "
+        f"{which} in a CUDA graph gives another answer than outside: {wrong}. All work of a call must be "
         "launched by that call, on the stream that was given, and read its inputs when the graph runs"
     )

@@ -1,5 +1,5 @@
-"""A device that submissions are graded on: the one interface, and its implementations. This is the only place
-where the kinds of devices are told apart."""
+"""A device that submissions are graded on: the interface, and its implementations. Only this module
+distinguishes the kinds of devices."""
 
 from __future__ import annotations
 
@@ -27,33 +27,33 @@ from grader.spec import Case
 if TYPE_CHECKING:
     from grader.devices.on_gpu.session import GpuSession
 
-_VIRTUAL_SECONDS = 120.0  # all cases of a submission together; those of an honest kernel take a tenth
-# Host code that calls one of these gets an answer that depends on how many registers a kernel has.
+_VIRTUAL_SECONDS = 120.0  # all cases of a submission together; an ordinary kernel takes a tenth
+# Functions whose results depend on a kernel's number of registers.
 _ASKS_FOR_REGISTERS = re.compile(
     r"cudaOccupancy|cudaFuncGetAttributes|cudaLaunchCooperative|cudaLaunchKernelEx"
 )
 
 
 class Device(ABC):
-    """Where programs run: libraries here, Python files in the Python track."""
+    """Runs programs: libraries here, Python files in the Python track."""
 
     modelled: bool  # whether its times are the cost model's
-    timed: bool = True  # whether it says anything about speed at all
-    tensors_on: str  # torch's name of the place where inputs and expectations are made
+    timed: bool = True  # whether it can time kernels at all
+    tensors_on: str  # torch's name of the device for inputs and expected outputs
 
     @property
     @abstractmethod
     def info(self) -> DeviceInfo:
-        """As records name it."""
+        """Its name in records."""
 
     @property
     @abstractmethod
     def virtual(self) -> VirtualDevice:
-        """The virtual GPU that looks at kernels, for a program that runs elsewhere."""
+        """The virtual GPU that examines kernels of a program that runs elsewhere."""
 
     @property
     def gpu_target(self) -> Target | None:
-        """What a program is built for beside the virtual GPU."""
+        """What a program is built for besides the virtual GPU."""
         return None
 
     @abstractmethod
@@ -62,7 +62,7 @@ class Device(ABC):
 
     @abstractmethod
     def runs(self, case: Case) -> bool:
-        """Whether the case is small enough for it."""
+        """Whether the case is small enough for this device."""
 
     @abstractmethod
     def time_budget(self) -> TimeBudget:
@@ -70,11 +70,11 @@ class Device(ABC):
 
     @property
     def tasks_at_once(self) -> int:
-        """How many tasks of one submission may run beside each other."""
+        """How many tasks of one submission may run in parallel."""
         return 1
 
     def compile(self, source: Path, scratch: Path, defines: Sequence[str] = ()) -> Libraries:
-        """The file for every device it will run on."""
+        """Build the file for every device it will run on."""
         return compile_for(self.virtual.target, self.gpu_target, source, scratch, defines)
 
 
@@ -105,7 +105,7 @@ class VirtualDevice(Device):
         return Target.virtual(find_profile(self.profile).compute_capability)
 
     def session(self, program: Libraries) -> VirtualSession:
-        """What launches are modelled to take means nothing here: the engine may have to guess registers."""
+        """Modelled times of launches are not valid here: the engine may have to guess registers."""
         library = program.virtual_library
         if any(map(_ASKS_FOR_REGISTERS.match, needed_symbols(library))):
             return self.session_with_figures(program)
@@ -114,7 +114,7 @@ class VirtualDevice(Device):
     def session_with_figures(
         self, program: Libraries, options: Mapping[str, object] | None = None
     ) -> VirtualSession:
-        """On an engine that knows what ptxas made of the kernels."""
+        """On an engine that has ptxas's figures of the kernels."""
         return VirtualSession(
             program.virtual_library, options=options, resources=program.registers, profile=self.profile
         )
@@ -126,7 +126,7 @@ class VirtualDevice(Device):
         return self.session_with_figures(program, {**MEASURING, **(options or {})})
 
     def session_between_blocks(self, program: Libraries) -> VirtualSession:
-        """On an engine that looks for races between blocks, too. It takes its time."""
+        """On an engine that looks for races between blocks, too, which is slow."""
         return self.session_with_figures(program, {"global_race": "on"})
 
     def runs(self, case: Case) -> bool:
@@ -176,7 +176,7 @@ class GpuDevice(Device):
 
 
 def device_of(info: DeviceInfo | str) -> Device:
-    """The device that a record or a setting names; of a kind alone, the usual one."""
+    """The device that a record or a setting names, or the default device of a kind."""
     kind, name = (info, "") if isinstance(info, str) else (info.kind, info.name)
     return GpuDevice() if kind == GPU else VirtualDevice(name or DEFAULT_PROFILE)
 

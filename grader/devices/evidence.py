@@ -1,4 +1,4 @@
-"""Mechanisms looked for in one call: in counters and ptxas figures that the submission cannot touch."""
+"""Looks for mechanisms in one call: in counters and ptxas figures, which the submission cannot change."""
 
 from __future__ import annotations
 

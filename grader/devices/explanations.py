@@ -1,4 +1,4 @@
-"""Why a call failed, in a word and a sentence that help to mend it."""
+"""Explains why a call failed, with a reason and a sentence that help to fix it."""
 
 from __future__ import annotations
 
@@ -9,20 +9,20 @@ from common.virtual_gpu.report import Finding
 from grader.devices.session import Outcome
 
 _SIGNALS = {
-    "SIGSEGV": "Host code used an address that is not its own: most often a device pointer, which only "
-    "kernels may follow, an index past the end of a host array, or recursion without an end",
-    "SIGBUS": "Host code used an address behind the end of what it belongs to: check host arrays",
+    "SIGSEGV": "Host code used an invalid address: most often a device pointer, which only "
+    "kernels may dereference, an index past the end of a host array, or endless recursion",
+    "SIGBUS": "Host code used an address past the end of its memory: check host arrays",
     "SIGFPE": "Host code divided a whole number by zero: look for a size or a count that may be 0 here",
-    "SIGABRT": "Host code gave up: an assert that failed, an exception that nobody caught, or a heap that "
+    "SIGABRT": "Host code gave up: an assert that failed, an uncaught exception, or a heap that "
     "was written past the end of an allocation",
-    "SIGILL": "Host code ran into what is no instruction: most often the end of a function without a return",
+    "SIGILL": "Host code ran an invalid instruction: most often the end of a function without a return",
 }
 _REASON_OF_KIND = {"hang": "timeout", "trap": "crash"}
 
 
 def explain(outcome: Outcome) -> tuple[str, str]:
-    """The word and the sentence for a call that failed; the device's own finding says it best, then what it
-    said when it refused a launch."""
+    """The reason and the sentence for a call that failed: from the device's finding if there is one, else
+    from its message when it refused a launch."""
     finding = _cause(outcome.report.findings)
     if finding is not None:
         place = f" ({Path(finding.file).name}:{finding.line})" if finding.file else ""
@@ -33,10 +33,10 @@ def explain(outcome: Outcome) -> tuple[str, str]:
 
 
 def _usually(outcome: Outcome) -> str:
-    """What the signal that ended a process mostly comes from, and what to try."""
+    """The usual cause of the signal that ended a process, and what to try."""
     if outcome.reason != "crash":
         return ""
-    return next((f". {told}" for name, told in _SIGNALS.items() if name in outcome.message), "")
+    return next((f". {meaning}" for name, meaning in _SIGNALS.items() if name in outcome.message), "")
 
 
 def _cause(findings: Sequence[Finding]) -> Finding | None:

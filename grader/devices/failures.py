@@ -1,4 +1,4 @@
-"""What a worker did instead of answering, as a verdict's word and sentence."""
+"""Failures of a worker, as a reason and a sentence."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ T = TypeVar("T")
 
 
 class CallFailed(CourseError):
-    """A worker did not do what was asked of it; `reason` is a word, as in an Outcome."""
+    """A worker did not carry out its orders; `reason` is a word, as in an Outcome."""
 
     def __init__(self, reason: str, message: str) -> None:
         super().__init__(message)
@@ -21,7 +21,7 @@ class CallFailed(CourseError):
 
 
 def failure(problem: CourseError, entry: str, seconds: float, otherwise: str = "entry") -> CallFailed:
-    """`otherwise` is the word where the worker is well and only says that it could not. Raises
+    """`otherwise` is the reason where the worker still runs and reported the problem itself. Raises
     MachineOverloaded where the machine is at fault."""
     match problem:
         case MachineOverloaded():
@@ -43,7 +43,7 @@ def failure(problem: CourseError, entry: str, seconds: float, otherwise: str = "
 
 
 def retried(work: Callable[[], T]) -> T:
-    """What `work` returns; at most one failure is blamed on a machine that was busy for a while."""
+    """What `work` returns; it is tried again once if the machine was overloaded."""
     try:
         return work()
     except MachineOverloaded:

@@ -1,4 +1,4 @@
-"""What a call's scratch buffers hold before it: nothing that anybody could use by mistake."""
+"""Fills scratch buffers before a call with values that no kernel can use by mistake."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ POISON = 0xFF  # a byte: NaN in every floating type, -1 in every signed integer
 
 
 def filled(call: Call, name: str) -> torch.Tensor:
-    """A buffer as the call must find it: with its values, or as large and poisoned."""
+    """A buffer as it must be before the call: with its values, or poisoned if it is scratch."""
     import torch
 
     tensor = call.buffers[name]

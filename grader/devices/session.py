@@ -1,4 +1,4 @@
-"""Where a submission's kernels run. A session holds one library in a worker process and calls it."""
+"""The interface of sessions. A session holds one library in a worker process and calls it."""
 
 from __future__ import annotations
 
@@ -16,16 +16,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Outcome:
-    """What a call left behind. `reason` is empty when it returned 0, else a word, and `message` a sentence.
+    """The result of a call. `reason` is empty when it returned 0, else a word, and `message` a sentence.
 
-    `after` holds every buffer but scratch as the device has it now, whatever the worker said or did.
+    `after` holds every buffer but scratch, read from the device itself.
     """
 
     reason: str = ""
     message: str = ""
     after: Mapping[str, torch.Tensor] = field(default_factory=dict)
-    report: Report = field(default_factory=Report)  # of the virtual GPU
-    seconds: float = 0.0  # that the call and all it made others do took, without waiting for a CPU
+    report: Report = field(default_factory=Report)  # the virtual GPU's
+    seconds: float = 0.0  # CPU time of the call and of all processes that worked for it
 
     @property
     def ok(self) -> bool:
@@ -33,7 +33,7 @@ class Outcome:
 
     @property
     def runtime_copies(self) -> int:
-        """Copies and fills that the call asked of the runtime, as the virtual GPU counted them."""
+        """Copies and fills that the call requested from the runtime, as the virtual GPU counted them."""
         return int(self.report.totals.get("copies", 0)) + int(self.report.totals.get("fills", 0))
 
 
@@ -43,12 +43,12 @@ class Session(Protocol):
     def run(self, entry: str, call: Call, seconds: float) -> Outcome: ...
 
     def close(self) -> None:
-        """End the worker. The next call gets another, which remembers nothing."""
+        """End the worker. The next call gets a fresh one."""
         ...
 
     @property
     def output(self) -> str:
-        """What the library has printed: text for the student and nothing else."""
+        """What the library has printed: text for the student; nothing reads it."""
         ...
 
     def __enter__(self) -> Session: ...

@@ -1,5 +1,5 @@
-"""What all runs of one submission share: the time that its cases may still take, and a library that no worker
-could load."""
+"""What all runs of one submission share: the time left for its cases, and why its library could not be
+loaded."""
 
 from __future__ import annotations
 
@@ -15,15 +15,15 @@ _LEAST_SECONDS = 1.0
 
 @dataclass
 class TimeBudget:
-    """`unloadable` says what happened when the library was loaded; it is then not tried again. What is spent
-    is the time of the calls' own processes: no submission pays for a busy machine, or for our references."""
+    """`unloadable` is the problem with loading the library, which is then not tried again. Only CPU time of
+    the calls' own processes counts: no submission pays for a busy machine or for our references."""
 
     seconds: float = math.inf
     unloadable: str = ""
     spent: float = 0.0
 
     def spend(self, outcome: Outcome) -> Outcome:
-        """The same outcome, its time counted."""
+        """Count the outcome's time and return the outcome."""
         self.spent += outcome.seconds
         return outcome
 
@@ -39,6 +39,6 @@ class TimeBudget:
     def why_over(self, done: int, of: int) -> str:
         """Why the cases after `done` of them were not run."""
         return (
-            f"all cases together may take {self.seconds:.0f} s {COUNTED} here, and they were over with "
-            f"{done} of {of} done: let the kernel do less, and wait for nothing"
+            f"all cases together may take {self.seconds:.0f} s {COUNTED} here. That was used up with "
+            f"{done} of {of} done: make the kernel do less work, and do not wait in it"
         )

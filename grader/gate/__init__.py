@@ -1,2 +1,1 @@
-"""Acceptance: may a kernel take the place of the one it was written to replace? Measurements, criteria and a
-verdict with reasons."""
+"""Decides whether a kernel may replace the baseline, by measurements and criteria, with reasons."""

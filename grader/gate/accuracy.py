@@ -1,4 +1,4 @@
-"""Every case once on a device: how far its answers are off, and what the virtual GPU's checks saw there."""
+"""Runs every case once on a device: the errors of its answers, and the virtual GPU's findings."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ Draw = Callable[[str], Random]
 
 
 def run_cases(
-    exercise: Exercise, cases: Sequence[Case], session: Session, draw: Draw, tell: Callable[[str], None]
+    exercise: Exercise, cases: Sequence[Case], session: Session, draw: Draw, notify: Callable[[str], None]
 ) -> tuple[list[CaseError], list[Report]]:
-    """`draw` makes a source of inputs from a seed, on the device that is to hold them."""
+    """`draw` makes a source of inputs from a seed, on the device that holds them."""
     errors, reports = [], []
     for number, case in enumerate(cases):
-        tell(f"case {number + 1} of {len(cases)}: {case.name}")
+        notify(f"case {number + 1} of {len(cases)}: {case.name}")
         call = exercise.inputs(case.size, draw(seeds.derive("gate", case.name)))
         outcome = session.run(exercise.entry, call, CALL_SECONDS)
         errors.append(_error(exercise, case, call, outcome))
@@ -38,17 +38,17 @@ def _error(exercise: Exercise, case: Case, call: Call, outcome: Outcome) -> Case
         return CaseError(case.name, 0.0, explain(outcome)[1], right=False)
     wanted = answer(exercise, case.size, call)
     found = difference(exercise, case.size, call, wanted, outcome.after)
-    if found is not None and found.reason != "mismatch":  # how large a mismatch is, the error says
+    if found is not None and found.reason != "mismatch":  # the error itself shows how large a mismatch is
         return CaseError(case.name, 0.0, found.message, right=False)
     errors = (largest_row_error(outcome.after[name], exact) for name, exact in wanted.exact.items())
     return CaseError(case.name, max(errors, default=0.0), right=found is None)
 
 
 def look(reports: Sequence[Report]) -> Look:
-    """The virtual GPU's findings over all these calls, each told once."""
-    return Look(VIRTUAL_GPU, len(reports), [_told(finding) for finding in checks.merge(reports)])
+    """The virtual GPU's findings over all these calls, without repeats."""
+    return Look(VIRTUAL_GPU, len(reports), [_described(finding) for finding in checks.merge(reports)])
 
 
-def _told(finding: Finding) -> str:
+def _described(finding: Finding) -> str:
     place = f"{Path(finding.file).name}:{finding.line}: " if finding.file else ""
     return f"{place}{finding.message}"

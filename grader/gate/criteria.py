@@ -1,4 +1,4 @@
-"""Conditions of acceptance, each with the threshold that an exercise gives it."""
+"""Conditions of acceptance, each with a threshold from the exercise."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from grader.gate.spec import MET, MISSED, NOT_ATTAINABLE, NOT_MEASURED, Finding
 from grader.timing.statistics import Interval, hedges_g, mann_whitney_p, median_interval
 from grader.words import numbers
 
-_NO_SPREAD = "modelled times do not vary, so there is nothing to take this of"
+_NO_SPREAD = "modelled times do not vary, so there is no spread"
 
 
 def _decided(holds: bool, seen: str, otherwise: str) -> Finding:
@@ -40,12 +40,12 @@ class TimeSaved:
         saved = 1 - mine / theirs
         how = ", modelled" if times.modelled else ""
         seen = f"{saved:.1%} ({numbers.seconds(theirs)} to {numbers.seconds(mine)}{how})"
-        return _decided(saved >= self.least, seen, f"{self.least:.0%} less time was wanted")
+        return _decided(saved >= self.least, seen, f"{self.least:.0%} less time was required")
 
 
 @dataclass(frozen=True)
 class IntervalsApart:
-    """The 95 % bootstrap interval of its median lies below that of the other."""
+    """The 95 % bootstrap interval of its median is below that of the other."""
 
     name: str = "95 % intervals of the medians"
     wanted: str = "apart"
@@ -56,7 +56,7 @@ class IntervalsApart:
             return found
         theirs, mine = median_interval(measured.times.theirs), median_interval(measured.times.mine)
         seen = f"{_span(theirs)} and {_span(mine)}"
-        return _decided(mine.high < theirs.low, seen, "the second does not lie below the first")
+        return _decided(mine.high < theirs.low, seen, "the second is not below the first")
 
 
 @dataclass(frozen=True)
@@ -75,7 +75,7 @@ class EffectSize:
         if found := _without_samples(measured.times):
             return found
         g = hedges_g(measured.times.theirs, measured.times.mine)
-        return _decided(g >= self.least, f"{g:.1f}", "the times spread too much for their difference")
+        return _decided(g >= self.least, f"{g:.1f}", "the times spread too much")
 
 
 @dataclass(frozen=True)
@@ -109,9 +109,8 @@ def _span(interval: Interval) -> str:
 
 @dataclass(frozen=True)
 class CounterGained:
-    """A counter in percent that must gain so many percentage points: to more where `points` is positive, to
-    less where it is negative. Where the other kernel's figure leaves no room for that, nobody can: then it is
-    enough not to lose as many."""
+    """A counter in percent that must change by `points` percentage points, up if positive, down if negative.
+    If the other kernel's figure leaves no room for that, it is enough not to lose as many."""
 
     counter: str
     points: float
@@ -132,12 +131,12 @@ class CounterGained:
         if -1 < gained < 1 and not 0 <= theirs + self.points <= 100:
             why = f"{theirs:.1f} % leaves no room for {self.points:+g} points"
             return Finding(NOT_ATTAINABLE, seen, why)
-        return _decided(gained >= 1, seen, f"{self.points:+g} points were wanted")
+        return _decided(gained >= 1, seen, f"{self.points:+g} points were required")
 
 
 @dataclass(frozen=True)
 class Clean:
-    """None of these tools found anything, and all of them have looked."""
+    """All of these tools ran, and none found anything."""
 
     tools: tuple[str, ...]
     name: str
@@ -146,23 +145,23 @@ class Clean:
 
     def judge(self, measured: Measured) -> Finding:
         looks = [look for look in measured.looks if look.tool in self.tools]
-        seen = "; ".join(_told(look) for look in looks if not look.lack) or "–"
+        seen = "; ".join(_described(look) for look in looks if not look.lack) or "–"
         if found := [finding for look in looks for finding in look.findings]:
             return Finding(MISSED, seen, "; ".join(found))
         lacks = dict.fromkeys(look.lack for look in looks if look.lack)
         if lacks or not looks:
-            return _unmeasured("; ".join(lacks) or "nothing has looked", seen)
+            return _unmeasured("; ".join(lacks) or "no tool ran", seen)
         return Finding(MET, seen)
 
 
-def _told(look: Look) -> str:
+def _described(look: Look) -> str:
     found = numbers.counted(len(look.findings), "finding") if look.findings else "nothing"
     return f"{look.tool}: {found} in {numbers.counted(look.calls, 'call')}"
 
 
 @dataclass(frozen=True)
 class ErrorAtMost:
-    """In every case and every row, the norm of the error over the norm of the row."""
+    """The norm of the error over the norm of the row, in every row of every case."""
 
     most: float
     name: str = "relative error of a row"
@@ -230,4 +229,4 @@ class NothingSpilled:
         if taken.lack:
             return _unmeasured(taken.lack)
         seen = numbers.size(taken.spilled) if taken.spilled else "none"
-        return _decided(not taken.spilled, seen, "registers go to memory and come back")
+        return _decided(not taken.spilled, seen, "registers are spilled to memory")

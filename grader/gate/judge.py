@@ -1,4 +1,4 @@
-"""A file judged by its exercise's gate, from its source to a report."""
+"""Judges a file by its exercise's gate, from its source to a report."""
 
 from __future__ import annotations
 
@@ -21,12 +21,12 @@ def judged(
     source: Path,
     shown: str,
     device: DeviceInfo,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
     *,
     trusted: bool,
 ) -> Report:
-    """`shown` is what the report calls the file."""
+    """`shown` is the file's name in the report."""
     chosen = device_of(device)
     with scratch_folder() as scratch:
-        measured = measure(Request(exercise, gate, source, chosen, trusted), scratch, tell)
+        measured = measure(Request(exercise, gate, source, chosen, trusted), scratch, notify)
     return Report(exercise, gate, shown, chosen.info, measured, decide(gate, measured))

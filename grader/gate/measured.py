@@ -1,6 +1,6 @@
-"""What is known of a kernel and of the one that it would replace, as data: criteria look at nothing else.
+"""All measurements of a kernel and of the one that it would replace, as data: the only input of criteria.
 
-Whatever could not be found out says why in `lack`.
+What could not be measured has the reason in `lack`.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ VIRTUAL_GPU, MEMCHECK, RACECHECK = "virtual GPU", "memcheck", "racecheck"  # too
 
 @dataclass(frozen=True)
 class Times:
-    """Seconds a call of both, taken in turns. Modelled times do not vary: there is one of each."""
+    """Interleaved seconds per call of both. Modelled times do not vary: there is one of each."""
 
     theirs: Sequence[float] = ()
     mine: Sequence[float] = ()
@@ -34,7 +34,7 @@ class Times:
 
 @dataclass(frozen=True)
 class Counters:
-    """Figures of one call of each, by name. `lack` is about those that are not there."""
+    """Figures of one call of each, by name. `lack` explains missing ones."""
 
     theirs: Mapping[str, float] = field(default_factory=dict)
     mine: Mapping[str, float] = field(default_factory=dict)
@@ -43,17 +43,17 @@ class Counters:
 
 @dataclass(frozen=True)
 class CaseError:
-    """Over all rows of a case's output, the largest norm of the error over the norm of the row."""
+    """The largest relative error over all rows of a case's output: norm of the error over norm of the row."""
 
     case: str
     error: float
-    problem: str = ""  # why there is no error to speak of: it crashed, or changed its inputs
+    problem: str = ""  # why there is no error: it crashed, or changed its inputs
     right: bool = True  # by the exercise's own rule, which may be stricter than a gate's
 
 
 @dataclass(frozen=True)
 class Look:
-    """What one checking tool had to say over `calls` calls."""
+    """The findings of one checking tool over `calls` calls."""
 
     tool: str
     calls: int = 0
@@ -63,8 +63,8 @@ class Look:
 
 @dataclass(frozen=True)
 class Taken:
-    """What the kernels of a call take at most: registers a thread, bytes of shared memory a block, bytes of
-    registers spilled to memory."""
+    """The largest resources of a call's kernels: registers per thread, bytes of shared memory per block,
+    bytes of spilled registers."""
 
     registers: int = 0
     shared: int = 0
@@ -74,12 +74,12 @@ class Taken:
 
 @dataclass(frozen=True)
 class Free:
-    """The same file with macros that the limits forbid: what it takes, and its time in turns with that of the
-    file as it stands."""
+    """The same file with macros that exceed the limits: its resources, and its time interleaved with that of
+    the original file."""
 
     defines: Mapping[str, int] = field(default_factory=dict)
     taken: Taken = field(default_factory=Taken)
-    times: Times = field(default_factory=Times)  # `theirs` are the file's own
+    times: Times = field(default_factory=Times)  # `theirs` is the original file
     lack: str = ""
 
 

@@ -1,4 +1,4 @@
-"""What a gate says: a table for the terminal, and the same with all measurements as Markdown and JSON."""
+"""A gate's report: a table for the terminal, and the same with all measurements as Markdown and JSON."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ class Report:
 
     exercise: Exercise
     gate: Gate
-    source: str  # as it is shown
+    source: str  # its shown name
     device: DeviceInfo
     measured: Measured
     verdict: Verdict
@@ -46,7 +46,7 @@ class Report:
     @property
     def how(self) -> str:
         modelled = self.measured.times.modelled
-        return "times modelled by the virtual GPU, not measured" if modelled else "times measured in turns"
+        return "times modelled by the virtual GPU, not measured" if modelled else "times measured interleaved"
 
     def rows(self) -> list[tuple[str, ...]]:
         return [(one.name, one.wanted, one.finding.seen, one.finding.state) for one in self.verdict.criteria]
@@ -55,7 +55,7 @@ class Report:
 def terminal(report: Report) -> str:
     parts = [table(_COLUMNS, report.rows(), report.title)]
     parts += [wrapped(reason) for reason in report.verdict.reasons]
-    parts += ["", table(_CONFIGURATIONS, _configurations(report), "beside it, what the limits cost")]
+    parts += ["", table(_CONFIGURATIONS, _configurations(report), "what the limits cost")]
     parts.append(wrapped(report.verdict.headline))
     return "\n".join(parts)
 
@@ -141,7 +141,7 @@ def plain(report: Report, source: bytes) -> dict[str, Any]:
 
 
 def _finite(value: Any) -> Any:
-    """JSON has no infinity: an error without bound is no number there."""
+    """JSON has no infinity: an infinite error becomes null."""
     if isinstance(value, Mapping):
         return {key: _finite(inner) for key, inner in value.items()}
     if isinstance(value, Sequence) and not isinstance(value, str):
@@ -150,7 +150,7 @@ def _finite(value: Any) -> Any:
 
 
 def write(report: Report, data: Mapping[str, Any], folder: Path, stem: str) -> Path:
-    """Both files, each whole or not at all; the path of the Markdown."""
+    """Write both files, each atomically; returns the path of the Markdown."""
     try:
         write_json(folder / f"{stem}.json", data)
         write_whole(folder / f"{stem}.md", markdown(report))

@@ -23,15 +23,15 @@ from grader.spec.random_inputs import Random
 from grader.tuning import ncu
 from grader.tuning.counters import of_launches
 
-_NEEDS_TRUST = "it would run the file's host code without walls, which --trusted allows"
-_NO_CACHE = "the virtual GPU does not count what caches hit"
-Tell = Callable[[str], None]
+_NEEDS_TRUST = "it would run the file's host code without a sandbox; --trusted allows that"
+_NO_CACHE = "the virtual GPU does not count cache hits"
+Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True)
 class Request:
-    """A file to be judged. Profilers and sanitizers cannot look through walls: only what is `trusted` runs
-    without them."""
+    """A file to judge. Profilers and sanitizers cannot work through a sandbox: only a `trusted` file runs
+    without one."""
 
     exercise: Exercise
     gate: Gate
@@ -40,26 +40,26 @@ class Request:
     trusted: bool
 
 
-def measure(request: Request, scratch: Path, tell: Tell) -> Measured:
+def measure(request: Request, scratch: Path, notify: Notify) -> Measured:
     """Raises CourseError with the compiler's message when the file cannot be built."""
     exercise, gate, device = request.exercise, request.gate, request.device
-    tell("building")
+    notify("building")
     mine = _built(request.source, device, scratch / "mine")
     theirs = _built(exercise.baseline, device, scratch / "theirs")
-    errors, looks = _cases(request, mine, tell)
+    errors, looks = _cases(request, mine, notify)
     if wrong := [one.case for one in errors if not one.right]:
         return _unright(request, errors, looks, f"its answers are not right ({wrong[0]})")
-    tell(f"looking at {gate.case.name}")
+    notify(f"looking at {gate.case.name}")
     launches = _launches(request, mine)
     taken = _taken(launches, _resources(request, mine, {}))
     seed = seeds.derive("gate", gate.case.name)
-    times = timed(exercise, gate.case, device, theirs, mine, seed, tell)
-    free = Free(lack=times.lack) if times.lack else _free(request, mine, scratch / "free", tell)
-    return Measured(times, _counters(request, theirs, mine, tell), errors, looks, taken, free)
+    times = timed(exercise, gate.case, device, theirs, mine, seed, notify)
+    free = Free(lack=times.lack) if times.lack else _free(request, mine, scratch / "free", notify)
+    return Measured(times, _counters(request, theirs, mine, notify), errors, looks, taken, free)
 
 
 def _unright(request: Request, errors: Sequence[CaseError], looks: Sequence[Look], why: str) -> Measured:
-    """Nobody cares how fast a wrong answer is."""
+    """Without times: the speed of a wrong answer does not matter."""
     modelled = request.device.modelled
     return Measured(
         Times(modelled=modelled, lack=why), Counters(lack=why), errors, looks, Taken(lack=why), Free(lack=why)
@@ -73,24 +73,24 @@ def _built(source: Path, device: Device, scratch: Path, defines: Sequence[str] =
     return built
 
 
-def _cases(request: Request, mine: Libraries, tell: Tell) -> tuple[list[CaseError], list[Look]]:
-    """Errors on the device itself; mistakes on both, where there is a GPU."""
+def _cases(request: Request, mine: Libraries, notify: Notify) -> tuple[list[CaseError], list[Look]]:
+    """Errors on the device itself; findings on the virtual GPU, and on the GPU if there is one."""
     exercise, gate, device = request.exercise, request.gate, request.device
     with device.session(mine) as session:
         draw = Random if device.modelled else random_inputs
-        errors, reports = accuracy.run_cases(exercise, gate.cases, session, draw, tell)
+        errors, reports = accuracy.run_cases(exercise, gate.cases, session, draw, notify)
     if device.modelled:
         return errors, [accuracy.look(reports), *sanitizer.absent("it needs a GPU")]
     with device.virtual.session(mine) as session:
-        _, reports = accuracy.run_cases(exercise, gate.checked, session, Random, tell)
+        _, reports = accuracy.run_cases(exercise, gate.checked, session, Random, notify)
     looks = [accuracy.look(reports)]
     if not request.trusted:
         return errors, [*looks, *sanitizer.absent(_NEEDS_TRUST)]
-    return errors, [*looks, *sanitizer.look(exercise, gate.checked, mine.gpu_library, tell)]
+    return errors, [*looks, *sanitizer.look(exercise, gate.checked, mine.gpu_library, notify)]
 
 
 def _launches(request: Request, built: Libraries) -> Sequence[Launch]:
-    """Of one call at the gate's case, on the virtual GPU."""
+    """The launches of one call at the gate's case, on the virtual GPU."""
     exercise, case = request.exercise, request.gate.case
     call = exercise.inputs(case.size, Random(seeds.derive("gate", case.name)))
     with request.device.virtual.measuring_session(built) as session:
@@ -98,7 +98,7 @@ def _launches(request: Request, built: Libraries) -> Sequence[Launch]:
 
 
 def _resources(request: Request, built: Libraries, defines: Mapping[str, int]) -> Sequence[KernelResources]:
-    """As ptxas has them for the device: the virtual GPU's own architecture, or that of the GPU here."""
+    """ptxas's figures for the device: for the virtual GPU's architecture, or for that of this GPU."""
     target = request.device.gpu_target
     if target is None:
         return built.resources
@@ -113,7 +113,7 @@ def _taken(launches: Sequence[Launch], kernels: Sequence[KernelResources]) -> Ta
     by_name = {kernel.name: kernel for kernel in kernels}
     used = [by_name[launch.mangled] for launch in launches if launch.mangled in by_name]
     if not used or len(used) < len(launches):
-        return Taken(lack="nothing is known of a kernel that the call launches")
+        return Taken(lack="ptxas has no figures of a kernel that the call launches")
     return Taken(
         max(kernel.registers for kernel in used),
         max(launch.static_shared + launch.dynamic_shared for launch in launches),
@@ -121,33 +121,33 @@ def _taken(launches: Sequence[Launch], kernels: Sequence[KernelResources]) -> Ta
     )
 
 
-def _free(request: Request, mine: Libraries, scratch: Path, tell: Tell) -> Free:
-    """What the file can do without limits, where it has the macros for it."""
+def _free(request: Request, mine: Libraries, scratch: Path, notify: Notify) -> Free:
+    """The file's results without limits, if it has the macros for that."""
     defines, text = request.gate.free, request.source.read_text(errors="replace")
     if missing := [name for name in defines if name not in text]:
         return Free(defines, lack=f"the file has no macro {missing[0]}")
-    tell("building the free configuration")
+    notify("building the free configuration")
     try:
         built = _built(request.source, request.device, scratch, _macros(defines))
     except CourseError as problem:
         return Free(defines, lack=f"it does not compile: {problem}")
     taken = _taken(_launches(request, built), _resources(request, built, defines))
     seed = seeds.derive("gate", "free", request.gate.case.name)
-    times = timed(request.exercise, request.gate.case, request.device, mine, built, seed, tell)
+    times = timed(request.exercise, request.gate.case, request.device, mine, built, seed, notify)
     return Free(defines, taken, times)
 
 
-def _counters(request: Request, theirs: Libraries, mine: Libraries, tell: Tell) -> Counters:
+def _counters(request: Request, theirs: Libraries, mine: Libraries, notify: Notify) -> Counters:
     if request.device.modelled:
         counted = [of_launches(tuple(_launches(request, built))) for built in (theirs, mine)]
         return Counters(counted[0], counted[1], lack=_NO_CACHE)
     if not ncu.installed():
-        return Counters(lack="ncu is not here")
+        return Counters(lack="ncu is not installed")
     if not request.trusted:
         return Counters(lack=_NEEDS_TRUST)
-    tell("counting with ncu")
+    notify("counting with ncu")
     name, case = request.exercise.id, request.gate.case
     counted = [ncu.profiled(name, case, built.gpu_library) for built in (theirs, mine)]
     if not all(counted):
-        return Counters(lack="ncu counted nothing: it may not be allowed to on this machine")
+        return Counters(lack="ncu counted nothing: this machine may not allow it")
     return Counters(counted[0], counted[1])

@@ -1,4 +1,4 @@
-"""NVIDIA's compute-sanitizer over calls of a library, where it is installed."""
+"""NVIDIA's compute-sanitizer over calls of a library, if it is installed."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from grader.gate.measured import MEMCHECK, RACECHECK, Look
 from grader.spec import Case, Exercise
 
 TOOLS = (MEMCHECK, RACECHECK)
-# torch asks the runtime for things that may fail, and lives with that: kernels are what is looked at.
+# torch makes API calls that may fail and handles that; only errors of kernels count.
 _OPTIONS = {MEMCHECK: ("--report-api-errors", "no"), RACECHECK: ()}
-_FOUND = 9  # the exit status that stands for findings
+_FOUND = 9  # the exit status for findings
 _SECONDS = 180
 _SUMMARY = re.compile(r"(?:ERROR|RACECHECK) SUMMARY: (\d+)")
 _OWN_LINE = "========= "
@@ -30,21 +30,23 @@ def absent(why: str) -> list[Look]:
     return [Look(tool, lack=why) for tool in TOOLS]
 
 
-def look(exercise: Exercise, cases: Sequence[Case], library: Path, tell: Callable[[str], None]) -> list[Look]:
+def look(
+    exercise: Exercise, cases: Sequence[Case], library: Path, notify: Callable[[str], None]
+) -> list[Look]:
     if not installed():
-        return absent("compute-sanitizer is not here")
+        return absent("compute-sanitizer is not installed")
     looks = []
     for tool in TOOLS:
-        told = [_look(exercise, case, library, tool, tell) for case in cases]
-        found = [found for found, _ in told if found]
-        looks.append(Look(tool, len(cases), found, next((lack for _, lack in told if lack), "")))
+        results = [_look(exercise, case, library, tool, notify) for case in cases]
+        found = [found for found, _ in results if found]
+        looks.append(Look(tool, len(cases), found, next((lack for _, lack in results if lack), "")))
     return looks
 
 
 def _look(
-    exercise: Exercise, case: Case, library: Path, tool: str, tell: Callable[[str], None]
+    exercise: Exercise, case: Case, library: Path, tool: str, notify: Callable[[str], None]
 ) -> tuple[str, str]:
-    tell(f"{tool} at {case.name}")
+    notify(f"{tool} at {case.name}")
     command = ["compute-sanitizer", "--tool", tool, *_OPTIONS[tool], "--error-exitcode", str(_FOUND)]
     command += one_call.command(exercise.id, case, library)
     try:
@@ -57,12 +59,12 @@ def _look(
 
 
 def judge(case: str, status: int, output: str) -> tuple[str, str]:
-    """The first thing it found, or why nothing is known; both empty when all is well."""
+    """The first finding, or why it could not look; both empty when there is neither."""
     own = [line.removeprefix(_OWN_LINE).strip() for line in output.splitlines() if line.startswith(_OWN_LINE)]
     summary = _SUMMARY.search("\n".join(own))
     if summary is None:
-        last = next((line for line in reversed(output.splitlines()) if line.strip()), "it said nothing")
-        return "", f"compute-sanitizer could not look: {last.strip()}"
+        last = next((line for line in reversed(output.splitlines()) if line.strip()), "it printed nothing")
+        return "", f"compute-sanitizer did not run: {last.strip()}"
     if int(summary[1]) or status == _FOUND:
         first = next((line for line in own if line and "COMPUTE-SANITIZER" not in line), "")
         return f"{case}: {first}", ""

@@ -1,4 +1,4 @@
-"""The words in which an exercise describes its acceptance gate: `gate.py` in its folder makes a `Gate`."""
+"""How an exercise describes its acceptance gate: `gate.py` in its folder makes a `Gate`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ NOT_MEASURED: State = "not measured"
 
 @dataclass(frozen=True)
 class Finding:
-    """What a criterion made of the measurements: the figures as a person reads them, and why it is so."""
+    """The result of a criterion: its state, the figures as text, and the reason."""
 
     state: State
     seen: str
@@ -26,7 +26,7 @@ class Finding:
 
 
 class Criterion(Protocol):
-    """One condition of acceptance. Where it is `needed`, nothing is kept without an answer to it."""
+    """One condition of acceptance. A kernel is not kept if a `needed` one was not measured."""
 
     @property
     def name(self) -> str: ...
@@ -42,10 +42,10 @@ class Criterion(Protocol):
 class Gate:
     """What a kernel must show to replace the exercise's baseline."""
 
-    replaced: str  # what the baseline is called
-    proposed: str  # what the kernel is called that would replace it
-    case: Case  # of the exercise's bench: both are timed, counted and looked at here
-    cases: tuple[Case, ...]  # the errors of all of them count
-    checked: tuple[Case, ...]  # small ones, for tools that take their time
+    replaced: str  # the baseline's name
+    proposed: str  # the name of the kernel that would replace it
+    case: Case  # of the exercise's bench: where both are timed, counted and examined
+    cases: tuple[Case, ...]  # where errors are measured
+    checked: tuple[Case, ...]  # small ones, for slow tools
     criteria: tuple[Criterion, ...]
-    free: Mapping[str, int]  # macros of a configuration that keeps to no limits
+    free: Mapping[str, int]  # macros of a configuration without limits

@@ -1,4 +1,4 @@
-"""Two libraries against each other at one case, by the clock or the model that grading has."""
+"""Times two libraries against each other at one case, with grading's clock or model."""
 
 from __future__ import annotations
 
@@ -19,15 +19,15 @@ def timed(
     theirs: Libraries,
     mine: Libraries,
     seed: str,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> Times:
-    """In turns inside this case alone, every answer checked."""
-    # Longer where it is not clear which of the two is faster.
+    """Interleaved, at this case only, with every answer checked."""
+    # Measures longer if it is not clear which of the two is faster.
     target = Speedup((case.name,), passing=1.0, full=1.0, protocol=exercise.protocol)
     alone = dataclasses.replace(exercise, targets=(target,), steps=())
-    speed = (_modelled if device.modelled else _measured)(alone, device, theirs, mine, seed, tell)
+    speed = (_modelled if device.modelled else _measured)(alone, device, theirs, mine, seed, notify)
     if not speed.cases:
-        return Times(modelled=speed.modelled, lack="; ".join(speed.notes) or "no time was left for it")
+        return Times(modelled=speed.modelled, lack="; ".join(speed.notes) or "there was no time left")
     (found,) = speed.cases
     if speed.modelled:
         return Times([found.baseline_seconds], [found.seconds], True, notes=speed.notes)
@@ -40,13 +40,13 @@ def _measured(
     theirs: Libraries,
     mine: Libraries,
     seed: str,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> Speed:
     from grader.timing.measured.measure import measure
 
     assert isinstance(device, GpuDevice)
-    speed = measure(exercise, theirs.gpu_library, device.session(mine), seed, tell)
-    if not speed.targets:  # what is not believed is no time
+    speed = measure(exercise, theirs.gpu_library, device.session(mine), seed, notify)
+    if not speed.targets:  # implausible times do not count
         speed.cases = []
     return speed
 
@@ -57,8 +57,8 @@ def _modelled(
     theirs: Libraries,
     mine: Libraries,
     seed: str,
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
 ) -> Speed:
     from grader.timing.modelled.model import model
 
-    return model(exercise, device.virtual, theirs, mine, seed, tell)
+    return model(exercise, device.virtual, theirs, mine, seed, notify)

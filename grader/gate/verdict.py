@@ -1,4 +1,4 @@
-"""Keep it, or fall back to what was there: from what every criterion has found."""
+"""Decides from all criteria whether to keep the kernel or to fall back to the baseline."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from grader.gate.spec import MET, MISSED, NOT_ATTAINABLE, NOT_MEASURED, Finding,
 
 @dataclass(frozen=True)
 class Judged:
-    """A criterion with what it found."""
+    """A criterion and its finding."""
 
     name: str
     wanted: str
@@ -20,13 +20,13 @@ class Judged:
 
     @property
     def against(self) -> bool:
-        """It speaks against the kernel: missed, or without the answer that it takes to keep one."""
+        """Whether it decides against the kernel: it is missed, or needed and not measured."""
         return self.finding.state == MISSED or (self.needed and self.finding.state != MET)
 
 
 @dataclass(frozen=True)
 class Verdict:
-    """`headline` is one line, `reasons` are those of all criteria that are not met, each told once."""
+    """`headline` is one line, `reasons` are those of all criteria that are not met, without repeats."""
 
     keep: bool
     headline: str
@@ -44,12 +44,12 @@ class Verdict:
 def decide(gate: Gate, measured: Measured) -> Verdict:
     criteria = [Judged(one.name, one.wanted, one.needed, one.judge(measured)) for one in gate.criteria]
     if against := [one for one in criteria if one.against]:
-        told = ", ".join(f"{one.name} ({one.finding.state})" for one in against)
-        return Verdict(False, f"fall back to {gate.replaced}: {told}", criteria)
+        listed = ", ".join(f"{one.name} ({one.finding.state})" for one in against)
+        return Verdict(False, f"fall back to {gate.replaced}: {listed}", criteria)
     met = f"{len(_in_state(criteria, MET))} of {len(criteria)} criteria met"
     left = {state: _in_state(criteria, state) for state in (NOT_ATTAINABLE, NOT_MEASURED)}
-    told = "".join(f"; {state}: {', '.join(names)}" for state, names in left.items() if names)
-    return Verdict(True, f"keep {gate.proposed}: {met}{told}", criteria)
+    others = "".join(f"; {state}: {', '.join(names)}" for state, names in left.items() if names)
+    return Verdict(True, f"keep {gate.proposed}: {met}{others}", criteria)
 
 
 def _in_state(criteria: Sequence[Judged], state: State) -> list[str]:

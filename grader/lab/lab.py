@@ -1,7 +1,7 @@
-"""Labs: small kernels with a fault each, run on the virtual GPU for whoever looks for it.
+"""Labs: small kernels with one fault each, which students find by running them on the virtual GPU.
 
-A lab is a folder `lab/` of an exercise with a lab.py, which makes one `Lab`, and its kernels beside it.
-Mended kernels and the key are in the same folder of the solutions.
+A lab is a folder `lab/` of an exercise with a lab.py, which makes one `FaultLab`, and its kernels beside it.
+Fixed kernels and the key are in the same folder of the solutions.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ FIGURES: dict[str, Callable[[float], str]] = {
     SECTORS: "{:.1f}".format,
     ACTIVE_LANES: "{:.1f}".format,
 }
-# What can give a fault away: what the checks call their findings, a comparison, and figures of a run.
+# Evidence of a fault: the checks' kinds of findings, the comparison, and figures of a run.
 EVIDENCE = {
     "memory": "a finding: out of bounds, or misaligned",
     "race": "a finding: two threads, one word, and nothing that orders them",
@@ -47,7 +47,7 @@ EVIDENCE = {
     "sync": "a finding: a barrier or a shuffle that not all reach",
     "async": "a finding: an asynchronous copy and an access that do not wait for each other",
     WRONG_ANSWER: "the comparison with the reference, where there is no finding",
-    MODELLED_TIME: "of a call, against that of a mended copy",
+    MODELLED_TIME: "of a call, against that of a fixed copy",
     ROUND_TRIPS: "trips to memory that wait for each other",
     BANK_CONFLICTS: "in shared memory, loads and stores",
     SECTORS: "32-byte pieces that a load or copy of a warp touches",
@@ -60,8 +60,8 @@ def _no_cases(_: Random) -> Sequence[Case]:
 
 
 @dataclass(frozen=True)
-class Lab:
-    """What all kernels of a lab are asked to do, and the faults to choose from, of which some are in none."""
+class FaultLab:
+    """The task of all kernels of a lab, and the faults to choose from; some of these are in no kernel."""
 
     title: str
     kernels: tuple[str, ...]
@@ -70,7 +70,7 @@ class Lab:
     reference: OnBuffers
     compare: Comparison
     cases: tuple[Case]
-    faults: Mapping[str, str]  # id -> what it is, in words
+    faults: Mapping[str, str]  # id -> description
     hidden: Callable[[Random], Sequence[Case]] = _no_cases
     known_mistakes: Mapping[str, OnBuffers] = field(default_factory=dict)
     folder: Path = Path()  # filled in by find_lab
@@ -99,7 +99,7 @@ class Lab:
 
 @dataclass(frozen=True)
 class Seen:
-    """What one run of a kernel showed. `failed` and `wrong` are sentences, empty when there is nothing."""
+    """One run of a kernel. `failed` and `wrong` are sentences, or empty."""
 
     source: Path
     failed: str
@@ -117,7 +117,7 @@ class Seen:
 
     @property
     def figures(self) -> dict[str, float]:
-        """By the names that evidence has."""
+        """Figures by their names in EVIDENCE."""
         launches = self.report.launches
         counts = [launch.counters for launch in launches]
         requests = sum(c.global_load_requests + c.async_requests for c in counts)
@@ -131,8 +131,8 @@ class Seen:
         }
 
 
-def find_lab(text: str) -> Lab:
-    """By the exercise's number ("01", "1"), name or folder."""
+def find_lab(text: str) -> FaultLab:
+    """Find a lab by its exercise's number ("01", "1"), name or folder."""
     folders = sorted(path.parent for path in registry.EXERCISES.glob("*/lab/lab.py"))
     for folder in folders:
         if is_named(folder.parent.name, text):
@@ -141,23 +141,23 @@ def find_lab(text: str) -> Lab:
     raise CourseError(f"there is no lab in an exercise {text!r}; exercises with a lab: {known}")
 
 
-def _load(folder: Path) -> Lab:
+def _load(folder: Path) -> FaultLab:
     spec = importlib.util.spec_from_file_location(f"lab_of_{folder.parent.name}", folder / "lab.py")
     assert spec is not None  # the file was found just now
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
-    lab: Lab = module.lab
+    lab: FaultLab = module.lab
     return dataclasses.replace(lab, folder=folder)
 
 
-def run_all(lab: Lab) -> Iterator[Seen]:
+def run_all(lab: FaultLab) -> Iterator[Seen]:
     """Every kernel of the lab, in order."""
     for kernel in lab.kernels:
         yield run_kernel(lab, lab.source(kernel))
 
 
-def run_kernel(lab: Lab, source: Path) -> Seen:
+def run_kernel(lab: FaultLab, source: Path) -> Seen:
     """One call with every check on. Raises CourseError when the file cannot be compiled."""
     if not source.is_file():
         raise CourseError(f"there is no file {source}: name your own copy of one of the lab's kernels")

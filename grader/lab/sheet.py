@@ -1,16 +1,16 @@
-"""What a lab asks about each of its kernels, and the key to it."""
+"""The questions about each kernel of a lab, and their key."""
 
 from __future__ import annotations
 
 import tomllib
 
 from common.core.errors import CourseError
-from grader.lab.lab import EVIDENCE, Lab
+from grader.lab.lab import EVIDENCE, FaultLab
 from grader.spec.question import Accepted, Choice, Line, Prose, Question
 
 
-def questions(lab: Lab) -> tuple[Question, ...]:
-    """A point each for the fault, the line and the evidence."""
+def questions(lab: FaultLab) -> tuple[Question, ...]:
+    """Fault, line and evidence give one point each."""
     made = []
     for kernel in lab.kernels:
         source = lab.source(kernel)
@@ -24,8 +24,8 @@ def questions(lab: Lab) -> tuple[Question, ...]:
     return tuple(made)
 
 
-def read_key(lab: Lab) -> dict[str, Accepted]:
-    """What is right about each kernel. Any of its lines can be changed to mend it."""
+def read_key(lab: FaultLab) -> dict[str, Accepted]:
+    """The right answers for each kernel. Changing any one of the accepted lines fixes it."""
     path = lab.solutions / "key.toml"
     if not path.is_file():
         raise CourseError(f"there is no {path}: answers are graded where the course's solutions are")

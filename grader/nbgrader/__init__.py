@@ -1,4 +1,4 @@
-"""The layer over nbgrader: a class from release to feedback, with points that come from the grader alone."""
+"""The layer over nbgrader: a class from release to feedback, with points from the grader only."""
 
 import sys
 

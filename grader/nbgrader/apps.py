@@ -1,4 +1,4 @@
-"""nbgrader itself, set up for a class: its command line, and its functions in this process."""
+"""nbgrader, set up for a class: its command line, and its functions in this process."""
 
 from __future__ import annotations
 
@@ -29,8 +29,7 @@ def must_be_installed() -> None:
 
 
 def run_nbgrader(folder: ClassFolder, arguments: Sequence[str]) -> int:
-    """nbgrader's own command line on the class, in the folder where the user is: students fetch and submit
-    there."""
+    """nbgrader's own command line on the class, in the current folder: students fetch and submit there."""
     from nbgrader.apps.nbgraderapp import NbGraderApp
 
     with _for_class(folder) as root:
@@ -58,13 +57,13 @@ def nbgrader_functions(folder: ClassFolder, arguments: Sequence[str] = (), **set
             app.config.TrustedGrade[name] = value
         app.log.setLevel(logging.ERROR)
         with warnings.catch_warnings():
-            # nbgrader's own use of its database, which SQLAlchemy 2 remarks upon.
+            # SQLAlchemy 2 warns about nbgrader's own use of its database.
             warnings.filterwarnings("ignore", message=".*not in session", module="nbgrader.*")
             yield NbGraderAPI(app.coursedir, Authenticator(parent=app), parent=app)
 
 
 def must_succeed(what: str, result: dict[str, Any] | None) -> None:
-    """nbgrader's functions answer with a traceback and a log where they fail."""
+    """Raise if it failed: nbgrader's functions return a traceback and a log."""
     if result is None or result["success"]:
         return
     said = f"{result.get('log', '')}\n{result.get('error', '')}".strip().splitlines()
@@ -74,7 +73,7 @@ def must_succeed(what: str, result: dict[str, Any] | None) -> None:
 @contextlib.contextmanager
 def _for_class(folder: ClassFolder) -> Iterator[str]:
     """Make nbgrader find the class's settings from any folder, its notebooks' kernel, and alembic, which it
-    calls. Yields the option that names the class, against settings of another one in the current folder."""
+    calls. Yields the option that names the class, which overrides settings in the current folder."""
     must_be_installed()
     folder.prepare()
     changed = {

@@ -14,8 +14,8 @@ from common.core.paths import REPOSITORY
 from grader.nbgrader.class_folder import assignments, put_working_copy
 from grader.spec import registry
 
-# Files and folders as they are. Of the benchmarks, what notebook 02 measures a whole step with, and
-# notebook 03 the costs of copies.
+# Copied whole. Of the benchmarks, those with which notebook 02 measures a whole step and notebook 03 the
+# costs of copies.
 _WHOLE = (
     "course",
     "LICENSE",
@@ -32,19 +32,19 @@ _WHOLE = (
 )
 _PAGES = ("virtual-gpu", "checks", "counters", "cost-model", "grading", "security")
 _README = "for-students.md"
-# What tools leave behind, and common/measured/tuned, which tells the best choices of the solutions.
+# Files of tools, and common/measured/tuned, which reveals the best choices of the solutions.
 _LEFT_OUT = ("__pycache__", "*.pyc", ".*", "*.egg-info", "tuned")
 
 
 def write_bundle(folder: Path, *, with_engine: bool = False) -> list[Path]:
-    """Write the bundle into a folder that is empty or not there, and return its files.
+    """Write the bundle into an empty or new folder, and return its files.
 
     `with_engine` adds the virtual GPU as this machine builds it, for machines that it fits.
     """
     if folder.exists() and (not folder.is_dir() or any(folder.iterdir())):
-        raise CourseError(f"{folder} is there already and not empty: name a new folder")
+        raise CourseError(f"{folder} exists already and is not empty: name a new folder")
     if not _is_whole():
-        raise CourseError("this is a student bundle itself: a bundle is made from the whole course")
+        raise CourseError("this is a student bundle: make a bundle from the whole course")
     try:
         for name in _WHOLE:
             _copy(REPOSITORY / name, folder / name)
@@ -72,7 +72,7 @@ def _pages() -> Iterator[Path]:
 
 
 def _front_page() -> str:
-    """The students' page, which lies among the others here and above them there."""
+    """The students' page, with links changed: it is in docs/ here and above docs/ in the bundle."""
     text = (REPOSITORY / "docs" / _README).read_text()
     return re.sub(r"\]\((?=[\w-]+\.md)", "](docs/", text)
 

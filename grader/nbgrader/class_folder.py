@@ -1,4 +1,4 @@
-"""The folder of a class, as nbgrader lays it out, with what the course puts into it.
+"""The folder of a class: nbgrader's layout, and the files that the course adds.
 
 source/./NN_name/          the notebook of notebooks/NN_name and the exercise's starter beside it
 release/ submitted/ autograded/ feedback/      nbgrader's own
@@ -69,13 +69,13 @@ class ClassFolder:
         return self.submitted / name / assignment
 
     def prepare(self) -> None:
-        """Make what is missing and bring source/ up to the course's notebooks and starters."""
+        """Make what is missing, and update source/ to the course's notebooks and starters."""
         try:
             for folder in (self.source, self.submitted, self.grades):
                 folder.mkdir(parents=True, exist_ok=True)
             if not self.exchange.exists():
                 self.exchange.mkdir()
-                self.exchange.chmod(0o777)  # as nbgrader wants it: students put their work there
+                self.exchange.chmod(0o777)  # nbgrader requires it: students put their work there
             config = self.root / "nbgrader_config.py"
             if not config.exists():
                 config.write_text(_CONFIG.format(repository=str(REPOSITORY)))
@@ -94,7 +94,7 @@ def default_folder() -> ClassFolder:
 
 
 def assignments() -> list[str]:
-    """Every folder of notebooks/ that holds a notebook of its own name."""
+    """Every folder of notebooks/ that has a notebook with the folder's name."""
     return sorted(path.parent.name for path in NOTEBOOKS.glob("*/*.ipynb") if path.stem == path.parent.name)
 
 
@@ -108,9 +108,9 @@ def find_assignment(text: str) -> str:
 
 
 def put_working_copy(assignment: str, folder: Path, *, replace: bool) -> list[Path]:
-    """The notebook, the starter and what else lies beside the notebook; what was written anew.
+    """Copy the notebook, the starter and other files beside the notebook; returns the files written.
 
-    Without `replace` nothing that is there is touched: it is somebody's work.
+    Without `replace`, existing files stay: they are a student's work.
     """
     files = [path for path in sorted((NOTEBOOKS / assignment).iterdir()) if _handed_out(path)]
     starter = registry.EXERCISES / assignment / KERNEL
@@ -126,5 +126,5 @@ def put_working_copy(assignment: str, folder: Path, *, replace: bool) -> list[Pa
 
 
 def _handed_out(path: Path) -> bool:
-    """Files that editors and Jupyter leave are nobody's to hand out, nor is a kernel that was tried there."""
+    """Not files of editors and Jupyter, nor a kernel that was tried there."""
     return path.is_file() and not path.name.startswith(".") and path.name != KERNEL

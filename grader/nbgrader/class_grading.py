@@ -1,4 +1,4 @@
-"""Autogrades a class: first all kernels, side by side and resumable, then nbgrader writes the points.
+"""Autogrades a class: first all kernels, in parallel and resumable, then nbgrader writes the points.
 
 grades/written/ASSIGNMENT/STUDENT    what a submission's points in the gradebook were made from; written last,
                                      so that a run which was killed only ever writes the same points again
@@ -31,19 +31,19 @@ Pair = tuple[str, str]  # a student and an assignment
 
 @dataclass(frozen=True)
 class Graded:
-    """One submission in the gradebook. `record` is the kernel's; `problem` says why there are no points."""
+    """One submission in the gradebook. `record` is the kernel's; `problem` is why there are no points."""
 
     student: str
     assignment: str
     points: float = 0.0
     most: float = 0.0
-    by_hand: bool = False  # a person has answers of it still to read
+    by_hand: bool = False  # a person still has to read answers of it
     record: Record | None = None
     problem: str = ""
 
 
 def handed_in(folder: ClassFolder, assignments: Sequence[str], students: Sequence[str] = ()) -> list[Pair]:
-    """Students and assignments of which something was handed in, in order."""
+    """The students and assignments of all submissions, in order."""
     found = []
     for place in sorted(folder.submitted.glob("*/*")):
         student, assignment = place.parent.name, place.name
@@ -59,7 +59,7 @@ def autograde(
     *,
     arguments: Sequence[str] = (),
 ) -> list[Graded]:
-    """Points in the gradebook for every submission. What was written before, from the same files, stays."""
+    """Write points for every submission into the gradebook. Points made from the same files before stay."""
     with _alone(folder):
         problems = look_over_these(folder, submissions)
         fit = [pair for pair in submissions if pair not in problems]
@@ -85,7 +85,7 @@ def autograde(
 
 
 def _write(folder: ClassFolder, keys: Mapping[Pair, str], functions: Any) -> dict[Pair, str]:
-    """Let nbgrader write the points of these; what went wrong, by submission."""
+    """Let nbgrader write the points of these; returns problems by submission."""
     problems: dict[Pair, str] = {}
     if not keys:
         return problems
@@ -98,13 +98,13 @@ def _write(folder: ClassFolder, keys: Mapping[Pair, str], functions: Any) -> dic
                 _written_path(folder, pair).write_text(key)
             except CourseError as problem:
                 problems[pair] = str(problem)
-            told = "points not written" if pair in problems else "points written"
-            progress.finished(f"{student} {assignment}", told)
+            state = "points not written" if pair in problems else "points written"
+            progress.finished(f"{student} {assignment}", state)
     return problems
 
 
 def _key(folder: ClassFolder, pair: Pair, record: Record | None, db_url: str) -> str:
-    """Everything that the points and the graded notebook are made from."""
+    """A hash of everything that the points and the graded notebook are made from."""
     student, assignment = pair
     place = folder.handed_in(student, assignment)
     released = folder.release / assignment / f"{assignment}.ipynb"
@@ -113,7 +113,7 @@ def _key(folder: ClassFolder, pair: Pair, record: Record | None, db_url: str) ->
     for path in files:
         made.update(os.fsencode(path.name))
         made.update(hashlib.sha256(path.read_bytes()).digest() if path.is_file() else b"none")
-    # When a record was made says nothing about points: those of unreadable kernels are made in every run.
+    # A record's date does not affect points: records of unreadable kernels are remade in every run.
     kept = {} if record is None else {**record.to_dict(), "started": "", "seconds": 0}
     made.update(json.dumps([kept, read_notes(folder, student, assignment)]).encode())
     return made.hexdigest()

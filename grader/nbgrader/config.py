@@ -1,5 +1,5 @@
-"""How nbgrader is set up for this course. Nothing that a student hands in is run by nbgrader: there is no
-Execute in its lists, and every point of an autograded cell is written by TrustedGrade."""
+"""nbgrader's settings for this course. nbgrader runs no student code: there is no Execute in its lists, and
+TrustedGrade writes every point of an autograded cell."""
 
 from __future__ import annotations
 
@@ -25,10 +25,10 @@ COURSE_ID = "serving_kernels"
 
 
 def configure(c: Any, root: Path) -> None:
-    """Settings for the class in `root`, which is made ready on the way."""
+    """Settings for the class in `root`, which is prepared, too."""
     folder = ClassFolder(root.absolute())
     folder.prepare()
-    if "autograde" in sys.argv[1:2]:  # `nbgrader autograde`: it passes over folders without a notebook
+    if "autograde" in sys.argv[1:2]:  # `nbgrader autograde` skips folders without a notebook
         for (student, assignment), problem in look_over_all(folder).items():
             print(f"{student}, {assignment}: {problem}", file=sys.stderr)
     c.CourseDirectory.root = str(folder.root)

@@ -1,4 +1,4 @@
-"""A small pretend class, from release to feedback: what an instructor looks at in the first ten minutes."""
+"""A small demo class, from release to feedback, for an instructor's first ten minutes."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ book.commit()
 
 @dataclass(frozen=True)
 class DemoStudent:
-    """A student: what becomes of the notebook and of kernel.cu between fetching and submitting."""
+    """A demo student: changes the notebook and kernel.cu between fetching and submitting."""
 
     name: str
     does: str
@@ -53,7 +53,7 @@ def _solution(exercise: Exercise) -> str:
 
 
 def _answered(share: float, answer: str) -> Callable[..., dict[str, Any]]:
-    """The first `share` of the predictions as they are counted, the rest twice as large."""
+    """The first `share` of the predictions with their true values, the rest doubled."""
 
     def fill(notebook: dict[str, Any], exercise: Exercise, counted: Measured) -> dict[str, Any]:
         values = list(counted.values.items())
@@ -71,7 +71,7 @@ def _answered(share: float, answer: str) -> Callable[..., dict[str, Any]]:
 
 
 def _hostile(notebook: dict[str, Any], exercise: Exercise, counted: Measured) -> dict[str, Any]:
-    """Deletes the cells that give points, and asks the gradebook for more."""
+    """Deletes the graded cells, and tries to change the gradebook."""
     kept = [cell for cell in notebook["cells"] if not cell["metadata"].get("nbgrader", {}).get("grade")]
     for cell in kept:
         if cell["metadata"].get("nbgrader", {}).get("grade_id") == "predictions":
@@ -79,7 +79,7 @@ def _hostile(notebook: dict[str, Any], exercise: Exercise, counted: Measured) ->
     return {**notebook, "cells": kept}
 
 
-PRETENDERS = (
+DEMO_STUDENTS = (
     DemoStudent("ada", "everything right", _solution, _answered(1.0, "Because the trips overlap.")),
     DemoStudent(
         "ben",
@@ -110,33 +110,33 @@ PRETENDERS = (
 
 
 def make_demo_class(
-    root: Path, exercise: Exercise, *, device: str, tell: Callable[[str], None]
+    root: Path, exercise: Exercise, *, device: str, notify: Callable[[str], None]
 ) -> list[Graded]:
-    """Everything below `root`, which is made anew; it must be an earlier demo or not there."""
+    """Make the class below `root`, which must be missing or an earlier demo, which is replaced."""
     folder = ClassFolder(root.absolute())
     _make_room(folder)
     run = class_run(folder, device=device)
-    tell("releasing")
+    notify("releasing")
     make_assignments(folder, [exercise.id])
     with nbgrader_functions(folder) as functions:
         due = datetime.datetime.now(datetime.UTC).replace(tzinfo=None) + datetime.timedelta(days=1)
         with functions.gradebook as gradebook:
             gradebook.update_or_create_assignment(exercise.id, duedate=due.isoformat(" ", "seconds"))
-            for one in PRETENDERS:  # without names formgrader lists them as "None, None"
+            for one in DEMO_STUDENTS:  # without names formgrader lists them as "None, None"
                 gradebook.update_or_create_student(one.name, first_name=one.name.title(), last_name="Demo")
         must_succeed("the release", functions.release_assignment(exercise.id))
-        tell("counting what was there to predict")
+        notify("counting the predicted quantities")
         counted = _to_predict(exercise, run.device)
-        for one in PRETENDERS:
-            tell(f"{one.name} fetches and submits")
+        for one in DEMO_STUDENTS:
+            notify(f"{one.name} fetches and submits")
             _take_part(functions, one, exercise, counted, folder.root / "students" / one.name)
-        tell("collecting")
+        notify("collecting")
         must_succeed("collecting", functions.collect(exercise.id))
-        for one in PRETENDERS:
+        for one in DEMO_STUDENTS:
             if one.days_late:
                 _date(folder, one, exercise, due)
     graded = autograde(folder, run, handed_in(folder, [exercise.id]))
-    tell("writing feedback")
+    notify("writing feedback")
     with nbgrader_functions(folder) as functions:
         must_succeed("feedback", functions.generate_feedback(exercise.id))
         must_succeed("the release of feedback", functions.release_feedback(exercise.id))
@@ -144,7 +144,7 @@ def make_demo_class(
 
 
 def _to_predict(exercise: Exercise, device: DeviceInfo) -> Measured:
-    """What somebody would predict who knows. A GPU's clock is asked only where it will be asked again."""
+    """The true values of the predictions. A GPU's clock is used only where grading will use it, too."""
     counted = measure(exercise, exercise.solution)
     if device.modelled:
         return counted
@@ -159,10 +159,10 @@ def feedback_pages(root: Path, exercise: Exercise) -> list[Path]:
 def _make_room(folder: ClassFolder) -> None:
     if folder.root.exists() and any(folder.root.iterdir()):
         if not (folder.root / _MARKER).exists():
-            raise CourseError(f"{folder.root} is there already and is no demo class: name another folder")
+            raise CourseError(f"{folder.root} exists already and is not a demo class: name another folder")
         shutil.rmtree(folder.root)
     folder.prepare()
-    (folder.root / _MARKER).write_text("./course demo-class makes this folder anew.\n")
+    (folder.root / _MARKER).write_text("./course demo-class replaces this folder.\n")
     config = folder.root / "nbgrader_config.py"
     line = re.compile(r"^# c\.LatePerDay\.percent = \d+", re.MULTILINE)
     config.write_text(line.sub(f"c.LatePerDay.percent = {_LATE_PERCENT:g}", config.read_text()))
@@ -178,7 +178,7 @@ def _take_part(functions: Any, one: DemoStudent, exercise: Exercise, counted: Me
 
 
 def _date(folder: ClassFolder, one: DemoStudent, exercise: Exercise, due: datetime.datetime) -> None:
-    """Pretend that it was handed in later than it was."""
+    """Set a later time of submission."""
     handed_in_at = due + datetime.timedelta(days=one.days_late, minutes=-5)
     stamp = folder.handed_in(one.name, exercise.id) / "timestamp.txt"
     stamp.write_text(f"{handed_in_at:%Y-%m-%d %H:%M:%S} UTC")

@@ -1,4 +1,4 @@
-"""A student's side of nbgrader's exchange, for pretend students: fetch an assignment, submit it."""
+"""A student's side of nbgrader's exchange, for demo students: fetch an assignment, submit it."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from grader.nbgrader.apps import must_succeed
 
 
 def fetch(functions: Any, student: str, assignment: str, home: Path) -> Path:
-    """Into a folder of the student's; returns the assignment's folder there."""
+    """Fetch into a student's folder; returns the assignment's folder there."""
     _transfer(functions, "FetchAssignment", student, assignment, home)
     return home / assignment
 
@@ -28,6 +28,6 @@ def _transfer(functions: Any, kind: str, student: str, assignment: str, home: Pa
             coursedir=coursedir, authenticator=functions.authenticator, parent=functions
         )
         app.assignment_dir = str(home)
-        # Submissions are remembered beside the student's files, not in this user's Jupyter folder.
+        # The cache of submissions is beside the student's files, not in this user's Jupyter folder.
         app.cache = str(home / ".nbgrader_cache")
         must_succeed(f"{kind} of {assignment} by {student}", capture_log(app))

@@ -1,5 +1,5 @@
-"""nbgrader's release of feedback. By itself it ends at the first submission without a date or a secret: one
-that never passed the exchange, or from which its student took them."""
+"""nbgrader's release of feedback. By itself it stops at the first submission without a date or a secret: one
+that did not come through the exchange, or whose student removed them."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ReleaseToEverybody(ExchangeReleaseFeedback):
                 (folder / "timestamp.txt").write_text("no date")
             if not _says_something(folder / "submission_secret.txt"):
                 (folder / "submission_secret.txt").write_text(secrets.token_hex(64))
-                self.log.warning("%s did not come by the exchange: hand its pages back yourself", folder)
+                self.log.warning("%s did not come through the exchange: return its pages yourself", folder)
         super().copy_files()
 
 

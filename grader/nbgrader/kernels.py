@@ -1,4 +1,4 @@
-"""The kernels of a class: graded as by `./course grade`, with what their predictions are held against."""
+"""Grades the kernels of a class like `./course grade`, and finds the truths of their predictions."""
 
 from __future__ import annotations
 
@@ -22,13 +22,13 @@ GRADER = "grader.nbgrader.kernels:grade"
 
 
 def grade(exercise: Exercise, source: Path, **how: Any) -> Record:
-    """One kernel in its own process: the pipeline's record, and the values that its predictions ask for."""
+    """Grade one kernel in its own process: the pipeline's record, and the values of its predictions."""
     from grader.pipeline.grading import grade as graded
     from grader.questions.measured import measure, timed
 
     record = graded(exercise, source, **how)
     if exercise.predictions:
-        how["tell"]("counting what was predicted")
+        how["notify"]("counting what was predicted")
         native = source.suffix == ".cu" and record.verdict != "does not compile"
         found = measure(exercise, source if native else None)
         if not record.device.modelled:
@@ -62,10 +62,10 @@ def submission_of(folder: ClassFolder, student: str, assignment: str) -> Submiss
 
 
 def grade_kernels(run: ClassRun, submissions: Iterable[Submission]) -> list[Record]:
-    """With a record for each, those of earlier runs kept."""
+    """A record for each; those of earlier runs are kept."""
     if run.grader != GRADER:
         return grade_all(run, list(submissions))
-    build_engine()  # once on a machine, for minutes: no submission's time
+    build_engine()  # takes minutes, once per machine: no submission's time limit should pay for it
     wanted = list(submissions)
     records = grade_all(run, wanted)
     _count_what_needs_no_kernel(run, zip(wanted, records, strict=True))
@@ -73,7 +73,7 @@ def grade_kernels(run: ClassRun, submissions: Iterable[Submission]) -> list[Reco
 
 
 def _count_what_needs_no_kernel(run: ClassRun, graded: Iterable[tuple[Submission, Record]]) -> None:
-    """Predictions about the baseline stand where a kernel is missing, or was never counted."""
+    """Count predictions about the baseline where a kernel is missing or was not counted."""
     from grader.questions.measured import measure
 
     counted: dict[str, dict[str, float]] = {}
@@ -89,8 +89,8 @@ def _count_what_needs_no_kernel(run: ClassRun, graded: Iterable[tuple[Submission
 
 
 def record_of(folder: ClassFolder, run: ClassRun, student: str, assignment: str) -> Record:
-    """The record that is kept, or one made now, in a process of its own: a grading adopts and ends what
-    kernels leave behind, and in a Jupyter server others would be among its children."""
+    """The record that is kept, or one made now in another process: a grading adopts and ends orphans of
+    kernels, and in a Jupyter server it could end other children."""
     submission = submission_of(folder, student, assignment)
     if kept := kept_record(run, submission):
         return kept
@@ -98,7 +98,7 @@ def record_of(folder: ClassFolder, run: ClassRun, student: str, assignment: str)
     subprocess.run([*map(str, command), run.device.kind], cwd=REPOSITORY, check=False)
     if kept := kept_record(run, submission):
         return kept
-    raise CourseError(f"the kernel of {student} for {assignment} could not be graded: what it said is above")
+    raise CourseError(f"the kernel of {student} for {assignment} could not be graded: see its output above")
 
 
 def main(arguments: list[str]) -> int:
@@ -109,7 +109,7 @@ def main(arguments: list[str]) -> int:
 
 
 if __name__ == "__main__":
-    # Gradings are pickled for their process by this module's name, which is not __main__ there.
+    # Gradings are pickled by this module's name, which is not __main__ in their process.
     from grader.nbgrader.kernels import main as named_main
 
     sys.exit(named_main(sys.argv[1:]))

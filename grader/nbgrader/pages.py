@@ -1,5 +1,5 @@
-"""Markdown in formgrader and in feedback, of students: without links that run something, whole although
-a picture is missing, and in a short time. nbconvert's own way has none of the three."""
+"""Renders students' Markdown in formgrader and in feedback: without links that run code, complete if a
+picture is missing, and in limited time. nbconvert itself guarantees none of the three."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ from grader.render.pages.markup import tag
 _ELSEWHERE = re.compile(r"https?://|mailto:|#", re.IGNORECASE)
 _NOWHERE = "#harmful-link"
 _ATTACHMENT = "attachment:"
-# Each of these is looked for an end of, through all the rest of the text.
+# For each of these, the renderer searches the rest of the text for an end.
 _MATH_BEGINS = re.compile(r"\\begin\{|\\\\[(\[]|\$")
-_MOST_LOOKS = 20_000_000  # at a character: about half a second
+_MOST_LOOKS = 20_000_000  # characters searched: about half a second
 
 
 @pass_context
 def markdown2html(context: Any, source: str) -> str:
-    """As nbconvert's filter of that name. HTML of a student's is disarmed before, by RestoreCells."""
+    """Replaces nbconvert's filter of that name. RestoreCells has disarmed a student's HTML before."""
     if len(source) * len(_MATH_BEGINS.findall(source)) > _MOST_LOOKS:
         return tag("pre", source)
     attachments = context.get("cell", {}).get("attachments", {})
@@ -32,11 +32,11 @@ def markdown2html(context: Any, source: str) -> str:
 
 class _Renderer(IPythonRenderer):
     def link(self, text: str, url: str, title: str | None = None) -> str:
-        """formgrader would open a file beside the notebook as a page of its own, with its reader's rights."""
+        """formgrader would open a file beside the notebook as its own page, with its reader's rights."""
         return str(super().link(text, url if _ELSEWHERE.match(url) else _NOWHERE, title))
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
-        """nbconvert stops at a picture that is not there, and the student has no feedback at all."""
+        """nbconvert stops at a missing picture, and the student would get no feedback."""
         if url.startswith(_ATTACHMENT):
             name = url.removeprefix(_ATTACHMENT)
             name = name if name in self.attachments else unquote(name)

@@ -1,4 +1,4 @@
-"""The Validate button, for students and instructors alike. It runs every cell; what it says earns nothing."""
+"""The Validate button, for students and instructors. It runs every cell; its result earns no points."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The figures that notebooks draw to explain something: each is a call with the numbers that it shows."""
+"""Figures that notebooks draw to explain something: each is a call with the numbers that it shows."""
 
 from __future__ import annotations
 
@@ -63,9 +63,9 @@ def wide_table(rows: int, columns: int, captured_rows: int, captured_columns: in
 
 
 def launches_in_time(profiles: Mapping[str, Display]) -> Display:
-    """The launches of calls inside a graph, one after the other as the model has them.
+    """The launches of calls inside a graph, one after the other, as modelled.
 
-    Takes what Lab.profile answers, by the name to show; one that could not run has an empty row.
+    Takes results of Lab.profile by the name to show; one that could not run has an empty row.
     """
     calls = {name: getattr(shown, "seen", None) for name, shown in profiles.items()}
     with styled():
@@ -86,7 +86,7 @@ def launches_in_time(profiles: Mapping[str, Display]) -> Display:
     counted = "; ".join(
         f"{name}: {len(seen.launches) if seen is not None else 'did not run'}" for name, seen in calls.items()
     )
-    return _shown(figure, f"Launches in a call, each behind the one before ({counted}).")
+    return _shown(figure, f"Launches in a call, one after the other ({counted}).")
 
 
 def _gaps_and_bodies(seen: Seen | None) -> list[tuple[float, float]]:
@@ -111,12 +111,12 @@ def copies_by_size(copies: Mapping[str, int]) -> Display:
         axes.xaxis.set_major_formatter("{x:,.0f}")
     most = max(copies.values()) / sum(copies.values())
     return _shown(
-        figure, f"One step's copies. The largest has {most:.1%} of all bytes; each is a launch of its own."
+        figure, f"One step's copies. The largest has {most:.1%} of all bytes; each is a separate launch."
     )
 
 
 def warp_sectors(strides: Sequence[int]) -> Display:
-    """Which 32-byte sectors the 32 lanes of a warp touch when lane i asks for word i × stride."""
+    """Which 32-byte sectors the 32 lanes of a warp touch when lane i loads word i × stride."""
     with styled():
         figure = new_figure(9.0, 0.7 + 0.45 * len(strides))
         axes = figure.subplots()
@@ -133,7 +133,7 @@ def warp_sectors(strides: Sequence[int]) -> Display:
         axes.set(xlim=(0, words * 1.12), xlabel="word of 4 bytes")
         axes.invert_yaxis()
     caption = (
-        "One request of a warp. Red words are wanted, blue is what moves: memory gives whole sectors of "
+        "One request of a warp. Red words are requested, blue bytes move: memory transfers whole sectors of "
         "32 bytes."
     )
     return _shown(figure, caption)
@@ -153,8 +153,8 @@ def warp_banks(strides: Sequence[int]) -> Display:
             axes.set(ylim=(0, max(max(held), 2)))
         panels[-1].set_xlabel("bank")
     caption = (
-        "Words that the 32 lanes want from each bank. A bank gives one word a turn, so the fullest one says "
-        "how many turns (wavefronts) the request takes."
+        "Words that the 32 lanes request from each bank. A bank gives one word per turn, so the fullest bank "
+        "sets the number of turns (wavefronts) of the request."
     )
     return _shown(figure, caption)
 

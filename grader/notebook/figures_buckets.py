@@ -37,12 +37,12 @@ def sequence_in_buckets(
                 _box(
                     axes, place, y, _WIDTHS[bits] if used else _FREE, f"slot {slots[place]}" if used else "·"
                 )
-        axes.text(0, 6.5, "the sequence: what a mask and a position speak of", fontsize=8, color=_EDGE)
+        axes.text(0, 6.5, "the sequence: slots that masks and positions refer to", fontsize=8, color=_EDGE)
         axes.text(0, 4.4, "buckets of one head: what a kernel streams", fontsize=8, color=_EDGE)
         axes.set(xlim=(-1.0, max(len(bits_of_slots), capacity)), ylim=(-0.1, 6.9))
     caption = (
         "Each token has one entry in one bucket. Entries are in no order, because a removed one is replaced "
-        "by the last: the array of slots beside them says whose they are. Grey places hold anything."
+        "by the last: the array of slots beside them names their tokens. Grey places are unused."
     )
     return _shown(figure, caption)
 
@@ -70,13 +70,13 @@ def packed_bits(stored: Sequence[int], bits: int) -> Display:
         axes.plot([total] * 2, [-0.45, 1.1], color="black", linewidth=1.5)
         axes.set(xlim=(-0.3, total + 0.3), ylim=(-0.9, 1.7))
     straddling = [i for i in range(len(stored)) if bits * i // _BYTE != (bits * (i + 1) - 1) // _BYTE]
-    told = (
+    caption = (
         f"elements {', '.join(map(str, straddling))} lie in two bytes"
         if straddling
         else "none lies in two bytes"
     )
     return _shown(
-        figure, f"{len(stored)} elements of {bits} bits, each with its lowest bit at the left: {told}."
+        figure, f"{len(stored)} elements of {bits} bits, each with its lowest bit at the left: {caption}."
     )
 
 
@@ -104,7 +104,7 @@ def bytes_of_mixes(mixes: Mapping[str, Mix], head_dim: int, scale_bytes: int) ->
         axes.invert_yaxis()
         axes.set(xlabel="bytes of a head, key and value, for each token", xlim=(0, half * 1.02))
         figure.legend(loc="outside upper center", ncols=5, fontsize=8, frameon=False)
-    return _shown(figure, f"What a token costs, heads of {head_dim}, scales of {scale_bytes} bytes.")
+    return _shown(figure, f"Bytes per token, heads of {head_dim}, scales of {scale_bytes} bytes.")
 
 
 def errors_by_width(errors: Mapping[str, Mapping[int, float]]) -> Display:
@@ -117,8 +117,8 @@ def errors_by_width(errors: Mapping[str, Mapping[int, float]]) -> Display:
             for place, (bits, error) in enumerate(sorted(found.items())):
                 x = group + step * (place - len(found) / 2)
                 axes.bar(x, error, width=step * 0.92, color=_WIDTHS[bits])
-                told = f"{error:.0f} %" if error >= 10 else f"{error:.2g} %"
-                axes.text(x, error * 1.08, told, ha="center", va="bottom", fontsize=7)
+                caption = f"{error:.0f} %" if error >= 10 else f"{error:.2g} %"
+                axes.text(x, error * 1.08, caption, ha="center", va="bottom", fontsize=7)
         for bits, colour in _WIDTHS.items():
             axes.bar([0], [0], color=colour, label=f"all in {bits} bits")
         highest = max(max(found.values()) for found in errors.values())

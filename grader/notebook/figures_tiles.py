@@ -1,4 +1,4 @@
-"""Figures of attention in tiles: which scores a block makes, what overlaps, who holds what, and banks."""
+"""Figures of attention in tiles: a block's scores, overlap of copies and products, fragments, and banks."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ROWS_A_MATRIX, _PIECES, _BANKS_A_PIECE = 8, 8, 4
 
 
 def score_tiles(length: int, rows: int, keys: int, *, block: int, now: int, causal: bool = False) -> Display:
-    """All scores of a head, cut into tiles: what one block has done, does, and has on its way."""
+    """All scores of a head, cut into tiles: one block's finished, current and next tiles."""
     with styled():
         figure = new_figure(6.0, 4.6)
         axes = figure.subplots()
@@ -34,7 +34,7 @@ def score_tiles(length: int, rows: int, keys: int, *, block: int, now: int, caus
         for name, colour in (
             ("done", _DONE),
             ("in use", _NOW),
-            ("on its way", _NEXT),
+            ("in flight", _NEXT),
             ("other blocks", _OTHERS),
         ):
             axes.bar([0], [0], color=colour, edgecolor=_EDGE, linewidth=0.4, label=name)
@@ -43,7 +43,7 @@ def score_tiles(length: int, rows: int, keys: int, *, block: int, now: int, caus
     mask = f"; with a causal mask {seen} of them are made" if causal else ""
     caption = (
         f"The {length} × {length} scores of a head in tiles of {rows} × {keys}: {query_tiles} × {key_tiles} "
-        f"tiles{mask}. No tile is ever stored; a block keeps what its rows need to go on."
+        f"tiles{mask}. No tile is ever stored; a block keeps only the state of its rows."
     )
     return _shown(figure, caption)
 
@@ -55,7 +55,7 @@ def _tile_colour(mine: bool, column: int, now: int) -> str:
 
 
 def pipelines(tiles: int, copy: float, work: float) -> Display:
-    """When tiles are copied and used, in units of time: one place for a tile, then two."""
+    """When tiles are copied and used, in units of time: with one buffer, then with two (double buffering)."""
     with styled():
         figure = new_figure(9.0, 2.6)
         axes = figure.subplots()
@@ -80,14 +80,15 @@ def pipelines(tiles: int, copy: float, work: float) -> Display:
         axes.set(xlabel="time, in units", xlim=(0, max(ends) * 1.02))
         axes.invert_yaxis()
     caption = (
-        f"{tiles} tiles, a copy takes {copy:g} and the products of a tile {work:g}. One place: {ends[0]:g} "
-        f"units. Two places, the next copy begun before this tile is used: {ends[1]:g}."
+        f"{tiles} tiles, a copy takes {copy:g} and the products of a tile {work:g}. One buffer: {ends[0]:g} "
+        f"units. Two buffers, where the next copy starts before this tile is used: {ends[1]:g}."
     )
     return _shown(figure, caption)
 
 
 def _schedule(tiles: int, copy: float, work: float, stages: int) -> tuple[list[float], list[float]]:
-    """When each copy and each tile's products begin: a copy wants its place free and its turn."""
+    """Start times of each copy and of each tile's products: a copy waits for a buffer and for the last
+    copy."""
     copies: list[float] = []
     works: list[float] = []
     for number in range(tiles):
@@ -100,7 +101,7 @@ def _schedule(tiles: int, copy: float, work: float, stages: int) -> tuple[list[f
 
 
 def score_fragment(lanes: Sequence[int]) -> Display:
-    """16 rows by 8 keys as an mma leaves them: the lane of each score, and some lanes' own ones coloured."""
+    """16 rows by 8 keys as an mma leaves them: the lane of each score; those of some lanes are coloured."""
     colours = ("#e6693e", "#4bb8a9", "#c9a0dc", "#e6a817", "#6baed6")
     with styled():
         figure = new_figure(6.0, 4.6)
@@ -118,13 +119,13 @@ def score_fragment(lanes: Sequence[int]) -> Display:
         axes.set_yticks([i + 0.5 for i in range(16)], [str(i) for i in range(16)])
     caption = (
         "Scores of one mma, lane and register of each: lane 4g + t has rows g and g + 8, keys 2t and 2t + 1. "
-        "A row belongs to four lanes, and the first operand of the next mma wants it in the same four."
+        "A row belongs to four lanes, and the first operand of the next mma needs it in the same four."
     )
     return _shown(figure, caption)
 
 
 def piece_banks(piece: int) -> Display:
-    """Eight rows of 128 bytes: where piece `piece` of each lies, by banks, in order and swizzled."""
+    """Eight rows of 128 bytes: the banks of piece `piece` of each row, in order and swizzled."""
     with styled():
         figure = new_figure(9.0, 2.9)
         panels = figure.subplots(1, 2, sharey=True)

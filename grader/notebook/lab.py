@@ -6,10 +6,10 @@ lab = Lab("01")
 lab.check()                     # grades kernel.cu beside the notebook
 lab.profile()                   # what each line costs; show="stalls" colours by another measure
 lab.timeline()                  # loads beside work, warp by warp
-lab.part("correct")             # what one part of the points stands at
+lab.part("correct")             # the points of one part so far
 lab.hints()                     # the exercise's hints, folded
 lab.predict()                   # what to predict
-lab.compare({"launches": 1})    # your numbers beside what is counted
+lab.compare({"launches": 1})    # your numbers beside the counted ones
 lab.answers("answers.toml")     # a file of answers beside the notebook, graded
 """
 
@@ -23,28 +23,28 @@ from typing import Any
 
 from common.core.errors import CourseError
 from grader.classes.submissions import KERNEL
-from grader.notebook.errand import run_errand
 from grader.notebook.progress import line
+from grader.notebook.rpc import call_grader
 from grader.notebook.views.display import Display, Earning, sentence
 from grader.records.device_info import KINDS
 from grader.spec import BASELINE, registry
 
 _MINE = "mine"
-_FOLLOWED_WARPS = 4  # in a profile, for the share of stalls, as in a timeline: both are made of one run
+_FOLLOWED_WARPS = 4  # in a profile, for the share of stalls, and in a timeline: one run serves both
 _MOST_WARPS = 16
-_MOST_SEEN = 4  # runs that are kept
+_MOST_SEEN = 4  # cached runs
 _NOTHING: dict[str, dict[str, Any]] = {"values": {}, "missing": {}}
 
 
 class LabError(CourseError):
-    """A notebook shows its sentence and no traceback."""
+    """A notebook shows only its message, without a traceback."""
 
     def _render_traceback_(self) -> list[str]:
         return [str(self)]
 
 
 class Lab:
-    """One exercise and the student's file for it: `kernel.cu` beside the notebook, unless told otherwise."""
+    """One exercise and the student's `file` for it, by default `kernel.cu` beside the notebook."""
 
     def __init__(self, exercise: str, file: str = KERNEL) -> None:
         try:
@@ -53,8 +53,8 @@ class Lab:
             raise LabError(str(problem)) from None
         self._folder = Path.cwd()
         self._file = str(file)
-        self._checked: tuple[str, Display] | None = None  # the file's digest, and how it stood
-        self._seen_before: dict[tuple[object, ...], Any] = {}  # runs of a file as it was then, newest last
+        self._checked: tuple[str, Display] | None = None  # the file's digest, and its result
+        self._seen_before: dict[tuple[object, ...], Any] = {}  # runs by digest of the file, newest last
 
     def __repr__(self) -> str:
         return f"{self._exercise.id}: {self._exercise.title}, with {self._file}"
@@ -68,10 +68,10 @@ class Lab:
             _one_of("device", device, (None, *KINDS))
             return self._check(step, device)
 
-        return shown_or_told(show)
+        return shown_or_error(show)
 
     def part(self, name: str) -> Display:
-        """Where one part of the points stands: its row of the newest check of kernel.cu as it is now."""
+        """The points of one part: its row of the check of the current kernel.cu."""
 
         def show() -> Display:
             from grader.notebook.views.part_view import PartView
@@ -82,20 +82,20 @@ class Lab:
             assert self._checked is not None
             return PartView(name, self._exercise.rubric[name], self._checked[1])
 
-        return shown_or_told(show, Earning)
+        return shown_or_error(show, Earning)
 
     def hints(self, number: int | None = None) -> Display:
-        """The exercise's hints, each to be opened by a click; with `number`, that one alone."""
+        """The exercise's hints, each opens by a click; with `number`, only that one."""
 
         def show() -> Display:
             from grader.notebook.views.hints_view import Hints
 
             return Hints(self._exercise, number)
 
-        return shown_or_told(show)
+        return shown_or_error(show)
 
     def profile(self, case: str | None = None, show: str = "sectors", of: str = _MINE) -> Display:
-        """Run one call on the virtual GPU and count: by line, in all, against the roofline.
+        """Run one call on the virtual GPU and count: by line, in total, against the roofline.
 
         `case` is a bench case, `show` the measure that colours the source, `of` "mine" or "baseline".
         """
@@ -107,10 +107,10 @@ class Lab:
             _one_of("show", show, tuple(MEASURES))
             return ProfileView(self._seen(case, of, _FOLLOWED_WARPS), show)
 
-        return shown_or_told(profiled)
+        return shown_or_error(profiled)
 
     def timeline(self, case: str | None = None, warps: int = _FOLLOWED_WARPS, of: str = _MINE) -> Display:
-        """Follow a few warps of one block through the model: what travels, what they do, where they wait."""
+        """Follow a few warps of one block through the model: data in flight, work, and waits."""
 
         def followed() -> Display:
             from grader.notebook.views.timeline_view import TimelineView
@@ -119,7 +119,7 @@ class Lab:
                 raise CourseError(f"warps is a number from 1 to {_MOST_WARPS}, not {warps!r}")
             return TimelineView(self._seen(case, of, warps), warps)
 
-        return shown_or_told(followed)
+        return shown_or_error(followed)
 
     def predict(self) -> Display:
         """What to predict, and an answer cell to start from."""
@@ -130,10 +130,10 @@ class Lab:
             self._must_ask()
             return Questions(self._exercise.predictions)
 
-        return shown_or_told(asked)
+        return shown_or_error(asked)
 
     def compare(self, predictions: Mapping[str, object]) -> Display:
-        """Your numbers beside what is counted, and measured where there is a GPU, with what each earns."""
+        """Your numbers beside counted ones, and measured ones where there is a GPU, with their points."""
 
         def compared() -> Display:
             from grader.course.settings import choose_device, read_settings
@@ -145,18 +145,20 @@ class Lab:
             device = choose_device(None, read_settings())
             asked = self._exercise.predictions
             answers = _plain_numbers(predictions)
-            # What nobody has predicted yet is not shown, so it need not be counted.
+            # Quantities without a prediction are not shown, so they need not be counted.
             names = [one.name for one in asked_on(device, asked) if _is_answered(answers, one.name)]
             found = (
-                self._errand("measure", "predictions", needs_file=False, names=names) if names else _NOTHING
+                self._call_grader("measure", "predictions", needs_file=False, names=names)
+                if names
+                else _NOTHING
             )
             results = grade(asked, answers, found["values"], device)
             return Answers(answers_title("Predictions", results), results, found["missing"])
 
-        return shown_or_told(compared, Earning)
+        return shown_or_error(compared, Earning)
 
     def answers(self, file: str) -> Display:
-        """What the answers in a file beside the notebook earn: answers.toml, or the functions of a .py."""
+        """The points for answers in a file beside the notebook: answers.toml, or the functions of a .py."""
 
         def graded() -> Display:
             from grader.notebook.views.answers_view import Answers
@@ -166,7 +168,7 @@ class Lab:
             results = grade_file(self._exercise, self._folder / str(file))
             return Answers(answers_title(str(file), results), results)
 
-        return shown_or_told(graded, Earning)
+        return shown_or_error(graded, Earning)
 
     def _check(self, step: int | None, device: str | None) -> Display:
         from grader.course.starters import Todo
@@ -175,7 +177,7 @@ class Lab:
 
         self._must_exist()
         digest = self._digest()
-        found = self._errand("check", f"checking {self._file}", device=device, step=step)
+        found = self._call_grader("check", f"checking {self._file}", device=device, step=step)
         todos = [Todo(**todo) for todo in found["todos"]]
         shown: Display
         if found["record"] is None:
@@ -188,7 +190,7 @@ class Lab:
         return shown
 
     def _digest(self) -> str:
-        """Of the file as it is now; of none, where there is none."""
+        """The digest of the current file, or of an empty one."""
         try:
             return hashlib.sha256((self._folder / self._file).read_bytes()).hexdigest()
         except OSError:
@@ -200,9 +202,9 @@ class Lab:
 
     def _way_back(self) -> str:
         if self._file != KERNEL:
-            return "Is it saved, and under that name?"
+            return "Is it saved under that name?"
         return (
-            f"Has it another name, or was the notebook opened from another folder? In work/notebooks/ "
+            f"Does it have another name, or was the notebook opened from another folder? In work/notebooks/ "
             f"`./course notebook {self._exercise.number} --only-copy` puts a missing starter back beside it."
         )
 
@@ -221,23 +223,25 @@ class Lab:
         seen = self._seen_before.pop(run, None)
         if seen is None:
             label = f"profiling {self._file if needs else 'the baseline'}"
-            found = self._errand("profile", label, needs_file=needs, of=of, case=case, timeline=timeline)
+            found = self._call_grader("profile", label, needs_file=needs, of=of, case=case, timeline=timeline)
             seen = Seen.from_dict(found)
         self._seen_before[run] = seen
         while len(self._seen_before) > _MOST_SEEN:
             del self._seen_before[next(iter(self._seen_before))]
         return seen
 
-    def _errand(self, name: str, label: str, *, needs_file: bool = True, **arguments: Any) -> dict[str, Any]:
+    def _call_grader(
+        self, name: str, label: str, *, needs_file: bool = True, **arguments: Any
+    ) -> dict[str, Any]:
         if needs_file:
             self._must_exist()
         order = {"exercise": self._exercise.id, "file": self._file, **arguments}
         with line(label) as shown:
-            return run_errand(name, order, self._folder, shown.update)
+            return call_grader(name, order, self._folder, shown.update)
 
 
-def shown_or_told(make: Callable[[], Display], kind: type[Display] = Display) -> Display:
-    """What a student can mend is a sentence, never a traceback."""
+def shown_or_error(make: Callable[[], Display], kind: type[Display] = Display) -> Display:
+    """Errors that a student can fix become one sentence, without a traceback."""
     try:
         return make()
     except CourseError as problem:
@@ -254,7 +258,7 @@ def _is_answered(answers: object, name: str) -> bool:
 
 
 def _plain_numbers(predictions: object) -> object:
-    """NumPy's numbers count as numbers too, while they are still in the notebook."""
+    """NumPy's numbers count as numbers, too: convert them before they leave the notebook."""
     if not isinstance(predictions, dict):
         return predictions
     return {name: _plain_number(value) for name, value in predictions.items()}

@@ -1,11 +1,11 @@
-"""The lab of faulty kernels in a notebook: run them, or a mended copy of one; keep the sheet of answers.
+"""The lab of faulty kernels in a notebook: run them or a fixed copy of one, and keep the sheet of answers.
 
 from grader.notebook.post_mortem import PostMortem
 seven = PostMortem("05")
 
 seven.words()           # the words that answers are written in
 seven.run()             # every kernel: answers, findings at their lines, figures
-seven.run("mine.cu")    # a mended copy
+seven.run("mine.cu")    # a fixed copy
 seven.sheet()           # answers.toml beside the notebook, as it is filled in so far
 """
 
@@ -16,9 +16,9 @@ from pathlib import Path
 from common.core.errors import CourseError
 from grader.lab.lab import find_lab
 from grader.lab.sheet import questions
-from grader.notebook.errand import run_errand
-from grader.notebook.lab import LabError, shown_or_told
+from grader.notebook.lab import LabError, shown_or_error
 from grader.notebook.progress import line
+from grader.notebook.rpc import call_grader
 from grader.notebook.views.answers_view import Answers
 from grader.notebook.views.display import Display
 from grader.notebook.views.post_mortem_view import Runs, Words
@@ -44,7 +44,7 @@ class PostMortem:
         return f"{self._lab.title}: {', '.join(self._lab.kernels)}, in {self._lab.folder}"
 
     def words(self) -> Display:
-        """The faults, of which some are in no kernel, and what can give one away."""
+        """The faults, some of which are in no kernel, and the kinds of evidence."""
         return Words(self._lab)
 
     def run(self, file: str | None = None) -> Display:
@@ -54,17 +54,17 @@ class PostMortem:
             if file is not None and not (self._folder / str(file)).is_file():
                 raise CourseError(
                     f"there is no {file} in {self._folder}: copy one of the kernels of {self._lab.folder} "
-                    "there and mend it"
+                    "there and fix it"
                 )
             order = {"exercise": self._exercise.id, "file": str(file or "")}
             with line("running the lab's kernels" if file is None else f"running {file}") as shown:
-                return Runs(run_errand("post mortem", order, self._folder, shown.update)["runs"])
+                return Runs(call_grader("post mortem", order, self._folder, shown.update)["runs"])
 
-        return shown_or_told(ran)
+        return shown_or_error(ran)
 
     def sheet(self) -> Display:
-        """Your answers so far, not compared with the key. Where there is no sheet beside the notebook yet, an
-        empty one is put there."""
+        """Your answers so far, not compared with the key. Makes an empty sheet beside the notebook if there
+        is none."""
 
         def read() -> Display:
             path = self._folder / SHEET
@@ -74,4 +74,4 @@ class PostMortem:
             given = sum(one.answered for one in results.graded)
             return Answers(f"{path.name}: {given} of {len(results.graded)} answers given", results)
 
-        return shown_or_told(read)
+        return shown_or_error(read)

@@ -5,9 +5,9 @@ from __future__ import annotations
 from pathlib import Path
 
 from common.core.errors import CourseError
-from grader.notebook.errand import run_errand
-from grader.notebook.lab import shown_or_told
+from grader.notebook.lab import shown_or_error
 from grader.notebook.progress import line
+from grader.notebook.rpc import call_grader
 from grader.notebook.views.display import Display
 
 _MOST_SECONDS = 60.0
@@ -26,7 +26,7 @@ def run_file(file: str, show: str = "sectors") -> Display:
         if not (folder / file).is_file():
             raise CourseError(f"there is no {file} in {folder}: run the cell that writes it first")
         with line(f"running {file}") as progress:
-            found = run_errand("run", {"file": str(file), "seconds": _MOST_SECONDS}, folder, progress.update)
+            found = call_grader("run", {"file": str(file), "seconds": _MOST_SECONDS}, folder, progress.update)
         return ProgramView(found, show)
 
-    return shown_or_told(ran)
+    return shown_or_error(ran)

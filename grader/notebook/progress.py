@@ -1,4 +1,4 @@
-"""One line about work that goes on: rewritten in a notebook's output, as everywhere else at a terminal."""
+"""One line of progress: rewritten in a notebook's output, or at a terminal."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ class Line(Protocol):
 
 
 class NotebookLine:
-    """Shown through IPython's displays that can be updated; it is gone when the work is done."""
+    """Shown as an updatable IPython display; it disappears when the work is done."""
 
     def __init__(self, label: str) -> None:
         from IPython.display import display
@@ -46,7 +46,7 @@ def _plain(text: str) -> dict[str, str]:
 
 
 def in_notebook() -> bool:
-    """Whether a Jupyter kernel runs this. IPython is not imported to find out: a kernel has done so."""
+    """Whether a Jupyter kernel runs this. IPython is not imported for this: a kernel has imported it."""
     ipython = sys.modules.get("IPython")
     shell = ipython.get_ipython() if ipython is not None else None
     return hasattr(shell, "kernel")

@@ -1,4 +1,4 @@
-"""One profiled call, as its errand brought it back."""
+"""One profiled call, as the grader process answered it."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ class Seen:
 
     @property
     def timeline(self) -> Timeline | None:
-        """Of the longest launch that was followed."""
+        """The timeline of the longest launch that was followed."""
         followed = [launch for launch in self.launches if launch.timeline is not None]
         return max(followed, key=lambda one: one.cost.body_seconds).timeline if followed else None
 
@@ -57,7 +57,7 @@ class Seen:
     def time_words(self) -> str:
         """Both modelled times, the one that `check` shows first."""
         ways = {
-            "cold": f"{numbers.seconds(self.seconds)} by itself from a cold L2",
+            "cold": f"{numbers.seconds(self.seconds)} alone from a cold L2",
             "graph": f"{numbers.seconds(self.seconds_in_a_graph)} in a graph of many calls",
         }
         shown = ways.pop(self.protocol)

@@ -1,4 +1,4 @@
-"""What every stage needs beside the submission."""
+"""What every stage needs besides the submission."""
 
 from __future__ import annotations
 
@@ -8,10 +8,10 @@ from pathlib import Path
 
 from grader.devices.device import Device
 from grader.devices.time_budget import TimeBudget
-from grader.pipeline.events import Hear
+from grader.pipeline.events import OnEvent
 from grader.spec import Exercise, Step, Task
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True)
@@ -19,23 +19,23 @@ class Context:
     """One grading. All cases and inputs follow from `seed`.
 
     With `quick`, the first failing case is the last, and tasks run beside each other. With `step`, that step
-    alone is graded. `tell` is given progress in words, `hear` results as they come.
+    alone is graded. `notify` gets sentences of progress, `on_event` results as they come.
     """
 
     device: Device
     seed: str
     budget: TimeBudget
     scratch: Path
-    wanted: frozenset[str]  # of the optional stages
+    wanted: frozenset[str]  # the optional stages to run
     quick: bool = False
     step: Step | None = None
-    tell: Tell = lambda text: None
-    hear: Hear = lambda event: None
+    notify: Notify = lambda text: None
+    on_event: OnEvent = lambda event: None
 
     def steps(self, exercise: Exercise) -> tuple[Step, ...]:
-        """Those to be graded."""
+        """The steps to grade."""
         return exercise.steps if self.step is None else (self.step,)
 
     def tasks(self, exercise: Exercise) -> tuple[Task, ...]:
-        """The same, and then the exercise itself, unless a step is graded alone."""
+        """The steps to grade, then the exercise itself, unless a step is graded alone."""
         return (*exercise.steps, exercise) if self.step is None else (self.step,)

@@ -1,5 +1,5 @@
-"""What whoever waits for a grade may hear while it is made: the build, then each case, in the order of the
-exercise's tasks whatever the order in which they are run."""
+"""Events of a grading in progress: the build, then each case, in the order of the exercise's tasks, whatever
+the order in which they run."""
 
 from __future__ import annotations
 
@@ -40,34 +40,34 @@ class TaskDone:
 
 
 Event = BuildDone | CaseDone | TaskDone
-Hear = Callable[[Event], None]
+OnEvent = Callable[[Event], None]
 
 
-def nobody(event: Event) -> None:
-    """For whoever waits for the record alone."""
+def ignore(event: Event) -> None:
+    """For callers that need only the record."""
 
 
 class InOrder:
-    """Passes on events of parts that run beside each other: those of a part once the earlier are over."""
+    """Passes on events of parts that run in parallel: those of a part once all earlier parts are over."""
 
-    def __init__(self, hear: Hear, parts: int) -> None:
-        self._hear = hear
+    def __init__(self, on_event: OnEvent, parts: int) -> None:
+        self._on_event = on_event
         self._waiting: list[list[Event]] = [[] for _ in range(parts)]
         self._over = [False] * parts
         self._turn = 0
         self._lock = threading.Lock()
 
     @contextmanager
-    def part(self, number: int) -> Iterator[Hear]:
-        """What one part tells its events, for as long as it runs."""
+    def part(self, number: int) -> Iterator[OnEvent]:
+        """The callback for one part's events, while that part runs."""
 
-        def hear(event: Event) -> None:
+        def on_event(event: Event) -> None:
             with self._lock:
                 self._waiting[number].append(event)
                 self._pass_on()
 
         try:
-            yield hear
+            yield on_event
         finally:
             with self._lock:
                 self._over[number] = True
@@ -76,7 +76,7 @@ class InOrder:
     def _pass_on(self) -> None:
         while self._turn < len(self._waiting):
             for event in self._waiting[self._turn]:
-                self._hear(event)
+                self._on_event(event)
             self._waiting[self._turn].clear()
             if not self._over[self._turn]:
                 return

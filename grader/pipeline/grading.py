@@ -9,13 +9,13 @@ from pathlib import Path
 
 from grader.building.scratch_folder import scratch_folder
 from grader.devices.device import device_of
-from grader.pipeline.context import Context, Tell
-from grader.pipeline.events import Hear, nobody
+from grader.pipeline.context import Context, Notify
+from grader.pipeline.events import OnEvent, ignore
 from grader.pipeline.judging.cases import all_cases
 from grader.pipeline.judging.rubric import verdict
 from grader.pipeline.repeated_lines import without_repeats
 from grader.pipeline.results import Results
-from grader.pipeline.stage import Beside, Stage, in_turn
+from grader.pipeline.stage import Parallel, Stage, in_sequence
 from grader.pipeline.stages import build, checks, correctness, mechanism, points, speed, steps
 from grader.pipeline.stages.points import Points
 from grader.pipeline.submission import Submission
@@ -26,7 +26,7 @@ from grader.spec import Exercise, seeds
 
 PIPELINE = (
     Stage("build", build.run),
-    Beside([Stage("steps", steps.run), Stage("correctness", correctness.run)]),
+    Parallel([Stage("steps", steps.run), Stage("correctness", correctness.run)]),
     Stage("checks", checks.run, optional=True),
     Stage("mechanism", mechanism.run, optional=True),
     Stage("speed", speed.run, optional=True),
@@ -45,12 +45,12 @@ def grade(
     stages: Collection[str] | None = None,
     quick: bool = False,
     step: int | None = None,
-    tell: Tell = lambda text: None,
-    hear: Hear = nobody,
+    notify: Notify = lambda text: None,
+    on_event: OnEvent = ignore,
 ) -> Record:
-    """Grade one file on a device, or on the usual one of a kind. `stages` are those wanted of the optional
-    ones. With `quick`, the first failing case is the last, and steps are graded beside each other; with
-    `step`, that step alone, counted from 1. `hear` is given results as they come."""
+    """Grade one file on a device, or on the default device of a kind. `stages` are the optional stages to
+    run. With `quick`, the first failing case is the last, and steps are graded beside each other; with
+    `step`, that step alone, counted from 1. `on_event` gets results as they come."""
     began = time.monotonic(), datetime.datetime.now(datetime.UTC)
     entered = Submission.read(submission, exercise, source)
     chosen = python_device(device_of(device)) if entered.in_python else device_of(device)
@@ -63,10 +63,10 @@ def grade(
             wanted=frozenset(OPTIONAL if stages is None else stages),
             quick=quick,
             step=None if step is None else exercise.steps[step - 1],
-            tell=tell,
-            hear=hear,
+            notify=notify,
+            on_event=on_event,
         )
-        results = in_turn(PIPELINE, entered, context, Results())
+        results = in_sequence(PIPELINE, entered, context, Results())
     return _assembled(entered, context, results, *began)
 
 

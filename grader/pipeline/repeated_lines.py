@@ -1,4 +1,4 @@
-"""What a submission printed, each line told once: every call of every case prints the same again."""
+"""What a submission printed, without repeated lines: every call of every case prints the same again."""
 
 from __future__ import annotations
 
@@ -8,15 +8,15 @@ from grader.words import numbers
 
 
 def without_repeats(text: str) -> str:
-    """The lines in the order in which they first came, with how often, and how many were left out."""
+    """Each line once, in order of first appearance, with its count; a last line counts what was left out."""
     lines = text.splitlines()
     times = Counter(lines)
     left_out = len(lines) - len(times)
     if left_out == 0:
         return text
-    told = [
+    kept = [
         line if count == 1 or not line.strip() else f"{line}  [{count:,} times]"
         for line, count in times.items()
     ]
     again = numbers.counted(left_out, "line that repeats another is", "lines that repeat others are")
-    return "\n".join([*told, f"[{again} left out: the kernel is called several times for every case]"]) + "\n"
+    return "\n".join([*kept, f"[{again} left out: the kernel is called several times for every case]"]) + "\n"

@@ -1,4 +1,4 @@
-"""What stages make, and how later stages find it."""
+"""Results of stages, and how later stages find them."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ R = TypeVar("R", bound="Result")
 
 @dataclass(frozen=True, kw_only=True)
 class Result:
-    """What one stage made. These fields go into the record, joined with those of other stages; what only
-    later stages need are fields of the stage's own class."""
+    """The result of one stage. These fields go into the record, joined with those of other stages; a stage's
+    own class adds fields that only later stages need."""
 
     diagnostics: Sequence[dict[str, Any]] = ()
     flags: Sequence[str] = ()
@@ -32,7 +32,7 @@ class Result:
 
 @dataclass(frozen=True)
 class Results:
-    """Of the stages that have run, in their order."""
+    """The results of the stages that have run, in order."""
 
     made: tuple[Result, ...] = ()
 

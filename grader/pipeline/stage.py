@@ -1,4 +1,4 @@
-"""The interface of a stage, and the two ways to run some: one after the other, or beside each other."""
+"""The interface of a stage, and the two ways to run several: one after the other, or in parallel."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ Run = Callable[[Submission, Context, Results], Result | None]
 
 @dataclass(frozen=True)
 class Stage:
-    """`run` takes what earlier stages made and returns its own result, or None where it has nothing to do.
-    An `optional` stage runs where the context wants it; one that runs `always` does so even for a submission
-    that could not be built."""
+    """`run` takes the results of earlier stages and returns its own, or None where it has nothing to do. An
+    `optional` stage runs if the context wants it; one that runs `always` does so even for a submission that
+    could not be built."""
 
     name: str
     run: Run
@@ -33,20 +33,20 @@ class Stage:
 
 
 @dataclass(frozen=True)
-class Beside:
-    """Stages that do not need each other: whoever waits for a grade has them run at the same time. Their
-    events and results still come in their order."""
+class Parallel:
+    """Stages that do not need each other's results: a quick grading runs them at the same time. Their events
+    and results still come in order."""
 
     stages: Sequence[Stage]
 
     def __call__(self, submission: Submission, context: Context, earlier: Results) -> Results:
         if not context.quick or context.device.tasks_at_once == 1:
-            return in_turn(self.stages, submission, context, earlier)
-        in_order = InOrder(context.hear, len(self.stages))
+            return in_sequence(self.stages, submission, context, earlier)
+        in_order = InOrder(context.on_event, len(self.stages))
 
         def run(number: int) -> Results:
-            with in_order.part(number) as hear:
-                own = dataclasses.replace(context, hear=hear)
+            with in_order.part(number) as on_event:
+                own = dataclasses.replace(context, on_event=on_event)
                 return self.stages[number](submission, own, earlier)
 
         with ThreadPoolExecutor(len(self.stages)) as pool:
@@ -54,8 +54,8 @@ class Beside:
         return Results((*earlier, *(made for each in results for made in each.made[len(earlier.made) :])))
 
 
-def in_turn(
-    stages: Sequence[Stage | Beside], submission: Submission, context: Context, earlier: Results
+def in_sequence(
+    stages: Sequence[Stage | Parallel], submission: Submission, context: Context, earlier: Results
 ) -> Results:
     for stage in stages:
         earlier = stage(submission, context, earlier)

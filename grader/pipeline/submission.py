@@ -1,4 +1,4 @@
-"""What was handed in, read once."""
+"""A submitted file, read once."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ _PYTHON = ".py"
 
 @dataclass(frozen=True)
 class Submission:
-    """One file for one exercise. `name` says whose it is, `text` is what the record keeps of it."""
+    """One file for one exercise. `name` is the student's; the record keeps `text`."""
 
     name: str
     exercise: Exercise
@@ -34,5 +34,5 @@ class Submission:
 
     @property
     def file(self) -> str:
-        """The name that its exercise gives to such a file."""
+        """The exercise's name for such a file."""
         return "kernel.py" if self.in_python else "kernel.cu"

@@ -1,4 +1,4 @@
-"""A call for a Python file: its arguments by name, tensors described by where they begin."""
+"""A call for a Python file: its arguments by name, tensors by their start addresses."""
 
 from __future__ import annotations
 
@@ -11,14 +11,14 @@ from grader.spec import At, Call, HostTable, PythonTrack, Scalar
 
 MISSING_TRITON = (
     "it imports triton, which is not installed here: `.venv/bin/pip install -r requirements/triton.txt`, or "
-    "hand in a kernel.cu, which needs nothing of the kind"
+    "hand in a kernel.cu, which does not need it"
 )
 
 
 def python_call(
     track: PythonTrack, call: Call, place: Callable[[str, int], Mapping[str, int]], stream: int | None
 ) -> dict[str, Any]:
-    """What the worker is told. `place` says where a byte of a buffer lies for the worker."""
+    """The call as the worker gets it. `place` gives a buffer's byte as the worker addresses it."""
 
     def described(argument: At | Scalar) -> Any:
         if isinstance(argument, Scalar):
@@ -37,13 +37,13 @@ def python_call(
     ]
     if len(given) != len(track.arguments):
         raise CourseError(
-            f"{track.function} has {len(track.arguments)} arguments in the exercise's Python track, and a "
-            f"call {len(given)}: name every argument but the stream"
+            f"{track.function} has {len(track.arguments)} arguments in the exercise's Python track, but a "
+            f"call has {len(given)}: name every argument but the stream"
         )
     return {"arguments": dict(zip(track.arguments, given, strict=True)), "stream": stream}
 
 
 def explained(problem: CourseError) -> CourseError:
-    """With what to do where Triton is what is missing."""
+    """The problem, with advice if Triton is missing."""
     text = str(problem)
     return CourseError(MISSING_TRITON) if "it imports triton, which" in text else problem

@@ -1,4 +1,4 @@
-"""Sessions for Python files without a GPU: CPU tensors in a file in memory, Triton kernels interpreted."""
+"""Sessions for Python files without a GPU: CPU tensors in a memory file, Triton kernels interpreted."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ RAISES = "raises"  # the reason of a call that ended in a Python exception
 
 
 class InterpretedSession:
-    """One file in a worker. This process owns the tensors' memory and reads it, whatever the worker says."""
+    """One file in a worker. This process owns and reads the tensors' memory: it does not trust the worker."""
 
     def __init__(self, source: Path, track: PythonTrack) -> None:
         self._source, self._track = source, track
@@ -50,7 +50,7 @@ class InterpretedSession:
         return text[-_OUTPUT:]
 
     def run(self, entry: str, call: Call, seconds: float) -> Outcome:
-        """What the machine starves is run once more; then MachineOverloaded is raised."""
+        """A call that got too little CPU time is repeated once; then MachineOverloaded is raised."""
         return retried(lambda: self._run(call, seconds))
 
     def _run(self, call: Call, seconds: float) -> Outcome:
@@ -59,7 +59,7 @@ class InterpretedSession:
         return dataclasses.replace(outcome, seconds=self._seconds() - before)
 
     def _seconds(self) -> float:
-        """Of the worker, and of this thread, which has to read what a call left."""
+        """CPU time of the worker and of this thread, which reads the outputs of a call."""
         return time.thread_time() + self._spent + (self._worker.seconds if self._worker is not None else 0.0)
 
     def _called(self, call: Call, seconds: float) -> Outcome:
@@ -99,8 +99,8 @@ class InterpretedSession:
         function = self._track.function
         try:
             worker = self._ready()
-            told = python_call(self._track, call, place, None)
-            (code,) = worker.calls([Order(self._library, function, ["python"], [told])], function, seconds)
+            order = python_call(self._track, call, place, None)
+            (code,) = worker.calls([Order(self._library, function, ["python"], [order])], function, seconds)
             return code
         except CourseError as problem:
             if isinstance(problem, WorkerDied | WorkerTimeout | WorkerMisbehaved):

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 class InterpretedDevice(VirtualDevice):
-    """Runs in the virtual GPU's place; its kernels are not for the virtual GPU to look at."""
+    """Replaces the virtual GPU, which cannot run Triton kernels."""
 
     timed = False
 
@@ -24,7 +24,7 @@ class InterpretedDevice(VirtualDevice):
 
 
 class TritonDevice(GpuDevice):
-    """A GPU, where the file takes a library's place."""
+    """A GPU that runs a Python file instead of a library."""
 
     def session(self, program: PythonProgram) -> GpuSession:  # type: ignore[override]
         from grader.python_track.gpu import PythonGpuSession  # needs a GPU's torch
@@ -33,5 +33,5 @@ class TritonDevice(GpuDevice):
 
 
 def python_device(device: Device) -> Device:
-    """The one that runs Python files where `device` runs libraries."""
+    """The device for Python files that corresponds to `device`."""
     return InterpretedDevice(device.virtual.profile) if device.modelled else TritonDevice()

@@ -1,4 +1,4 @@
-"""Sessions for Python files on a CUDA device: as for a native library, whose place the file takes."""
+"""Sessions for Python files on a CUDA device: the file replaces the native library."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from grader.spec import Call, PythonTrack
 
 
 class PythonGpuSession(GpuSession):
-    """The harness owns memory and clock as everywhere; tensors are views of that memory."""
+    """The harness owns memory and clock, as in every session; tensors are views of that memory."""
 
     problem_word = RAISES
     has_steps = False
@@ -29,7 +29,7 @@ class PythonGpuSession(GpuSession):
 
     @property
     def threads(self) -> int:
-        """Beside those that torch has by itself."""
+        """Threads of torch itself, besides those of a native library."""
         return max(0, super().threads - self._threads_before)
 
     def order(
@@ -37,8 +37,8 @@ class PythonGpuSession(GpuSession):
     ) -> Order:
         if idle:
             return Order(self._support, "do_nothing")
-        told = python_call(self._track, call, lambda name, at: {"address": address(name) + at}, stream)
-        return Order(self._library, self._track.function, ["python"], [told])
+        order = python_call(self._track, call, lambda name, at: {"address": address(name) + at}, stream)
+        return Order(self._library, self._track.function, ["python"], [order])
 
     def _load(self) -> Worker:
         worker = Worker(

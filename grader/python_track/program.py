@@ -12,7 +12,7 @@ from grader.spec import PythonTrack
 
 @dataclass(frozen=True)
 class PythonProgram:
-    """The file lies in a folder of its own: workers may read what lies beside it."""
+    """The file is in its own folder: workers may read the files beside it."""
 
     path: Path
     track: PythonTrack
@@ -20,7 +20,7 @@ class PythonProgram:
 
     @property
     def timed(self) -> bool:
-        """torch's own operations earn points for right answers alone."""
+        """Torch's own operations are not timed: they earn points for right answers only."""
         return self.in_triton
 
 

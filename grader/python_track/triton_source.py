@@ -1,4 +1,4 @@
-"""Is there a Triton kernel in a Python submission, and does the file launch it? Read, never run."""
+"""Finds out, without running it, whether a Python submission has a Triton kernel and launches it."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ NO_KERNEL = "no Triton kernel is launched here: torch's own operations earn poin
 
 
 def launches_a_kernel(source: str) -> bool:
-    """Whether a function decorated with triton.jit is given a grid somewhere in the file."""
+    """Whether a function decorated with triton.jit gets a grid somewhere in the file."""
     try:
         tree = ast.parse(source)
     except (SyntaxError, ValueError, RecursionError, MemoryError):

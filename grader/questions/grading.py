@@ -1,7 +1,7 @@
 """Grades a student's answers to a list of questions.
 
-A function of plain data, the answers and the truths: it can be repeated anywhere. Only a `Function` runs
-anything of the student's, on the student's own machine.
+The result depends only on plain data, the answers and the truths. Only a `Function` runs student code, on the
+student's own machine.
 """
 
 from __future__ import annotations
@@ -26,12 +26,12 @@ _NO_TRUTH = "there is nothing to compare it with yet"
 
 @dataclass(frozen=True)
 class Graded:
-    """What one answer earned, credit from 0 to 1, and why. A `pending` one has no truth yet."""
+    """The credit of one answer, 0 to 1, and the reason. A `pending` one has no truth yet."""
 
     question: Question
     credit: float
     reason: str
-    yours: str = _NOTHING  # as it is shown
+    yours: str = _NOTHING  # as shown
     right: str = _NOTHING
     answered: bool = False
     pending: bool = False
@@ -42,7 +42,7 @@ class Graded:
 
     @property
     def points(self) -> float:
-        """That it could earn."""
+        """The most that it can earn."""
         return self.question.points
 
     @property
@@ -52,10 +52,10 @@ class Graded:
 
 @dataclass(frozen=True)
 class Results:
-    """One for each question that a machine grades, in their order."""
+    """One result per question that a machine grades, in order."""
 
     graded: tuple[Graded, ...]
-    unknown: tuple[str, ...]  # the first few names that nobody asked for: most often a typing mistake
+    unknown: tuple[str, ...]  # the first few names that match no question: most often typing mistakes
 
     @property
     def points(self) -> float:
@@ -67,14 +67,14 @@ class Results:
 
 
 def asked_on(device: DeviceInfo, questions: Sequence[Question]) -> tuple[Question, ...]:
-    """Those that have a truth on the device: nobody gains or loses by what cannot be known there."""
+    """The questions that have a truth on the device; the others do not count there."""
     return tuple(one for one in questions if not (device.modelled and one.needs_gpu))
 
 
 def grade(
     questions: Sequence[Question], answers: object, truths: Mapping[str, Any], device: DeviceInfo = _ANY_GPU
 ) -> Results:
-    """Whatever `answers` is. `truths` are those of the questions, by name, as far as they are known."""
+    """`answers` may be anything. `truths` are the known right answers by question name."""
     known = {one.name for one in questions}
     given, complaint = _given(answers, known)
     asked = (one for one in asked_on(device, questions) if not isinstance(one.answer, Prose))
@@ -87,10 +87,10 @@ def grade(
 
 
 def _given(answers: object, known: set[str]) -> tuple[Mapping[object, object], str]:
-    """The answers by name, and what is wrong with all of them together."""
+    """The answers by name, and a sentence if they cannot be read at all."""
     if not isinstance(answers, dict):
         kind = one_line(type(answers).__name__, 40)
-        return {}, f"the answers are no dict of names and values, but of type {kind}"
+        return {}, f"the answers are of type {kind}, not a dict of names and values"
     given = dict(_by_name(answers, known))
     if len(given) > MOST_ANSWERS:
         return {}, f"the answers hold {len(given):,} names where at most {MOST_ANSWERS} were expected"
@@ -124,7 +124,7 @@ def _grade(question: Question, given: object, truth: Any) -> Graded:
 
 
 def _right(question: Question, truth: Any) -> str:
-    """The truth as a student may see it; that of a key is for nobody."""
+    """The truth as a student may see it; truths from a key are never shown."""
     if isinstance(truth, Accepted):
         best = [str(word) for word, credit in truth.credits.items() if credit >= 1]
         return _NOTHING if question.truth is None else " or ".join(best)

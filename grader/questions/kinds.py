@@ -1,4 +1,4 @@
-"""The kinds of answers: how each is written, what it earns, and what is said of it."""
+"""The kinds of answers: how each is read, its credit, and its comment."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from grader.spec.question import Accepted, Answer, Choice, Factor, Function, Lin
 from grader.words.text import one_line
 
 _LARGEST = 1e18
-_EQUAL = 1e-9  # relative: what arithmetic may do to a number that is meant to be exact
-_MOST_SHOWN = 60  # characters of an answer that is not as it should be
+_EQUAL = 1e-9  # relative: rounding of a number that is meant to be exact
+_MOST_SHOWN = 60  # characters of an invalid answer
 
 
 class NotAnAnswer(Exception):
-    """What is there cannot be graded; its text says why."""
+    """The answer cannot be graded; the text explains why."""
 
 
 @dataclass(frozen=True)
@@ -28,7 +28,7 @@ class Kind:
     read: Callable[[Any, object], Any]
     judge: Callable[[Any, Any, Any], tuple[float, str]]
     missing: str = "not answered yet"
-    blanks: tuple[str | int, ...] = ("", "?")  # what stands in a file that nobody has filled in
+    blanks: tuple[str | int, ...] = ("", "?")  # values of a file that is not filled in
 
     def is_blank(self, given: object) -> bool:
         plain = given.strip() if isinstance(given, str) else given
@@ -36,7 +36,7 @@ class Kind:
 
 
 def read_number(_: Factor | Within, given: object) -> float:
-    """A bool is no number here: True would pass for 1."""
+    """A bool is refused: True would count as 1."""
     if type(given) not in (int, float):
         raise NotAnAnswer(f"a number was expected, not {_a(type(given).__name__)}")
     assert isinstance(given, int | float)
@@ -68,7 +68,7 @@ def _judge_number(credit_of: Callable[[Any, float, float], float]) -> Callable[.
         if credit >= 1:
             return credit, "right" if math.isclose(answer, truth, rel_tol=_EQUAL) else "close enough"
         if truth == 0 or answer == 0 or (answer < 0) != (truth < 0):
-            return credit, f"{number_text(truth)} was wanted"
+            return credit, f"{number_text(truth)} was expected"
         factor = max(answer / truth, truth / answer)
         times = f"{(factor - 1) * 100:.3g} %" if factor < 2 else f"{factor:.3g} times"
         return credit, f"{times} too {'high' if abs(answer) > abs(truth) else 'low'}"
@@ -78,7 +78,7 @@ def _judge_number(credit_of: Callable[[Any, float, float], float]) -> Callable[.
 
 def read_choice(kind: Choice, given: object) -> str:
     if not isinstance(given, str):
-        raise NotAnAnswer(f"{shown(given)} is no text, expected a word of the list in quotes")
+        raise NotAnAnswer(f"{shown(given)} is not text; expected a word of the list in quotes")
     plain = {_plain(word): word for word in kind.words}
     word = plain.get(_plain(given))
     if word is None:
@@ -90,16 +90,16 @@ def read_choice(kind: Choice, given: object) -> str:
 
 def read_line(kind: Line, given: object) -> int:
     if not isinstance(given, int) or isinstance(given, bool):
-        raise NotAnAnswer(f"{shown(given)} is no whole number, expected one without quotes: line = 12")
+        raise NotAnAnswer(f"{shown(given)} is not a whole number; expected one without quotes: line = 12")
     if not 1 <= given <= kind.last:
-        raise NotAnAnswer(f"{shown(given)} is no line of {kind.file}, which has lines 1 to {kind.last}")
+        raise NotAnAnswer(f"{shown(given)} is not a line of {kind.file}, which has lines 1 to {kind.last}")
     return given
 
 
 def _judge_accepted(_: Choice | Line, answer: str | int, truth: Accepted) -> tuple[float, str]:
-    """Never says what would have been right: keys stay secret."""
+    """Never shows the right answer: keys stay secret."""
     credit = truth.credits.get(answer, 0.0)
-    return credit, "right" if credit >= 1 else "partly right" if credit > 0 else f"{answer!r} is not it"
+    return credit, "right" if credit >= 1 else "partly right" if credit > 0 else f"{answer!r} is wrong"
 
 
 def read_function(_: Function, given: object) -> Callable[..., Any]:
@@ -113,7 +113,7 @@ def _judge_function(
 ) -> tuple[float, str]:
     try:
         return (1.0, "does what it says") if tried(function) else (0.0, "does something else")
-    except Exception as error:  # one of the things that it may do
+    except Exception as error:  # student code may raise anything
         return 0.0, one_line(f"raises {type(error).__name__}: {error}")
 
 
@@ -138,10 +138,10 @@ def _plain(text: str) -> str:
 
 
 def shown(value: object) -> str:
-    """A value that a student wrote, whatever it is."""
+    """A student's value as text."""
     try:
         return one_line(repr(value), _MOST_SHOWN)
-    except (ValueError, RecursionError):  # Python writes out neither thousands of digits nor of brackets
+    except (ValueError, RecursionError):  # Python refuses to print thousands of digits or brackets
         return "a value too long to show"
 
 

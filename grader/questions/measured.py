@@ -1,5 +1,4 @@
-"""The truths of predictions: what the virtual GPU counts on the kernels that they name, and speedups that a
-GPU measured."""
+"""The truths of predictions: counters of kernels on the virtual GPU, and speedups measured on a GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +16,7 @@ from grader.spec.question import Counted, Side
 
 @dataclass
 class Measured:
-    """Values by question, and for those that have none a sentence that says why."""
+    """Values by question, and for a missing value a sentence with the reason."""
 
     values: dict[str, float] = field(default_factory=dict)
     missing: dict[str, str] = field(default_factory=dict)
@@ -27,7 +26,7 @@ class Measured:
 
 
 _ABSENT = {
-    "baseline": "the baseline is not here",
+    "baseline": "the baseline is missing",
     "solution": "it is compared with the reference solution, when it is graded",
     "yours": "there is no kernel.cu of yours to count",
 }
@@ -38,17 +37,17 @@ def measure(
     yours: Path | None,
     *,
     names: Collection[str] | None = None,
-    tell: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
     profiled: Callable[[Exercise, Path, Case], Profile] = profile,
 ) -> Measured:
-    """All that the exercise's predictions ask the virtual GPU for, or those of these names; each kernel runs
-    once at each case."""
+    """The values of all the exercise's predictions on the virtual GPU, or of those in `names`; each kernel
+    runs once per case."""
     files: dict[Side, Path | None] = {
         "baseline": exercise.baseline,
         "solution": exercise.solution,
         "yours": yours,
     }
-    runs = _Runs(exercise, files, tell, profiled)
+    runs = _Runs(exercise, files, notify, profiled)
     found = Measured()
     for one in exercise.predictions:
         if one.needs_gpu or (names is not None and one.name not in names):
@@ -62,7 +61,7 @@ def measure(
 
 
 def timed(exercise: Exercise, speed: Speed | None) -> Measured:
-    """What is asked about a GPU's clock, from the times that it took while it graded the kernel."""
+    """The values that need a GPU's clock, from the times of the kernel's grading."""
     taken = {} if speed is None or speed.modelled else {case.name: case.ratio for case in speed.over_baseline}
     asked = {
         one.name: one.truth.case
@@ -77,7 +76,7 @@ def timed(exercise: Exercise, speed: Speed | None) -> Measured:
 
 def _value(exercise: Exercise, one: Counted, runs: _Runs) -> float:
     quantity = QUANTITIES[one.quantity]
-    assert quantity.read is not None  # what a GPU's clock tells is not asked for here
+    assert quantity.read is not None  # quantities of a GPU's clock are not measured here
     case = exercise.bench_case(one.case)
     theirs = exercise.case_of_baseline(case)
     value = quantity.read(runs.of(one.side, theirs if one.side == "baseline" else case))
@@ -89,18 +88,18 @@ def _value(exercise: Exercise, one: Counted, runs: _Runs) -> float:
 
 
 class _Runs:
-    """Profiles by kernel and case, made when first asked for. A failure is remembered like a result."""
+    """Profiles by kernel and case, made on first use. A failure is cached like a result."""
 
     def __init__(
         self,
         exercise: Exercise,
         files: Mapping[Side, Path | None],
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
         profiled: Callable[[Exercise, Path, Case], Profile],
     ) -> None:
         self._exercise = exercise
         self._files = files
-        self._tell = tell
+        self._notify = notify
         self._profiled = profiled
         self._known: dict[tuple[str, str], Profile | CourseError] = {}
 
@@ -117,7 +116,7 @@ class _Runs:
         file = self._files[side]
         if file is None or not file.is_file():
             return CourseError(_ABSENT[side])
-        self._tell(f"counting {'your kernel' if side == 'yours' else 'the ' + side} at {case.name}")
+        self._notify(f"counting {'your kernel' if side == 'yours' else 'the ' + side} at {case.name}")
         try:
             seen = self._profiled(self._exercise, file, case)
         except CourseError as problem:

@@ -1,4 +1,4 @@
-"""What predictions are about: what the virtual GPU counts or models of a call, and what a GPU times."""
+"""The quantities of predictions: counted or modelled by the virtual GPU, or timed by a GPU."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _SECTOR = 32  # bytes
 
 @dataclass(frozen=True)
 class Quantity:
-    """A number that `read` finds in what was seen of a call; without it, one that a GPU's clock tells."""
+    """A number that `read` finds in a call's profile; without `read`, one that needs a GPU's clock."""
 
     words: str
     unit: str
@@ -36,13 +36,13 @@ def _total(*names: str) -> Callable[[Profile], float]:
 
 
 def _each(parts: str, requests: str) -> Callable[[Profile], float]:
-    """Per request; 0 where nothing was asked for."""
+    """Per request; 0 where there was no request."""
     above, below = _total(parts), _total(requests)
     return lambda seen: above(seen) / below(seen) if below(seen) else 0.0
 
 
 def _longest(read: Callable[[Launch], float]) -> Callable[[Profile], float]:
-    """Of the launch that takes the longest; 0 where there is none."""
+    """Read from the longest launch; 0 where there is none."""
 
     def of(seen: Profile) -> float:
         launches = seen.report.launches

@@ -1,2 +1,1 @@
-"""What a grading leaves behind, as plain data, and whether a repeated one came out the same. May import the
-core and the words."""
+"""Records of gradings as data, and the comparison of repeated ones. May import the core and the words."""

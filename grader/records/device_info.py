@@ -25,7 +25,7 @@ class DeviceInfo:
 
     @property
     def file_stem(self) -> str:
-        """What files are named after it: "nvidia-h200"; "virtual-h200" for the profile h200."""
+        """For names of files: "nvidia-h200"; "virtual-h200" for the profile h200."""
         plain = re.sub(r"[^a-z0-9]+", "-", self.name.lower()).strip("-")
         return f"virtual-{plain}" if self.modelled else plain or GPU
 

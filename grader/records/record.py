@@ -1,4 +1,4 @@
-"""What a grading run leaves behind: plain, versioned data that can be shown, compared and repeated."""
+"""The record of one grading: plain, versioned data that can be shown, compared and repeated."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ class MechanismResult:
 class SpeedCase:
     """One bench case. Seconds are medians; on the virtual GPU they are modelled.
 
-    `baseline_seconds` and `baseline_samples` are those of what it is held `against`; `protocol` is how both
-    were timed: "cold", "graph" or "host".
+    `baseline_seconds` and `baseline_samples` are the times of what it is compared `against`; `protocol` is
+    how both were timed: "cold", "graph" or "host".
     """
 
     name: str
@@ -56,7 +56,7 @@ class SpeedCase:
     low: float  # 95 % interval of the ratio; on the virtual GPU, the model's margin
     high: float
     bytes: int = 0
-    note: str = ""  # which term limits, or what was thrown away
+    note: str = ""  # the limiting term, or what was discarded
     baseline_samples: list[float] = field(default_factory=list)
     samples: list[float] = field(default_factory=list)
     against: str = "baseline"
@@ -64,7 +64,7 @@ class SpeedCase:
 
     @property
     def label(self) -> str:
-        """The name, and against what where that is not the baseline."""
+        """The name, and what it is compared against if that is not the baseline."""
         rival = "" if self.against == "baseline" else f" against {self.against}"
         return f"{self.name}{rival}{', host' if self.protocol == 'host' else ''}"
 
@@ -94,9 +94,9 @@ class Speed:
     modelled: bool
     cases: list[SpeedCase] = field(default_factory=list)
     targets: list[TargetResult] = field(default_factory=list)
-    copy_bandwidth: float = 0.0  # bytes a second, read and written
+    copy_bandwidth: float = 0.0  # bytes per second, read and written
     notes: list[str] = field(default_factory=list)  # clocks, throttling, how long it took
-    wrong: dict[str, str] = field(default_factory=dict)  # cases that went wrong while timed, and how
+    wrong: dict[str, str] = field(default_factory=dict)  # cases that were wrong while timed, and how
 
     @property
     def over_baseline(self) -> list[SpeedCase]:
@@ -132,11 +132,11 @@ class Record:
     lines: list[dict[str, Any]] = field(default_factory=list)  # counters by source line
     launches: list[dict[str, Any]] = field(default_factory=list)  # kernel, grid, block, counters, occupancy
     speed: Speed | None = None
-    # What a notebook's predictions are held against, by their names, and why some of it is missing.
+    # True values for a notebook's predictions, by name, and why some are missing.
     measured: dict[str, float] = field(default_factory=dict)
     unmeasured: dict[str, str] = field(default_factory=dict)
-    output: str = ""  # what the submission printed: text for the student, nothing else
-    flags: list[str] = field(default_factory=list)  # known_mistakes for a person, never points
+    output: str = ""  # what the submission printed: text for the student; nothing reads it
+    flags: list[str] = field(default_factory=list)  # for a person to look at; they cost no points
     source: str = ""
     file: str = "kernel.cu"  # the name of the source's file
     source_sha256: str = ""
@@ -147,7 +147,7 @@ class Record:
 
     @property
     def deciding_cases(self) -> list[CaseResult]:
-        """The exercise's own: steps stand for themselves, unless there is nothing else."""
+        """The exercise's own cases, or those of steps where there are no others."""
         return [case for case in self.cases if not case.step] or self.cases
 
     @property

@@ -1,4 +1,4 @@
-"""Says whether a grading that was repeated with the same seed came out the same."""
+"""Compares two gradings of one submission with the same seed."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from grader.words import numbers
 
 
 def differences(before: Record, after: Record) -> list[str]:
-    """In sentences; none when the outcome is the same. Measured times differ by nature and are left out."""
+    """The differences as sentences. Measured times always differ and are left out."""
     return list(_differences(before, after))
 
 
@@ -47,5 +47,5 @@ def _outcome(passed: bool, reason: str) -> str:
 
 
 def _kinds(record: Record) -> list[str]:
-    """Kind and line of each finding; the folder a source lay in is of no account."""
+    """Kind and line of each finding; its folder is ignored."""
     return sorted(f"{item.get('kind')} at line {item.get('line', 0)}" for item in record.findings)

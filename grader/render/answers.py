@@ -17,7 +17,7 @@ NAME, POINTS = "answer", ">points"
 def answers_table(
     results: Results, missing: Mapping[str, str] | None = None
 ) -> tuple[list[str], list[tuple[str, ...]]]:
-    """Columns and rows; a column without a use is left out. `missing` says why an answer is pending."""
+    """Columns and rows; empty columns are left out. `missing` has the reasons of pending answers."""
     graded = results.graded
     functions = all(isinstance(one.question.answer, Function) for one in graded)
     secret = all(one.question.truth is None for one in graded)
@@ -40,7 +40,7 @@ def answers_title(name: str, results: Results) -> str:
 
 
 def unknown_text(results: Results) -> str:
-    return f"Nobody asked for {', '.join(results.unknown)}." if results.unknown else ""
+    return f"There is no question {', '.join(results.unknown)}." if results.unknown else ""
 
 
 def answers_text(name: str, results: Results) -> str:
@@ -60,5 +60,5 @@ def answers_json(results: Results) -> str:
         {"name": one.name, "points": one.earned, "max_points": one.points, "reason": one.reason}
         for one in results.graded
     ]
-    told = {"points": results.earned, "max_points": results.points, "unknown": results.unknown}
-    return json.dumps({**told, "answers": answers}, indent=1)
+    totals = {"points": results.earned, "max_points": results.points, "unknown": results.unknown}
+    return json.dumps({**totals, "answers": answers}, indent=1)

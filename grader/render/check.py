@@ -1,4 +1,4 @@
-"""How a student's own file stands, as text: what to mend first, or how good it is."""
+"""The check of a student's own file, as text: what to fix first, or how good it is."""
 
 from __future__ import annotations
 
@@ -22,8 +22,8 @@ def report(
     file: str = "kernel.cu",
     shown: Collection[type[Event]] = (),
 ) -> str:
-    """What to mend first, or how good it is; the last lines say correctness and performance. What has been
-    `shown` already is not said again."""
+    """What to fix first, or how good it is; the last lines are correctness and performance. What was `shown`
+    already is not repeated."""
     first = () if BuildDone in shown else (terminal.diagnostics(record.diagnostics),)
     failed = () if CaseDone in shown else (terminal.failures(record),)
     sections: tuple[str, ...]
@@ -59,7 +59,7 @@ def report(
 
 
 def performance_lines(exercise: Exercise, speed: Speed | None) -> list[str]:
-    """Baseline, kernel and their ratio at the largest shape of the target; modelled times say so."""
+    """Baseline, kernel and their ratio at the largest shape of the target; modelled times are labelled."""
     case = _headline(exercise, speed)
     if speed is None or case is None:
         return ["Performance: not measured"]

@@ -15,7 +15,7 @@ _TAIL = ("speedup", "modelled", "flags", "seconds")
 
 
 def write_csv(records: Sequence[Record], path: Path, *, official: bool) -> None:
-    """One row a submission. Seeds stay in the records."""
+    """One row per submission. Seeds stay in the records."""
     parts = list(dict.fromkeys(part.name for record in records for part in record.parts))
     with path.open("w", newline="", encoding="utf-8") as file:
         writer = csv.writer(file)
@@ -45,6 +45,6 @@ def _row(record: Record, parts: Sequence[str], official: bool) -> list[object]:
 
 
 def _cell(text: str) -> str:
-    """Words for a cell. A spreadsheet would take one that begins like a formula for a formula."""
+    """Text for a cell, escaped where a spreadsheet would read it as a formula."""
     plain = one_line(text, 1000)
     return f"'{plain}" if plain[:1] in ("=", "+", "-", "@", "|", "%") else plain

@@ -56,7 +56,7 @@ def profile_plot(report: Report, source: Path, path: Path) -> None:
 
 
 def bench_plot(exercise: str, entry: Mapping[str, Any], device: str, path: Path, *, modelled: bool) -> None:
-    """Ratio over the baseline and effective bandwidth, over bytes moved: a line a kernel, a row a sweep."""
+    """Ratio over the baseline and bandwidth, over bytes moved: one line per kernel, one row per sweep."""
     pyplot = _pyplot()
     sweeps = _sweeps(entry["shapes"])
     size = (13, 0.5 + 4.5 * len(sweeps))
@@ -89,7 +89,7 @@ def _draw_sweep(left: Any, right: Any, shapes: Sequence[Mapping[str, Any]]) -> N
 
 
 def _sweeps(shapes: Sequence[Mapping[str, Any]]) -> dict[str, list[Mapping[str, Any]]]:
-    """Runs of growing shapes, in the exercise's order, by how the names of each run end."""
+    """Sweeps of growing shapes, in the exercise's order, by the common ending of their names."""
     runs: list[list[Mapping[str, Any]]] = []
     for shape in shapes:
         if not runs or shape["bytes"] <= runs[-1][-1]["bytes"]:

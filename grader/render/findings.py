@@ -37,7 +37,7 @@ def findings_text(record: Record) -> str:
 
 
 def diagnostic_text(item: Mapping[str, Any]) -> str:
-    """One complaint of the compiler, with the file named without folders."""
+    """One message of the compiler, with the file named without folders."""
     file = Path(str(item["file"])).name if item.get("file") else ""
     place = ":".join(str(part) for part in (file, item.get("line"), item.get("column")) if part)
     lines = [

@@ -38,7 +38,7 @@ def results(record: Record, remark: str = "") -> dict[str, Any]:
 
 
 def part_text(record: Record, part: PartResult) -> str:
-    """Why a part earned what it earned, with what belongs to it."""
+    """The reason for a part's points, with its details."""
     more = {
         "correct": "\n".join(diagnostic_text(item) for item in record.diagnostics),
         "clean": findings_text(record),

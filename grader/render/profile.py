@@ -1,4 +1,4 @@
-"""What the virtual GPU counted of one call: launches, what limits them, and the source with its costs."""
+"""The virtual GPU's counters of one call: launches, what limits them, and the source with its costs."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ def launch_table(launches: Sequence[Launch]) -> str:
 
 
 def _launch_text(launch: Launch) -> str:
-    """Traffic, then the bounds of the model with the one that counts."""
+    """Traffic, then the model's bounds and the one that limits."""
     counts = launch.counters
     rows = [
         ("global loads", counts.global_load_requests, counts.load_sectors_per_request, "sectors/request"),
@@ -63,15 +63,15 @@ def _launch_text(launch: Launch) -> str:
     lines.append(f"  {'active lanes':<14} {counts.active_lanes:>12.1f} of 32 on average")
     bounds = sorted(launch.cost.terms.items(), key=lambda item: -item[1])
     if bounds:
-        told = ", ".join(f"{name} {numbers.seconds(seconds)}" for name, seconds in bounds if seconds > 0)
-        lines.append(wrapped(f"modelled bounds: {told}", "  "))
+        listed = ", ".join(f"{name} {numbers.seconds(seconds)}" for name, seconds in bounds if seconds > 0)
+        lines.append(wrapped(f"modelled bounds: {listed}", "  "))
     if launch.cost.sentence:
         lines.append(wrapped(launch.cost.sentence, "  "))
     return "\n".join(lines) + "\n"
 
 
 def source_table(source: str, counts: Mapping[int, traffic.Counts]) -> str:
-    """Lines that cost something and their neighbours, with sectors, instructions and traffic beside them."""
+    """Lines with costs and their neighbours, with sectors, instructions and traffic beside them."""
     text = [harmless(line.expandtabs(4)) for line in source.split("\n")]
     wanted = {
         near

@@ -1,4 +1,4 @@
-"""What a student may see of a record. The seed is the instructor's: from it follows every input."""
+"""What a student may see of a record: not the seed, from which every input follows."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ def for_student(record: Record) -> Record:
 
 
 def _without(value: Any, seed: str) -> Any:
-    """The same data with the seed blotted out of every string."""
+    """The same data with the seed removed from every string."""
     if isinstance(value, str):
         return value.replace(seed, _HIDDEN)
     if isinstance(value, dict):

@@ -1,4 +1,4 @@
-"""A record at the terminal: what failed first, what the checks found, what it cost and what it earned."""
+"""A record at the terminal: the first failure, the findings, the times and the points."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from grader.words.text import harmless, one_line, table, wrapped
 
 _MOST_OUTPUT_LINES = 20
 _MOST_DIAGNOSTICS = 8
-_WHY = 120  # characters of a part's reason in a table: all of it stands above, at the case or the target
+_WHY = 120  # characters of a part's reason in a table: the full text is above, at the case or the target
 _HOW = {"cold": "one call, cold L2", "graph": "in a graph", "host": "the host's time"}  # by protocol
 
 
 def class_table(records: Sequence[Record], remark: str = "") -> str:
-    """One row a submission."""
+    """One row per submission."""
     rows = [
         (
             record.submission,
@@ -48,7 +48,7 @@ def speed_words(speed: Speed | None) -> str:
 
 
 def summary(record: Record, remark: str = "") -> str:
-    """Everything worth reading about one submission."""
+    """The whole report on one submission."""
     name, device = one_line(record.submission), record.device
     sections = (
         f"{name}, {record.exercise}, on {device}: {one_line(record.verdict, 400)}\n",
@@ -68,7 +68,7 @@ def summary(record: Record, remark: str = "") -> str:
 
 
 def diagnostics(items: Sequence[Mapping[str, Any]]) -> str:
-    """The compiler's errors, or its warnings where it built."""
+    """The compiler's errors, or its warnings if it built."""
     errors = [item for item in items if item.get("severity") == "error"]
     chosen = errors or items
     text = "".join(diagnostic_text(item) + "\n" for item in chosen[:_MOST_DIAGNOSTICS])
@@ -77,7 +77,7 @@ def diagnostics(items: Sequence[Mapping[str, Any]]) -> str:
 
 
 def case_table(record: Record) -> str:
-    """A row a case, without its sizes: the first failure tells them."""
+    """One row per case, without its sizes: the first failure shows them."""
     rows = [
         (
             case.label,
@@ -92,7 +92,7 @@ def case_table(record: Record) -> str:
 
 
 def steps_table(record: Record, steps: Sequence[str]) -> str:
-    """How far the steps of the exercise have come, in their order; nothing for one without steps."""
+    """The results of the exercise's steps in order; empty for one without steps."""
     parts = {part.name: part for part in record.parts}
     rows = [
         (
@@ -120,7 +120,7 @@ def case_count(record: Record) -> str:
 
 
 def left_out(record: Record) -> str:
-    """Cases that this device cannot run, once, so that nobody takes them for passed."""
+    """Cases that this device cannot run, so that they do not seem to have passed."""
     if not record.left_out:
         return ""
     needs = "case needs a GPU and was" if len(record.left_out) == 1 else "cases need a GPU and were"
@@ -178,8 +178,8 @@ def how_timed(protocols: Iterable[str]) -> str:
 def _target_lines(speed: Speed) -> Iterable[str]:
     for target in speed.targets:
         wanted = f"passing {target.passing:.2f}, full marks {target.full:.2f}"
-        told = f": {one_line(target.message, 400)}" if target.message else ""
-        yield f"{target.decision:<9}  {target.name} {target.value:.2f} ({wanted}){told}\n"
+        message = f": {one_line(target.message, 400)}" if target.message else ""
+        yield f"{target.decision:<9}  {target.name} {target.value:.2f} ({wanted}){message}\n"
     if speed.copy_bandwidth:
         yield f"a plain copy reaches {numbers.bandwidth(speed.copy_bandwidth)} here\n"
     yield from (f"{one_line(note, 400)}\n" for note in speed.notes)

@@ -1,4 +1,4 @@
-"""What a line of source costs, in the few words that fit beside it."""
+"""A line's costs in a few words that fit beside it."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ _KINDS = (
 
 
 def sectors(counts: Counts) -> int:
-    """32-byte pieces of global memory that a line asked for."""
+    """32-byte sectors of global memory that a line requested."""
     return sum(counts.get(name, 0) for name in (*_SECTORS, *_LOCAL))
 
 

@@ -1,8 +1,8 @@
-"""The words in which an exercise describes itself to the harness: data and small functions, no machinery. May
-import the core, grader.words, and the data that evidence is made of.
+"""The types with which an exercise describes itself to the harness: data and small functions. May import the
+core, grader.words, and the data that evidence is made of.
 
-An `exercise.py` makes one `Exercise`. How its inputs look, what is right, what must be seen in the kernel,
-how fast is fast and what each is worth stand there; how any of that is found out stands in the pipeline.
+An `exercise.py` makes one `Exercise`. It declares the inputs, the reference, the mechanisms to look for, the
+speed targets and the points; the pipeline checks them.
 """
 
 from __future__ import annotations

@@ -45,8 +45,7 @@ STREAM = Scalar("stream", 0)
 class HostTable:
     """An argument: a pointer to a table in host memory, every field 8 bytes (a pointer or an i64).
 
-    The table is written anew for each call and belongs to the caller: the entry reads it, and must have
-    read it when it returns.
+    The caller writes the table for each call and owns it: the entry must have read it when it returns.
     """
 
     rows: tuple[tuple[At | Scalar, ...], ...]
@@ -57,13 +56,13 @@ Argument = At | Scalar | HostTable
 
 @dataclass(frozen=True)
 class Call:
-    """One call of the entry point: the device memory it finds, and its arguments in order.
+    """One call of the entry point: its device memory, and its arguments in order.
 
-    Every buffer is an allocation of its own. All bytes of the buffers in `outputs` are compared with what
-    the reference leaves there, so whatever must stay untouched is checked too; the others must not change.
-    Those in `scratch` are room to work in: what they hold means nothing, before and after, the reference
-    never sees them, and of their tensors only shape and type count.
-    A call that must be refused says with which error in `returns`; then no buffer may change at all.
+    Every buffer is an allocation of its own. All bytes of the buffers in `outputs` are compared with the
+    reference's, so elements that must stay as they are get checked, too. Buffers in `scratch` are work space:
+    their contents are never compared, the reference does not see them, and only shape and type of their
+    tensors count. All other buffers must not change. A call that must be refused has its error in `returns`;
+    then no buffer may change.
     """
 
     buffers: Mapping[str, torch.Tensor]
@@ -78,10 +77,10 @@ class Call:
 
     @property
     def kept(self) -> dict[str, torch.Tensor]:
-        """The buffers that mean something: all but scratch."""
+        """All buffers but scratch."""
         return {name: tensor for name, tensor in self.buffers.items() if name not in self.scratch}
 
     @property
     def inputs(self) -> list[str]:
-        """The buffers that must hold after the call what they held before it."""
+        """The buffers that must not change."""
         return [name for name in self.kept if name not in self.outputs]

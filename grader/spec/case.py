@@ -16,11 +16,11 @@ class Size(SimpleNamespace):
 
 @dataclass(frozen=True)
 class Case:
-    """One set of sizes. The seed is chosen by the harness, anew each time."""
+    """One set of sizes. The harness chooses a new seed each time."""
 
     name: str
     sizes: Mapping[str, int]
-    gpu_only: bool = False  # needs more memory than a virtual GPU should be asked for
+    gpu_only: bool = False  # needs too much memory for the virtual GPU
 
     @property
     def size(self) -> Size:
@@ -36,4 +36,4 @@ def named(name: str, cases: tuple[Case, ...]) -> Case:
         if case.name == name:
             return case
     known = ", ".join(repr(case.name) for case in cases) or "none"
-    raise LookupError(f"there is no case {name!r}; there are {known}")
+    raise LookupError(f"there is no case {name!r}; the cases are {known}")

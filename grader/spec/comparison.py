@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class Exact:
-    """Every bit as expected: for copies and integers."""
+    """Every bit must be equal: for copies and integers."""
 
 
 @dataclass(frozen=True)
@@ -23,9 +23,9 @@ class Normwise:
     """By rows (the last dimension; of an output with one dimension, each element is a row): the norm of the
     error against the reference in float64, over the norm of the exact row.
 
-    In every row at most `at_most`, and `times` the largest that the same reference makes in the buffers' own
-    types; but `least` is always allowed, for where rows are few and short that error may be 0 by chance. A
-    row of zeros must be zeros. Outputs that are not floating are compared bit by bit.
+    Every row may have at most `at_most`, and at most `times` the largest error of the same reference in the
+    buffers' own types. `least` is always allowed: where rows are few and short, that error may be 0 by
+    chance. A row of zeros must be zeros. Outputs that are not floating are compared bit by bit.
     """
 
     times: float = 2.0

@@ -1,4 +1,4 @@
-"""What was seen of a kernel, from which mechanisms are judged: launches, counters, ptxas figures."""
+"""The evidence from which mechanisms are judged: launches, counters, ptxas figures."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.spec import Case
 
 @dataclass(frozen=True)
 class Evidence:
-    """One call on the virtual GPU, and what ptxas made of the file."""
+    """One call on the virtual GPU, and ptxas's figures of the file."""
 
     case: Case
     launches: Sequence[Launch]

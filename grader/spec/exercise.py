@@ -1,4 +1,4 @@
-"""An exercise and its steps, whole."""
+"""An exercise and its steps."""
 
 from __future__ import annotations
 
@@ -19,12 +19,12 @@ if TYPE_CHECKING:
     from grader.spec.question import Question, Sheet
     from grader.spec.random_inputs import Random
 
-# Does something to a case's buffers in place, with torch: what the entry should do, or what a mistake would.
+# Changes a case's buffers in place, with torch: as the entry should, or as a mistake would.
 OnBuffers = Callable[[Size, "Mapping[str, torch.Tensor]"], None]
 
 
 class Task(Protocol):
-    """An entry point with what is right for it: what the correctness stage needs of an exercise or a step."""
+    """What the correctness stage needs of an exercise or a step: entry point, inputs and reference."""
 
     @property
     def entry(self) -> str: ...
@@ -44,9 +44,9 @@ class Task(Protocol):
 
 @dataclass(frozen=True)
 class Step:
-    """A smaller entry point in the same file, on the way to the whole: right and clean.
+    """A smaller entry point in the same file, which leads to the whole exercise; it must be right and clean.
 
-    One that is timed, for a target or in the bench, says at which cases and how many bytes it moves there.
+    A step that is timed, for a target or in the bench, has bench cases and the bytes it moves there.
     """
 
     name: str
@@ -68,7 +68,7 @@ class Step:
             raise ValueError(f"the step {self.entry} has bench cases and needs bytes_moved too")
 
     def moved(self, case: Case) -> int:
-        assert self.bytes_moved is not None  # a step without has no cases to ask about
+        assert self.bytes_moved is not None  # __post_init__ requires it with bench cases
         return self.bytes_moved(case.size)
 
     def case(self, name: str) -> Case:
@@ -87,13 +87,13 @@ class PythonTrack:
     """
 
     function: str
-    arguments: tuple[str, ...]  # names for the Call's arguments in order, the stream left out
+    arguments: tuple[str, ...]  # names of the Call's arguments in order, without the stream
     file: str = "kernel.py"
 
 
 @dataclass(frozen=True)
 class Exercise:
-    """Everything the harness must know about an exercise, and nothing it can know itself."""
+    """Everything that the harness must know about an exercise and cannot find out itself."""
 
     title: str
     entry: str  # the C symbol; it returns a cudaError_t as int
@@ -107,21 +107,21 @@ class Exercise:
     mechanisms: tuple[Mechanism, ...]
     targets: tuple[Target, ...]
     points: Points
-    # Named guesses at what went wrong: for each, what the buffers would hold if that were the mistake.
+    # Common mistakes by name: each function makes the buffers that the mistake would leave.
     known_mistakes: Mapping[str, OnBuffers] = field(default_factory=dict)
     hints: tuple[str, ...] = ()
     mechanism_case: str = ""  # of `cases`; the first when empty
-    # Of `cases`, where blocks leave each other something: run once more, and races between them looked for.
+    # The one of `cases` where blocks share data: it is run once more with the check for races between blocks.
     blocks_share: str = ""
-    # On which case the baseline stands while others are timed at this bench case; on the same when None.
+    # The baseline's case while others are timed at this bench case; the same case when None.
     baseline_case: Callable[[Case], Case] | None = None
     # Libraries and torch calls to measure beside the kernels: name -> function of (size, buffers on a GPU).
     alternatives: Mapping[str, OnBuffers] = field(default_factory=dict)
-    # The same, but for comparison of speed alone: what they leave in the buffers is not the answer and is
-    # not checked. Targets may name them as they name alternatives.
+    # The same, but only their speed is compared: they do not compute the answer and are not checked. Targets
+    # may name them like alternatives.
     yardsticks: Mapping[str, OnBuffers] = field(default_factory=dict)
     steps: tuple[Step, ...] = ()
-    predictions: tuple[Question, ...] = ()  # numbers that its notebook asks for before they are counted
+    predictions: tuple[Question, ...] = ()  # numbers that its notebook asks students to predict
     sheets: tuple[Sheet, ...] = ()  # for `./course answers`, one for each kind of file
     python: PythonTrack | None = None
     folder: Path = Path()  # filled in by the registry
@@ -138,7 +138,7 @@ class Exercise:
 
     @property
     def rubric(self) -> dict[str, float]:
-        """What each part is worth, by its name in a record and in the order in which parts are graded."""
+        """The points of each part, by its name in a record, in the order of grading."""
         return {step.name: step.points for step in self.steps} | vars(self.points)
 
     @property
@@ -147,12 +147,12 @@ class Exercise:
 
     @property
     def protocol(self) -> TimingProtocol:
-        """How its kernels are timed: as the first ratio among its targets says."""
+        """How its kernels are timed: the protocol of its first Speedup target."""
         return next((target.protocol for target in self.targets if isinstance(target, Speedup)), "cold")
 
     @property
     def rivals(self) -> Mapping[str, OnBuffers]:
-        """Everything beside kernels that a target may name."""
+        """Everything but kernels that a target may name."""
         return {**self.alternatives, **self.yardsticks}
 
     @property
@@ -170,8 +170,8 @@ class Exercise:
         return named(name, self.bench)
 
     def needs_gpu(self, target: Target) -> bool:
-        """Whether only a GPU can tell: the target is not about kernels alone, or about one of the cases that
-        are too large for the virtual GPU."""
+        """Whether the target needs a GPU: it is not about kernels alone, or it is about a case that is too
+        large for the virtual GPU."""
         if target.gpu_only or not isinstance(target, Speedup):
             return target.gpu_only
         return any(self.bench_case(name).gpu_only for name in target.cases)
@@ -183,7 +183,7 @@ class Exercise:
         return self.bytes_moved(case.size)
 
     def elsewhere(self, case: Case) -> dict[str, Case]:
-        """Sides that stand on another case while a submission is timed at this one, by name."""
+        """Sides of a comparison that use another case while a submission is timed at this one, by name."""
         theirs = case if self.baseline_case is None else self.baseline_case(case)
         return {} if theirs == case else {BASELINE: theirs}
 
@@ -191,8 +191,8 @@ class Exercise:
         return self.elsewhere(case).get(BASELINE, case)
 
     def variants(self) -> Iterator[Path]:
-        """The solution's other ways, by file name. A file beside it without the entry point does something
-        else, as decoding does beside attention."""
+        """The solution's variants, by file name. A file without the entry point is not a variant: it does
+        something else, like decoding beside attention."""
         defined = re.compile(rf'extern "C"\s+int\s+{re.escape(self.entry)}\s*\(')
         for path in sorted(self.solution.parent.glob("*.cu")):
             if path != self.solution and defined.search(path.read_text()):

@@ -1,4 +1,4 @@
-"""Mechanisms that exercises ask for, each judged from evidence the student's code cannot touch."""
+"""Mechanisms that exercises ask for, judged from evidence that the student's code cannot change."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.words import numbers
 
 @dataclass(frozen=True)
 class Launches:
-    """The work is done in this many kernel launches, and in no copies by the runtime beside them."""
+    """The call makes exactly this many kernel launches and no copies by the runtime."""
 
     exactly: int
 
@@ -24,27 +24,27 @@ class Launches:
     def look(self, evidence: Evidence) -> str | None:
         if len(evidence.launches) == self.exactly and evidence.runtime_copies == 0:
             return None
-        return self._told(evidence)
+        return self._sentence(evidence)
 
     def look_anywhere(self, evidence: Evidence) -> str | None:
         """A call with nothing to do may launch nothing."""
         if len(evidence.launches) <= self.exactly and evidence.runtime_copies == 0:
             return None
-        return self._told(evidence)
+        return self._sentence(evidence)
 
-    def _told(self, evidence: Evidence) -> str:
+    def _sentence(self, evidence: Evidence) -> str:
         seen = [launch.kernel for launch in evidence.launches]
         copies = numbers.counted(evidence.runtime_copies, "copy", "copies")
         beside = f" and {copies} by the runtime" if evidence.runtime_copies else ""
         names = ", ".join(seen) or "none"
         launches = numbers.counted(len(seen), "kernel launch", "kernel launches")
-        return f"{launches} ({names}){beside} where {self.exactly} should do it ({evidence.case.name})"
+        return f"{launches} ({names}){beside}, expected {self.exactly} ({evidence.case.name})"
 
 
 @dataclass(frozen=True)
 class AsyncCopies:
-    """cp.async moves at least this many bytes from global to shared memory, and no plain loads bring the same
-    once more: copies whose bytes nobody uses show no skill."""
+    """cp.async moves at least this many bytes from global to shared memory, and plain loads do not load the
+    same bytes again: copies must be used."""
 
     least_bytes: Callable[[Size], int]
     most_loaded: Callable[[Size], int]
@@ -70,10 +70,10 @@ class AsyncCopies:
 
 @dataclass(frozen=True)
 class CopiesAhead:
-    """Most of what cp.async brings travels while its warp multiplies: it is begun before matrix instructions
-    and waited for after them.
+    """Most bytes of cp.async are in flight while their warp multiplies: a copy starts before matrix
+    instructions and is waited for after them.
 
-    A block's first copies have no products to travel beside, so only calls of a size that `shows` can tell.
+    A block's first copies cannot overlap with products, so only calls of a size that `shows` are examined.
     """
 
     shows: Callable[[Size], bool]
@@ -90,13 +90,13 @@ class CopiesAhead:
         if waited == 0:
             return (
                 f"no wait for a cp.async was seen ({evidence.case.name}): bring the next tile with cp.async "
-                "while this one is multiplied"
+                "while you multiply this one"
             )
         return (
-            f"{ahead:,} of the {waited:,} bytes that cp.async brought ({evidence.case.name}) travelled while "
+            f"{ahead:,} of {waited:,} bytes of cp.async ({evidence.case.name}) were in flight while "
             f"their warp multiplied, where at least {self.least_part:.0%} should: {_idle_wait(evidence)} "
-            "waits for copies with no product since they were begun. Begin to copy the next tile before the "
-            "products of this one, and wait for it after them: a wait may leave the newest groups under way"
+            "waits for copies with no product since they started. Start to copy the next tile before the "
+            "products of this one, and wait for it after them: a wait may leave the newest groups in flight"
         )
 
     def look_anywhere(self, evidence: Evidence) -> str | None:
@@ -104,7 +104,7 @@ class CopiesAhead:
 
 
 def _idle_wait(evidence: Evidence) -> str:
-    """The line that waits for most of what did not travel beside products."""
+    """The line that waits for most of the bytes that did not overlap with products."""
     lines = [line for launch in evidence.launches for line in launch.lines]
     idle = max(
         lines,
@@ -132,7 +132,7 @@ class NoSpills:
 
 @dataclass(frozen=True)
 class SharedAtMost:
-    """A block takes no more shared memory than this."""
+    """A block takes at most this many bytes of shared memory."""
 
     bytes: int
 
@@ -147,7 +147,7 @@ class SharedAtMost:
 
 @dataclass(frozen=True)
 class RoundTripsAtMost:
-    """On the longest way through the kernel, a thread waits for memory at most this many times in a row."""
+    """On the longest path through the kernel, a thread waits for memory at most this many times in a row."""
 
     most: int
 
@@ -167,7 +167,7 @@ class RoundTripsAtMost:
 
 @dataclass(frozen=True)
 class SectorsAtMost:
-    """Global traffic stays within this many 32-byte sectors, loads, stores and cp.async together."""
+    """Loads, stores and cp.async together touch at most this many 32-byte sectors of global memory."""
 
     most: Callable[[Size], int]
     name: str = "no more sectors than needed"
@@ -181,6 +181,6 @@ class SectorsAtMost:
         if counted <= wanted:
             return None
         return (
-            f"{counted:,} sectors of 32 bytes were asked for where {wanted:,} suffice "
+            f"{counted:,} sectors of 32 bytes were requested where {wanted:,} suffice "
             f"({evidence.case.name}): use wider, aligned accesses"
         )

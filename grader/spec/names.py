@@ -10,7 +10,7 @@ _LONGEST = 80
 
 
 def file_name(name: str) -> str:
-    """A name that is safe in a path and a link. No two share one: a changed name gets a mark of its own."""
+    """A name that is safe in a path and a link. It is unique: a changed name gets a hash."""
     plain = _ODD.sub("_", name).lstrip(".-")[:_LONGEST]
     if plain == name:
         return plain
@@ -19,6 +19,6 @@ def file_name(name: str) -> str:
 
 
 def is_named(folder: str, text: str) -> bool:
-    """Whether `text` stands for a folder such as 01_kv_store: its number ("01", "1"), name or all of it."""
+    """Whether `text` names a folder such as 01_kv_store: by number ("01", "1"), by name or in full."""
     number, _, name = folder.partition("_")
     return text.strip().rstrip("/").lower() in (folder, name, number, number.lstrip("0"))

@@ -1,6 +1,6 @@
-"""Questions: what a student is asked, how the answer is written, and where the right one comes from.
+"""Questions to students, the forms of their answers, and the sources of the right answers.
 
-The right answer of a question, its truth, is one of four:
+The truth of a question, its right answer, is one of four:
   Counted      a quantity of a kernel, which the virtual GPU counts or a GPU times
   a function   of a measurement (measurement.json) and of the student's own answers: the number, or `Accepted`
   a function   of the student's function, for a `Function`: whether it does what it says
@@ -15,14 +15,14 @@ from typing import Any, Literal
 
 Side = Literal["baseline", "solution", "yours"]
 SIDES: tuple[Side, ...] = ("baseline", "solution", "yours")
-MEASURED_SPEEDUP = "measured_speedup"  # the quantity that only a GPU's clock can tell
+MEASURED_SPEEDUP = "measured_speedup"  # the quantity that needs a GPU's clock
 
 
 @dataclass(frozen=True)
 class Factor:
-    """A number. An answer is off by a factor, too high or too low alike.
+    """A number. The error of an answer is a factor; too high and too low count alike.
 
-    Up to `full` it has full credit, from `none` on it has none, and between the two the credit falls with the
+    A factor up to `full` gets full credit, from `none` on no credit; between them credit falls with the
     logarithm. 1 and 1 ask for the exact number.
     """
 
@@ -59,12 +59,12 @@ class Line:
 
 @dataclass(frozen=True)
 class Function:
-    """A Python function of the question's name, which its truth tries."""
+    """A Python function with the question's name, which its truth tests."""
 
 
 @dataclass(frozen=True)
 class Prose:
-    """Words that a person may read and that are not graded."""
+    """Text for a person to read; it is not graded."""
 
 
 Answer = Factor | Within | Choice | Line | Function | Prose
@@ -91,10 +91,10 @@ class Counted:
 
 @dataclass(frozen=True)
 class Accepted:
-    """The answers that earn something, with the credit of each, 0 to 1."""
+    """The answers that earn credit, with the credit of each, 0 to 1."""
 
     credits: Mapping[str | int, float]
-    why: str = ""  # instead of the question's
+    why: str = ""  # replaces the question's
 
 
 @dataclass(frozen=True)
@@ -104,7 +104,7 @@ class Question:
     answer: Answer
     truth: Counted | Callable[..., Any] | None = None
     points: float = 1.0
-    why: str = ""  # where the right answer comes from, in a sentence, for whoever has answered
+    why: str = ""  # a sentence on where the right answer comes from, shown after an answer
 
     @property
     def needs_gpu(self) -> bool:
@@ -115,6 +115,6 @@ class Question:
 class Sheet:
     """Questions that are answered in a file: TOML with their names, or Python with a function for each."""
 
-    file: str  # the exercise's, to be copied and filled in
+    file: str  # the exercise's file, which students copy and fill in
     questions: tuple[Question, ...] = field(repr=False)
-    measured_by: str = ""  # the program that writes measurement.json, where truths follow from one
+    measured_by: str = ""  # the program that writes measurement.json, if truths need one

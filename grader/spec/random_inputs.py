@@ -31,8 +31,8 @@ class Random:
         import torch
 
         bits = self.bytes(2 * math.prod(shape)).view(torch.int16).view(shape)
-        # Clearing the lowest exponent bit of an all-ones exponent makes it finite; in pieces, because what
-        # that takes on the way would else be several times the tensor.
+        # Clearing the lowest exponent bit of an all-ones exponent makes it finite. In pieces, because the
+        # temporaries would take several times the tensor's memory.
         for part in bits.view(-1).split(_PIECE):
             part &= ~(((part & _INFINITE) == _INFINITE).to(torch.int16) << 10)
         return bits.view(torch.float16)
@@ -51,7 +51,7 @@ class Random:
         )
 
     def bytes(self, count: int) -> torch.Tensor:
-        """uint8 values of every kind, drawn eight at once: a quarter of the time that integers take."""
+        """All uint8 values, drawn eight at a time: that takes a quarter of the time of integers."""
         import torch
 
         words = torch.empty(max(1, -(-count // 8)), dtype=torch.int64, device=self.device)
@@ -59,7 +59,7 @@ class Random:
         return words.view(torch.uint8)[:count]
 
     def distinct(self, count: int, below: int) -> torch.Tensor:
-        """`count` different int32 numbers from 0 up to but not including `below`, in no order."""
+        """`count` different int32 numbers from 0 up to but not including `below`, in random order."""
         import torch
 
         if count > below:

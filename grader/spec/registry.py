@@ -23,7 +23,7 @@ def exercise_folders() -> list[Path]:
 
 
 def package_of(folder: Path) -> str:
-    """The package as which a folder's files are imported. One of the same name elsewhere is forgotten."""
+    """The package name for a folder's files. A loaded package of that name from elsewhere is dropped."""
     package = f"exercise_{folder.name}"
     known = sys.modules.get(package)
     if known is None or list(known.__path__) != [str(folder)]:

@@ -1,4 +1,4 @@
-"""Seeds: one secret a grading, and from it one for every phase and case, so that nothing carries over."""
+"""Seeds: one secret per grading, and one seed derived from it for every phase and case."""
 
 from __future__ import annotations
 
@@ -11,5 +11,5 @@ def fresh() -> str:
 
 
 def derive(secret: str, *parts: object) -> str:
-    """A seed that tells nothing about the secret or about its siblings."""
+    """A seed from which neither the secret nor other seeds can be computed."""
     return hashlib.sha256("/".join((secret, *map(str, parts))).encode()).hexdigest()

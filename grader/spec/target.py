@@ -1,4 +1,4 @@
-"""What must be seen in a kernel, how fast is fast, and what each part is worth."""
+"""Mechanisms, speed targets, and the points of each part."""
 
 from __future__ import annotations
 
@@ -12,22 +12,22 @@ TimingProtocol = Literal["cold", "graph"]
 
 
 class Mechanism(Protocol):
-    """Something the exercise teaches, looked for in what the virtual GPU and ptxas saw of the kernel."""
+    """A technique that the exercise teaches, looked for in figures from the virtual GPU and ptxas."""
 
     @property
     def name(self) -> str: ...
 
     def look(self, evidence: Evidence) -> str | None:
-        """None when it is there, else a sentence for the student: what was seen and what was wanted."""
+        """None when it is there, else a sentence for the student: what was seen and what was expected."""
         ...
 
 
 @runtime_checkable
 class SeenInEveryCall(Mechanism, Protocol):
-    """A mechanism that is looked for in every call of every case, not only where all is counted."""
+    """A mechanism that is looked for in every call of every case, not only where all counters are on."""
 
     def look_anywhere(self, evidence: Evidence) -> str | None:
-        """As `look`, at a call that may be one with little to do, or nothing."""
+        """Like `look`, for a call that may have little or nothing to do."""
         ...
 
 
@@ -36,9 +36,9 @@ BASELINE = "baseline"
 
 @dataclass(frozen=True)
 class Speedup:
-    """A ratio over something else, as a geometric mean over bench cases, none of them under `least_each`.
+    """A speedup over something else: the geometric mean over bench cases, each of them at least `least_each`.
 
-    With `each`, pass mark and full marks are held against the slowest of the cases instead of their mean.
+    With `each`, pass mark and full marks apply to the slowest case instead of the mean.
     """
 
     cases: tuple[str, ...]
@@ -47,22 +47,22 @@ class Speedup:
     least_each: float = 1.0
     protocol: TimingProtocol = "cold"
     share: float = 1.0  # of the points for speed
-    # What must hold on the virtual GPU when its modelled ratio is too close to the target to call.
+    # Decides on the virtual GPU when the modelled ratio is within the model's error of the target.
     structure: tuple[Mechanism, ...] = ()
     against: str = BASELINE  # or the name of one of the exercise's alternatives or yardsticks
     each: bool = False
 
     @property
     def gpu_only(self) -> bool:
-        """Only the baseline is a kernel that the virtual GPU can run; alternatives are torch calls."""
+        """True for all but the baseline: alternatives are torch calls, which the virtual GPU cannot run."""
         return self.against != BASELINE
 
 
 @dataclass(frozen=True)
 class CopyBandwidth:
-    """A fraction of the bandwidth that a plain copy reaches on the same device in the same run.
+    """A fraction of the bandwidth of a plain copy on the same device in the same run.
 
-    With `step`, of that step's entry at one of its own bench cases, timed alone.
+    With `step`, that step's entry is timed alone, at one of its own bench cases.
     """
 
     case: str
@@ -74,7 +74,7 @@ class CopyBandwidth:
 
 @dataclass(frozen=True)
 class HostTime:
-    """The host's time in a call of the entry, in each case at most `at_most` times that of an alternative."""
+    """The host's time per call of the entry: in each case at most `at_most` times that of an alternative."""
 
     against: str
     cases: tuple[str, ...]
@@ -88,7 +88,7 @@ Target = Speedup | CopyBandwidth | HostTime
 
 @dataclass(frozen=True)
 class Points:
-    """What each part is worth. Clean, mechanism and speed count only for a kernel that is correct."""
+    """The points of each part. Clean, mechanism and speed count only for a correct kernel."""
 
     correct: float
     clean: float

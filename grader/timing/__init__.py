@@ -1,2 +1,2 @@
-"""How long a kernel takes, measured in turns or modelled, and what follows for a target. May import the spec,
+"""Kernel times, measured by interleaved timing or modelled, and decisions about targets. May import the spec,
 records, the answers and the devices."""

@@ -1,4 +1,4 @@
-"""What must be timed on a GPU to decide an exercise's targets, and what came of it as a record's cases."""
+"""What must be timed on a GPU to decide an exercise's targets, and the results as a record's cases."""
 
 from __future__ import annotations
 
@@ -12,12 +12,12 @@ from grader.timing.measured.plausibility import Samples
 from grader.timing.statistics import ratio_interval
 
 SUBMISSION = "submission"
-COPY = "a plain copy"  # what a step's times are held against
+COPY = "a plain copy"  # what a step's times are compared with
 
 
 @dataclass
 class Point:
-    """A case timed in one way, with all sides that targets compare there; a step's, without the baseline."""
+    """A case timed in one way, with all sides that targets compare there; a step's has no baseline."""
 
     protocol: TimingProtocol
     case: Case
@@ -39,7 +39,7 @@ class Point:
 
 
 def points_of(exercise: Exercise) -> list[Point]:
-    """In the order of the bench cases, then the steps'."""
+    """The points of the bench cases in order, then those of steps."""
     wanted: list[tuple[TimingProtocol, str, str]] = []
     of_steps = []
     for target in exercise.targets:
@@ -59,7 +59,7 @@ def points_of(exercise: Exercise) -> list[Point]:
 
 
 def cases_of(exercise: Exercise, point: Point, copy_bandwidth: float) -> list[SpeedCase]:
-    """One for everything that the submission was timed against."""
+    """One per side that the submission was timed against."""
     mine = point.mine.per_call
     if point.step is not None:
         moved = point.step.moved(point.case)
@@ -88,7 +88,7 @@ def speed_case(
     mine: list[float],
     note: str = "",
 ) -> SpeedCase:
-    """Seconds a call of what it is held against, and of the submission, taken in turns."""
+    """Interleaved seconds per call of the other side, and of the submission."""
     ratio = ratio_interval(base, mine)
     return SpeedCase(
         name=name,

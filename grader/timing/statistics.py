@@ -27,7 +27,7 @@ def median_interval(samples: Sequence[float], seed: int = 0) -> Interval:
 
 
 def ratio_interval(above: Sequence[float], below: Sequence[float], seed: int = 0) -> Interval:
-    """The median of pairwise ratios above/below of samples taken in turns, so that drift cancels."""
+    """The median of pairwise ratios above/below of interleaved samples, so that drift cancels."""
     ratios = np.asarray(above, dtype=np.float64) / np.asarray(below, dtype=np.float64)
     return median_interval(list(ratios), seed)
 
@@ -35,7 +35,7 @@ def ratio_interval(above: Sequence[float], below: Sequence[float], seed: int = 0
 def geometric_mean_interval(
     pairs: Sequence[tuple[Sequence[float], Sequence[float]]], seed: int = 0
 ) -> Interval:
-    """The geometric mean over cases of the median pairwise ratio, each case resampled by itself."""
+    """The geometric mean over cases of the median pairwise ratio, each case resampled separately."""
     logs = [np.log(np.asarray(a, dtype=np.float64) / np.asarray(b, dtype=np.float64)) for a, b in pairs]
     value = float(np.exp(np.mean([np.median(case) for case in logs])))
     draws = np.mean([np.median(_resample(case, seed + i), axis=1) for i, case in enumerate(logs)], axis=0)

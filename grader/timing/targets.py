@@ -1,4 +1,4 @@
-"""From measured or modelled ratios to decisions about targets, and from those to a share of the points."""
+"""Decides targets from measured or modelled ratios, and gives each a share of the points."""
 
 from __future__ import annotations
 
@@ -10,11 +10,11 @@ from grader.spec import BASELINE, CopyBandwidth, HostTime, Speedup, Target
 from grader.timing.statistics import Interval, geometric_mean_interval
 
 _RESOLUTION = 0.01  # of a measured ratio: two workers with one and the same kernel came to 0.991 to 1.000
-_AT_PASSING = 0.5  # the part of the points that the pass mark earns; full marks earn the rest
+_AT_PASSING = 0.5  # the share of the points that the pass mark earns; full marks earn the rest
 
 
 def partial(value: float, passing: float, full: float) -> float:
-    """Nothing below the pass mark, all from full marks on, in between by speed."""
+    """Nothing below the pass mark, everything from full marks on, interpolated between them."""
     if value < passing:
         return 0.0
     if value >= full or full <= passing:
@@ -39,10 +39,10 @@ def _rival(target: Speedup) -> str:
 
 
 def decide_measured(target: Speedup, cases: Mapping[str, SpeedCase]) -> TargetResult:
-    """By interval: met when its low end clears the pass mark, missed when its high end does not."""
+    """By interval: met when its low end reaches the pass mark, missed when its high end does not."""
     wanted = [cases[name] for name in target.cases]
     worst = min(wanted, key=lambda case: case.ratio)
-    if target.each:  # the least of several ratios is low by chance too
+    if target.each:  # the least of several ratios may be low by chance
         mean = Interval(*(end / (1 - _RESOLUTION) for end in (worst.ratio, worst.low, worst.high)))
     else:
         mean = geometric_mean_interval([(case.baseline_samples, case.samples) for case in wanted])
@@ -66,7 +66,7 @@ def decide_measured(target: Speedup, cases: Mapping[str, SpeedCase]) -> TargetRe
 def decide_modelled(
     target: Speedup, cases: Mapping[str, SpeedCase], margin: float, lacks: Sequence[str]
 ) -> TargetResult:
-    """By the model's margin: it says missed or met only beyond that; else the structure decides."""
+    """Met or missed only beyond the model's margin; within it, the kernel's structure decides."""
     ratios = [cases[name].ratio for name in target.cases]
     value = min(ratios) if target.each else math.exp(sum(map(math.log, ratios)) / len(ratios))
     result = _result(describe(target), target, Interval(value, value / margin, value * margin))
@@ -80,14 +80,14 @@ def decide_modelled(
     elif lacks:
         result.decision, result.earned = "undecided", 0.0
         result.message = (
-            f"{said}; too close for the model to call, so the kernel's structure decided, against it: no "
-            f"points, because what the target stands for is not there: {lacks[0]}"
+            f"{said}; within the model's error of the target, so the kernel's structure "
+            f"decides: {lacks[0]}. No points"
         )
     else:
         result.decision = "met" if value / margin >= target.passing else "undecided"
         result.earned = partial(value * margin, target.passing, target.full)
         result.message = said + (
-            "; too close for the model to call, so the kernel's structure decided, for it: it is as asked"
+            "; within the model's error of the target, so the kernel's structure decides: it is as asked"
             if result.decision == "undecided"
             else ""
         )
@@ -112,12 +112,12 @@ def decide_bandwidth(target: CopyBandwidth, case: SpeedCase, copy_bandwidth: flo
         passing=target.fraction,
         full=target.fraction,
         message=f"{value:.1%} of the copy bandwidth ({copy_bandwidth / 1e12:.2f} TB/s), "
-        f"wanted {target.fraction:.0%}",
+        f"expected {target.fraction:.0%}",
     )
 
 
 def missed_bandwidth(target: CopyBandwidth, why: str) -> TargetResult:
-    """For something that could not be timed, or went wrong when it was."""
+    """The result for a target that could not be timed, or was wrong while timed."""
     return TargetResult(
         name=describe(target),
         decision="missed",
@@ -133,7 +133,7 @@ def missed_bandwidth(target: CopyBandwidth, why: str) -> TargetResult:
 
 
 def decide_host(target: HostTime, cases: Mapping[str, SpeedCase]) -> TargetResult:
-    """The share of cases in which the host is let go as soon as by the alternative, by estimate."""
+    """Earns the share of cases in which the call returns as soon as the alternative's."""
     wanted = [cases[name] for name in target.cases]
     most = target.at_most / (1 - _RESOLUTION)
     slow = [case for case in wanted if case.seconds > most * case.baseline_seconds]
@@ -148,8 +148,9 @@ def decide_host(target: HostTime, cases: Mapping[str, SpeedCase]) -> TargetResul
         high=worst.high,
         passing=1 / target.at_most,
         full=1 / target.at_most,
-        message=f"{worst.name} keeps the host for {worst.seconds * 1e6:.1f} us a call, {target.against} for "
-        f"{worst.baseline_seconds * 1e6:.1f} us; wanted at most {target.at_most:g} times that in every case",
+        message=f"{worst.name} takes {worst.seconds * 1e6:.1f} us of the host's time per call, "
+        f"{target.against} {worst.baseline_seconds * 1e6:.1f} us; expected at most {target.at_most:g} times "
+        "that in every case",
     )
 
 

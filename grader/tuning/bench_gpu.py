@@ -1,4 +1,4 @@
-"""Configurations on a GPU: each in a worker of its own, timed inside a CUDA graph of many calls."""
+"""Configurations on a GPU: each in its own worker, timed inside a CUDA graph of many calls."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Configurations on the virtual GPU: one call of each says its modelled time and its counters."""
+"""Configurations on the virtual GPU: one call of each gives its modelled time and its counters."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _OPTIONS = {**MEASURING, "max_seconds": int(_CALL_SECONDS)}
 
 @dataclass(frozen=True)
 class Modelled:
-    """A configuration that has run: nothing about it changes from call to call."""
+    """A configuration that has run; its modelled time does not vary."""
 
     modelled_seconds: float
     counted: Mapping[str, float]
@@ -35,7 +35,7 @@ class Modelled:
         return self.counted
 
     def close(self) -> None:
-        """Its engine is gone already."""
+        """Its engine has ended already."""
 
 
 class VirtualBench:

@@ -1,4 +1,4 @@
-"""Configurations compiled in processes of their own, ahead of the clock."""
+"""Compiles configurations in other processes, ahead of the timing."""
 
 from __future__ import annotations
 
@@ -27,8 +27,8 @@ from grader.tuning.spec import Config, Limits
 
 @dataclass(frozen=True)
 class Order:
-    """A configuration to build. It says what a block of it takes as far as that is known before; `kernel` is
-    how the name of the kernel begins whose registers count."""
+    """A configuration to build, with a block's resources as far as they are known before; `kernel` is the
+    start of the name of the kernel whose registers count."""
 
     source: Path
     target: Target
@@ -41,7 +41,7 @@ class Order:
 
 @dataclass(frozen=True)
 class Built:
-    """What became of an order: a library, or the gate that it did not pass, or what is wrong with it."""
+    """The result of an order: a library, or the gate that refused it, or its problem."""
 
     taken: Footprint
     library: Path | None = None
@@ -52,7 +52,7 @@ class Built:
 
 
 class Builder:
-    """Builds on all CPUs; one is left to whoever keeps the time, unless that is modelled."""
+    """Builds on all CPUs but one, which is left for the timing, unless times are modelled."""
 
     def __init__(self, *, modelled: bool) -> None:
         self.at_once = max(1, parallel_jobs() - (not modelled))
@@ -71,14 +71,14 @@ class Builder:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Builds under way are given up: Python would wait for them, half a minute for nothing."""
+        """Drop builds in progress: Python would wait half a minute for them."""
         self._over.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 
 def _become_a_builder(over: Event) -> None:
-    """The search shows its own progress, so this is quiet; and it ends when the search says so, which is also
-    what Ctrl-C does. A compiler ends with the process that called it."""
+    """Print nothing, because the search shows its own progress, and end when the search sets `over`, also
+    after Ctrl-C. A compiler ends with the process that called it."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), 2)
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     threading.Thread(target=_end_with, args=(over,), daemon=True).start()
@@ -90,7 +90,7 @@ def _end_with(over: Event) -> None:
 
 
 def build(order: Order) -> Built:
-    """What the compiler refuses is told in words, for these can travel between processes."""
+    """The compiler's errors become text, which can be passed between processes."""
     try:
         return _build(order)
     except BuildError as problem:
@@ -98,8 +98,8 @@ def build(order: Order) -> Built:
 
 
 def _build(order: Order) -> Built:
-    """For a GPU machine code first: what its registers forbid is not built any further. A library for the
-    virtual GPU comes first itself, for ptxas needs no more than the PTX inside it."""
+    """For a GPU, machine code is made first: if its registers are refused, nothing more is built. For the
+    virtual GPU the library comes first, because ptxas needs only the PTX inside it."""
     arch, flags = f"sm_{order.target.cc}", _flags(order)
     if order.target.on_virtual:
         kernels = resources_of(_library(order), order.source, arch, **flags)

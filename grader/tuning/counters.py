@@ -1,4 +1,4 @@
-"""Figures that speak for a configuration beside its time, by name, and which way each is better."""
+"""Counters that support a configuration besides its time, by name, and which direction is better."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ MORE, LESS, EITHER = 1, -1, 0
 L2_HITS, DRAM_TRAFFIC, TENSOR = "L2 hit rate, %", "DRAM traffic, MB", "tensor pipe, %"
 DRAM_THROUGHPUT = "DRAM throughput, %"
 L2_SECTORS, WAVEFRONTS, CONFLICTS = "L2 sectors", "shared wavefronts", "bank conflicts"
-# Of a share of some peak nobody can say by itself whether more of it is better.
+# For a share of a peak, neither direction is better by itself.
 BETTER = {
     L2_HITS: MORE,
     DRAM_TRAFFIC: LESS,
@@ -26,7 +26,7 @@ _SECTOR = 32
 
 
 def better(mine: Mapping[str, float], theirs: Mapping[str, float]) -> bool:
-    """One at least clearly better, and none worse by more than counting is off."""
+    """Whether at least one is clearly better, and none is worse by more than the counting error."""
     gains = [
         BETTER[name] * (mine[name] - theirs[name]) / max(abs(theirs[name]), 1e-9)
         for name in BETTER
@@ -36,7 +36,7 @@ def better(mine: Mapping[str, float], theirs: Mapping[str, float]) -> bool:
 
 
 def of_launches(launches: tuple[Launch, ...]) -> dict[str, float]:
-    """As the virtual GPU counts one call."""
+    """The virtual GPU's counters of one call."""
     counted = [launch.counters for launch in launches]
     loads = sum(one.global_load_sectors + one.async_sectors for one in counted)
     stores = sum(one.global_store_sectors for one in counted)

@@ -35,10 +35,10 @@ class Tunable:
             if case.name == name:
                 return case
         known = "; ".join(case.name for case in self.tuning.cases)
-        raise CourseError(f"{self.id} is not tuned at a case {name!r}; there are: {known}")
+        raise CourseError(f"{self.id} is not tuned at a case {name!r}; its cases are: {known}")
 
     def fingerprint(self) -> str:
-        """Of the source, its headers and the tunables: times of another kernel say nothing about this one."""
+        """Of the source, its headers and the tunables: times of another kernel do not apply to this one."""
         parts = [*_with_headers(self.source), repr(self.tuning.tunables)]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
@@ -73,7 +73,7 @@ def _load(folder: Path, file: Path | None) -> Tunable:
     source = file or registry.SOLUTIONS / folder.name / "kernel.cu"
     if not source.is_file():
         missing = f"there is no file {source}" if file else "there are no reference solutions here"
-        raise CourseError(f"{missing}: name your own kernel behind the exercise")
+        raise CourseError(f"{missing}: name your own kernel after the exercise")
     try:
         read_source(Submission("", folder.name, source.resolve()))
     except CourseError as problem:

@@ -1,7 +1,7 @@
-"""What no configuration may be: gates before a build, which cost nothing, and gates after it.
+"""Gates that refuse configurations: before a build, where they cost nothing, and after it.
 
-Before: tiles and warps that do not divide, more threads or shared memory than there are. After: what only the
-compiler can tell, registers, spills and with them occupancy.
+Before: tiles and warps that do not divide, too many threads or too much shared memory. After: registers,
+spills and occupancy, which only the compiler knows.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ from grader.spec import Size
 from grader.tuning.spec import Config, Limits, Tuning
 
 _WARP = 32
-_SCHEDULERS = 4  # of a multiprocessor, each with its own part of the registers
+_SCHEDULERS = 4  # per multiprocessor, each with its own part of the registers
 _THREADS_PER_BLOCK = 1024
 BEFORE = ("divisibility", "threads", "shared memory")
 AFTER = ("registers", "spills", "occupancy")
@@ -23,16 +23,16 @@ AFTER = ("registers", "spills", "occupancy")
 
 @dataclass(frozen=True)
 class Multiprocessor:
-    """What one multiprocessor of the device has, and the portions in which it is handed out."""
+    """The resources of one multiprocessor, and their allocation units."""
 
     threads: int
     blocks: int
     registers: int
-    register_portion: int  # a warp's come in multiples of it
+    register_portion: int  # a warp's registers come in multiples of it
     shared: int
     shared_portion: int
-    shared_reserved: int  # a block, for the system
-    shared_per_block: int  # at most, when the kernel asks for more than 48 KB
+    shared_reserved: int  # per block, for the system
+    shared_per_block: int  # maximum, when the kernel requests more than 48 KB
 
     @property
     def warps(self) -> int:
@@ -41,7 +41,7 @@ class Multiprocessor:
 
 @dataclass(frozen=True)
 class Refusal:
-    """The gate that a configuration did not pass, and a sentence about it."""
+    """The gate that refused a configuration, and a sentence."""
 
     gate: str
     reason: str
@@ -49,11 +49,11 @@ class Refusal:
 
 @dataclass(frozen=True)
 class Footprint:
-    """What a block of the kernel takes."""
+    """The resources of one block."""
 
     threads: int
     shared: int
-    registers: int = 0  # a thread
+    registers: int = 0  # per thread
     spilled: int = 0  # bytes
 
 
@@ -80,7 +80,7 @@ def _of_profile(profile: Profile) -> Multiprocessor:
 
 
 def _as_torch_says(known: Multiprocessor) -> Multiprocessor:
-    """A GPU that has no profile differs most in these; the portions have long been the same on all."""
+    """A GPU without a profile differs most in these; allocation units have long been the same on all."""
     import torch
 
     found = torch.cuda.get_device_properties(0)
@@ -96,7 +96,7 @@ def _as_torch_says(known: Multiprocessor) -> Multiprocessor:
 def before_build(
     tuning: Tuning, config: Config, size: Size, limits: Limits, sm: Multiprocessor
 ) -> Refusal | None:
-    """Why this configuration is not worth a build."""
+    """Why this configuration is not built."""
     if reason := tuning.indivisible(config):
         return Refusal("divisibility", reason)
     threads, blocks = tuning.threads(config), tuning.blocks_per_sm(config)
@@ -104,27 +104,27 @@ def before_build(
         return Refusal("threads", f"a block of {threads:,} threads; CUDA has {_THREADS_PER_BLOCK:,} at most")
     if threads * blocks > sm.threads:
         held = f"a multiprocessor holds {sm.threads:,}"
-        return Refusal("threads", f"{blocks} blocks of {threads} threads are promised to fit; {held}")
+        return Refusal("threads", f"{blocks} blocks of {threads} threads must fit; {held}")
     shared = tuning.shared_bytes(config, size)
     most = sm.shared_per_block if limits.shared_bytes is None else limits.shared_bytes
     if shared > most:
         return Refusal("shared memory", f"a block takes {shared:,} bytes; {most:,} are allowed")
     if blocks * _shared_taken(shared, sm) > sm.shared:
         held = f"a multiprocessor has {sm.shared:,}"
-        return Refusal("shared memory", f"{blocks} blocks of {shared:,} bytes are promised to fit; {held}")
+        return Refusal("shared memory", f"{blocks} blocks of {shared:,} bytes must fit; {held}")
     return None
 
 
 def after_build(taken: Footprint, limits: Limits, sm: Multiprocessor) -> Refusal | None:
-    """Why what the compiler made is not worth a measurement."""
+    """Why this build is not measured."""
     if limits.registers is not None and taken.registers > limits.registers:
-        return Refusal("registers", f"{taken.registers} a thread; {limits.registers} are allowed")
+        return Refusal("registers", f"{taken.registers} per thread; {limits.registers} are allowed")
     if taken.spilled and not limits.spills:
-        return Refusal("spills", f"{taken.spilled} bytes of registers are spilled to memory; none may be")
+        return Refusal("spills", f"{taken.spilled} bytes of registers are spilled; none are allowed")
     reached = occupancy(taken, sm)
     if limits.occupancy is not None and reached < limits.occupancy:
-        why = f"{taken.registers} registers, {taken.threads} threads and {taken.shared:,} bytes a block"
-        return Refusal("occupancy", f"{reached:.0%} with {why}; {limits.occupancy:.0%} are wanted")
+        why = f"{taken.registers} registers, {taken.threads} threads and {taken.shared:,} bytes per block"
+        return Refusal("occupancy", f"{reached:.0%} with {why}; {limits.occupancy:.0%} are required")
     return None
 
 

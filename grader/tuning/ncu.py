@@ -1,4 +1,4 @@
-"""What NVIDIA's profiler counts of one call of a library, where it is installed."""
+"""Counters of one call of a library by NVIDIA's profiler, if it is installed."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ def _share(hits: float, misses: float) -> float:
     return 100 * hits / (hits + misses)
 
 
-# Our name for it -> ncu's metrics, in base units, and what they make. Not lts__t_sector_hit_rate: it counts a
-# sector that is looked up in both halves of L2 twice among the hits and once in all, and passes 100 %.
+# Our name -> ncu's metrics, in base units, and a function of them. Not lts__t_sector_hit_rate: it counts a
+# sector that is looked up in both halves of L2 as two hits of one lookup, and exceeds 100 %.
 _METRICS: Mapping[str, tuple[tuple[str, ...], Callable[..., float]]] = {
     L2_HITS: (
         ("lts__t_sectors_srcunit_tex_lookup_hit.sum", "lts__t_sectors_srcunit_tex_lookup_miss.sum"),
@@ -38,7 +38,7 @@ def installed() -> bool:
 
 
 def profiled(exercise: str, case: Case, library: Path) -> dict[str, float]:
-    """Counters by name; none when there is no ncu, or it may not count here: times alone decide then."""
+    """Counters by name; none if there is no ncu, or it may not read counters here: then only times decide."""
     if not installed():
         return {}
     command = [
@@ -68,5 +68,5 @@ def parse(text: str) -> dict[str, float]:
         try:
             found[name] = make(*map(float, texts))
         except (ValueError, ZeroDivisionError):
-            continue  # this ncu or this GPU does not have it, or nothing came by
+            continue  # this ncu or GPU has no such metric, or it counted nothing
     return found

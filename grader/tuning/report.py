@@ -1,4 +1,4 @@
-"""What a search found: for the terminal, as the JSON that launchers read, and as profile_summary.md."""
+"""The results of a search: for the terminal, as the JSON that launchers read, and as profile_summary.md."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ CONFIGURATIONS, SUMMARY = "configurations.json", "profile_summary.md"
 _GATES = (*gates.BEFORE, *gates.AFTER)
 _MODELLED = "modelled by the virtual GPU, not measured"
 _MEASURED = "measured, medians inside CUDA graphs"
-_NO_COUNTERS = "Nothing counted here: ncu is not installed, or may not count."
+_NO_COUNTERS = "No counters: ncu is not installed, or may not read counters."
 
 
 def how(modelled: bool) -> str:
@@ -76,12 +76,12 @@ def _entry(trial: Trial, default: Trial | None) -> dict[str, Any]:
 
 
 def text(name: str, search: str, result: Mapping[str, Any], *, modelled: bool) -> str:
-    """A table of the best, and what became of the others."""
+    """A table of the best, and what happened to the others."""
     lines = [_best_table(f"{name}, {search} search: {how(modelled)}", result["best"])]
     if not result["best"]:
         lines = [f"{name}, {search} search: no configuration has passed all gates and run yet\n"]
     refused = ", ".join(f"{gate} {count}" for gate, count in result["refused"].items() if count) or "none"
-    lines.append(f"built: {result['tried']}; given up while timed: {result['pruned']}; by {result['method']}")
+    lines.append(f"built: {result['tried']}; stopped while timed: {result['pruned']}; by {result['method']}")
     lines.append(f"refused by gates: {refused}")
     if result["failed"]:
         lines.append(f"failed to build, to run or to be right: {result['failed']}")
@@ -116,7 +116,7 @@ def write(
     about: Mapping[str, Any],
     results: Mapping[str, Mapping[str, Mapping[str, Any]]],
 ) -> Path:
-    """Put results, by case and search, beside what earlier searches left in the folder."""
+    """Merge results, by case and search, into those of earlier searches in the folder."""
     path = folder / CONFIGURATIONS
     try:
         before = json.loads(path.read_text()) if path.exists() else {}

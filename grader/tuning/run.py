@@ -1,4 +1,4 @@
-"""A search over some cases, each with its share of the time, on either device."""
+"""A search over several cases, each with its share of the time, on either device."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ DOCUMENT_OCCUPANCY = 0.5
 
 @dataclass(frozen=True)
 class Request:
-    """What somebody wants searched."""
+    """What to search, and for how long."""
 
     tunable: Tunable
     device: Device
@@ -58,24 +58,24 @@ class Request:
         return self.device.gpu_target or self.device.virtual.target
 
     def study_name(self, case: Case) -> str:
-        """Searches that differ in any of these have nothing to tell each other."""
+        """Searches that differ in any of these share no results."""
         return " / ".join((self.device.info.file_stem, self.search, case.name, self.tunable.fingerprint()))
 
 
 def run_cases(
-    request: Request, tell: Callable[[str], None], found: Callable[[Case, dict[str, Any]], None]
+    request: Request, notify: Callable[[str], None], found: Callable[[Case, dict[str, Any]], None]
 ) -> None:
     """`found` gets a case's result as soon as its search ends, also when it ends by Ctrl-C."""
     if request.modelled:
-        build_engine()  # minutes on a new machine, which are not the search's
+        build_engine()  # takes minutes on a new machine: not part of the search's time
     deadline = time.monotonic() + request.seconds
     sm = gates.multiprocessor(request.device)
-    best: list[Config] = []  # of the cases so far: what is good at one is worth a try at the next
+    best: list[Config] = []  # of earlier cases: what is good at one is tried at the next
     with Builder(modelled=request.modelled) as builder:
         for number, case in enumerate(request.cases):
             share = (deadline - time.monotonic()) / (len(request.cases) - number)
             setting = SearchSetting(request.tunable, case, request.target, request.limits, sm)
-            _run_case(request, setting, builder, time.monotonic() + share, best, tell, found)
+            _run_case(request, setting, builder, time.monotonic() + share, best, notify, found)
 
 
 def _run_case(
@@ -84,7 +84,7 @@ def _run_case(
     builder: Builder,
     deadline: float,
     best: list[Config],
-    tell: Callable[[str], None],
+    notify: Callable[[str], None],
     found: Callable[[Case, dict[str, Any]], None],
 ) -> None:
     tunable, case = setting.tunable, setting.case
@@ -92,9 +92,9 @@ def _run_case(
         advice = adviser(Space(tunable.tuning.tunables), store.trials)
         try:
             with _bench(request, case) as bench:
-                search = Search(setting, store, advice, builder, bench, tell, best)
+                search = Search(setting, store, advice, builder, bench, notify, best)
                 search.run(request.trials, deadline)
-            tell(f"{case.name}: building the best")
+            notify(f"{case.name}: building the best")
             search.prebuild()
             best += [store.best.config] if store.best else []
         finally:

@@ -1,4 +1,4 @@
-"""A search at one case: configurations proposed, held against gates, built ahead, timed and remembered."""
+"""A search at one case: proposes configurations, checks gates, builds ahead, times and stores them."""
 
 from __future__ import annotations
 
@@ -46,7 +46,7 @@ class SearchSetting:
 
 
 class Search:
-    """Goes on from what the store holds. What is finished is in the store; the rest is done again."""
+    """Continues from the store, which holds every finished trial; unfinished ones are repeated."""
 
     def __init__(
         self,
@@ -55,22 +55,22 @@ class Search:
         adviser: Adviser,
         builder: Builder,
         bench: Bench,
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
         first: Sequence[Config] = (),
     ) -> None:
-        """`first` are configurations to try before any that the adviser has to propose."""
+        """`first` are configurations to try before those that the adviser proposes."""
         self._setting, self._store, self._adviser = setting, store, adviser
-        self._builder, self._bench, self._tell = builder, bench, tell
+        self._builder, self._bench, self._notify = builder, bench, notify
         self._building: deque[tuple[Config, Future[Built]]] = deque()
         self._first = (setting.tunable.tuning.defaults, *setting.tunable.tuning.worth, *first)
         self._best: Contender | None = None
 
     def run(self, trials: int, deadline: float) -> None:
-        """Until so many configurations of the study were built, all were tried, or the time is over."""
+        """Until `trials` configurations of the study were built, all were tried, or the time is over."""
         try:
             self._reopen_best()
             while self._build_ahead(trials, deadline) and time.monotonic() < deadline:
-                self._tell(self._state(trials))
+                self._notify(self._state(trials))
                 config, future = self._building.popleft()
                 self._try(config, future.result())
         finally:
@@ -78,7 +78,7 @@ class Search:
                 self._best.close()
 
     def prebuild(self) -> int:
-        """Make sure that the fastest are in the build cache; how many are."""
+        """Build the fastest into the build cache; how many are there."""
         orders = [self._setting.order(trial.config) for trial in self._store.fastest(PREBUILT)]
         made = [future.result() for future in [self._builder.start(order) for order in orders]]
         return sum(built.library is not None for built in made)
@@ -97,7 +97,7 @@ class Search:
         return bool(self._building)
 
     def _next(self) -> Config | None:
-        """The kernel's own defaults first: they are what has to be beaten."""
+        """The kernel's own defaults first: others must beat them."""
         begun = [key(config) for config, _ in self._building]
         begun += [key(trial.config) for trial in self._store.trials]
         for config in self._first:
@@ -121,7 +121,7 @@ class Search:
                 self._time(config, built, contender)
 
     def _time(self, config: Config, built: Built, contender: Contender) -> None:
-        """Whoever is not the best now is closed, however this ends: a worker holds memory of the device."""
+        """Close every contender but the best, however this ends: a worker holds device memory."""
         closing: Contender | None = contender
 
         def hopeless(step: int, seconds: float) -> bool:
@@ -145,7 +145,7 @@ class Search:
     def _reopen_best(self) -> None:
         if (best := self._store.best) is None:
             return
-        self._tell(f"going on after {numbers.counted(len(self._store.trials), 'trial')}")
+        self._notify(f"going on after {numbers.counted(len(self._store.trials), 'trial')}")
         built = self._builder.start(self._setting.order(best.config)).result()
         try:
             if built.library is None:
@@ -153,8 +153,8 @@ class Search:
             self._best = self._bench.enter(built)
         except TrialFailed as problem:
             raise CourseError(
-                f"the best configuration of {self._store.path}, {words(best.config)}, does not work any "
-                f"more: {problem}. Name another file with --study to begin anew"
+                f"the best configuration of {self._store.path}, {words(best.config)}, no longer works: "
+                f"{problem}. Name another file with --study to start over"
             ) from problem
 
     def _state(self, trials: int) -> str:

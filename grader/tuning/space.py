@@ -11,17 +11,17 @@ from grader.tuning.spec import Config
 
 
 def key(config: Config) -> str:
-    """The same text for the same configuration, however it was made."""
+    """A text that is the same for equal configurations."""
     return json.dumps(dict(sorted(config.items())))
 
 
 def words(config: Config) -> str:
-    """ "BLOCK_M=64 WARPS=4", as a compiler is told."""
+    """ "BLOCK_M=64 WARPS=4", like compiler macros."""
     return " ".join(f"{name}={value}" for name, value in config.items())
 
 
 class Space:
-    """The product of the tunables' values. It is small enough to count, and counted rather than listed."""
+    """The product of the tunables' values. Configurations are numbered, not listed."""
 
     def __init__(self, tunables: Mapping[str, tuple[int, ...]]) -> None:
         self.tunables = {name: tuple(values) for name, values in tunables.items()}
@@ -39,7 +39,7 @@ class Space:
         return (self.configuration(number) for number in range(self.size))
 
     def unseen(self, seen: Collection[str], source: random.Random) -> dict[str, int] | None:
-        """One that is not among the seen keys, each as likely as the others; None when all are."""
+        """A random configuration whose key is not in `seen`; None when all are."""
         for number in source.sample(range(self.size), self.size):
             if key(config := self.configuration(number)) not in seen:
                 return config

@@ -1,4 +1,4 @@
-"""The words in which an exercise describes what can be tuned: `tuning.py` in its folder makes a `Tuning`."""
+"""How an exercise describes what can be tuned: `tuning.py` in its folder makes a `Tuning`."""
 
 from __future__ import annotations
 
@@ -16,10 +16,10 @@ Config = Mapping[str, int]  # the value of each tunable, by the macro's name
 
 @dataclass(frozen=True)
 class Limits:
-    """What a configuration may take beside what the device allows; None where that alone counts."""
+    """Limits of a configuration besides the device's; None where only the device's count."""
 
-    registers: int | None = None  # a thread
-    shared_bytes: int | None = None  # a block
+    registers: int | None = None  # per thread
+    shared_bytes: int | None = None  # per block
     spills: bool = True  # whether they are allowed
     occupancy: float | None = None  # at least, as a fraction of the warps that a multiprocessor can hold
 
@@ -28,18 +28,18 @@ class Limits:
 class Tuning:
     """A kernel whose tunables are macros with defaults, and the cases at which it is timed.
 
-    It is a Task as well: an entry point with what is right for it, so that no wrong answer wins.
+    It is a Task, too, with a reference, so that no wrong answer wins.
     """
 
     entry: str
-    tunables: Mapping[str, tuple[int, ...]]  # macro -> the values worth a try
-    defaults: Config  # what the source has without any macro: the first to beat
-    indivisible: Callable[[Config], str | None]  # why tiles and warps do not divide, if they do not
+    tunables: Mapping[str, tuple[int, ...]]  # macro -> the values to try
+    defaults: Config  # the source's values without macros: the first to beat
+    indivisible: Callable[[Config], str | None]  # a sentence if tiles and warps do not divide
     threads: Callable[[Config], int]  # of a block
-    blocks_per_sm: Callable[[Config], int]  # that the kernel's launch bounds promise to fit
+    blocks_per_sm: Callable[[Config], int]  # that must fit by the kernel's launch bounds
     shared_bytes: Callable[[Config, Size], int]  # of a block
-    kernel: Callable[[Size], str]  # how the name begins of the kernel that such a case runs, as C++ writes it
-    gated: Limits  # those of the search that is not free
+    kernel: Callable[[Size], str]  # the start of the C++ name of the kernel that such a case runs
+    gated: Limits  # the limits of the gated search
     inputs: Callable[[Size, Random], Call]
     reference: OnBuffers
     compare: Comparison
@@ -49,5 +49,5 @@ class Tuning:
 
     @property
     def hidden(self) -> Callable[[Random], Sequence[Case]]:
-        """None: nobody is graded here."""
+        """None: tuning does not grade."""
         return lambda _: ()

@@ -1,5 +1,5 @@
-"""Studies on disk: every finished trial is a row of an SQLite file, written at once, so that a search
-that was stopped in any way goes on where it was."""
+"""Studies on disk: every finished trial is a row of an SQLite file, written at once, so that a search can
+continue however it was stopped."""
 
 from __future__ import annotations
 
@@ -14,19 +14,19 @@ from common.core.errors import CourseError
 from grader.tuning.space import key
 from grader.tuning.spec import Config
 
-# Refused by a gate; failed to build, to run or to be right; given up while it was timed; timed; timed and
-# found better than the best before it.
+# Refused by a gate; failed to build, to run or to be right; stopped while it was timed; timed; timed and
+# better than the best before it.
 State = Literal["refused", "failed", "pruned", "measured", "promoted"]
 
 
 @dataclass(frozen=True)
 class Trial:
-    """One configuration and what became of it."""
+    """One configuration and its result."""
 
     config: Config
     state: State
-    gate: str = ""  # that refused it
-    reason: str = ""  # in words
+    gate: str = ""  # the gate that refused it
+    reason: str = ""  # a sentence
     built: bool = False
     seconds: float = 0.0  # the median
     low: float = 0.0
@@ -67,8 +67,8 @@ class Store:
             self.trials = [_read(text) for (text,) in rows]
         except (OSError, sqlite3.Error, ValueError, TypeError) as problem:
             raise CourseError(
-                f"the study {path} cannot be used: {problem}. Name another file with --study, or remove it "
-                "to begin anew"
+                f"the study {path} cannot be used: {problem}. Name another file with --study, or delete it "
+                "to start over"
             ) from problem
 
     def add(self, trial: Trial) -> None:
@@ -78,7 +78,7 @@ class Store:
                 self._file.execute("INSERT INTO trials VALUES (?, ?, ?, ?)", row)
         except sqlite3.IntegrityError as problem:
             raise CourseError(
-                f"another search writes into {self.path}: let it end, or name another file with --study"
+                f"another search writes into {self.path}: wait for it, or name another file with --study"
             ) from problem
         except sqlite3.Error as problem:
             raise CourseError(f"the study {self.path} cannot be written: {problem}") from problem
@@ -89,12 +89,12 @@ class Store:
 
     @property
     def best(self) -> Trial | None:
-        """The one promoted last: every promotion beats the one before."""
+        """The last promoted trial: every promotion beats the one before."""
         return next((trial for trial in reversed(self.trials) if trial.state == "promoted"), None)
 
     @property
     def tried(self) -> int:
-        """How many came to a build. What is refused before costs nothing and is not counted."""
+        """How many were built. Those refused before a build cost nothing and are not counted."""
         return sum(trial.built for trial in self.trials)
 
     def refused(self, gates: Sequence[str]) -> dict[str, int]:
@@ -102,7 +102,7 @@ class Store:
         return {gate: sum(trial.gate == gate for trial in self.trials) for gate in gates}
 
     def fastest(self, count: int) -> list[Trial]:
-        """The best, and behind it the others by their times."""
+        """The best first, then the others by time."""
         others = sorted((t for t in self.trials if t.timed and t is not self.best), key=lambda t: t.seconds)
         return ([self.best] if self.best else []) + others[: count - (self.best is not None)]
 

@@ -1,8 +1,8 @@
-"""What to try next, and what not to go on with: optuna's TPE and median pruner, or a random search that stops
-by the same median where optuna is not installed.
+"""What to try next, and when to stop a trial: optuna's TPE and median pruner, or a random search with the
+same median rule where optuna is not installed.
 
-Advisers live in memory. What they know they are told again from the study's file when a search goes on, so
-a study may be begun with optuna and continued without.
+Advisers live in memory. When a search continues, they learn the trials of the study's file again, so a study
+may start with optuna and continue without it.
 """
 
 from __future__ import annotations
@@ -16,35 +16,35 @@ from grader.tuning.space import Space, key
 from grader.tuning.spec import Config
 from grader.tuning.store import Trial
 
-_BEFORE_PRUNING = 5  # trials that were timed to their end
-_BEFORE_MODELLING = 20  # trials drawn by chance, more than optuna's ten: gates refuse half of them
-_ASKED_AGAIN = 20  # times, for something new, before chance decides
+_BEFORE_PRUNING = 5  # trials that were timed in full
+_BEFORE_MODELLING = 20  # random trials, more than optuna's ten: gates refuse half of them
+_ASKED_AGAIN = 20  # attempts to get a new one, before a random choice
 
 
 class Adviser(Protocol):
-    """Proposes configurations, none of them twice, and learns from what became of them."""
+    """Proposes configurations, each once, and learns from their results."""
 
     name: str
 
     def propose(self) -> dict[str, int] | None:
-        """One that nobody has tried; None when there is none left."""
+        """An untried configuration; None when there is none left."""
         ...
 
     def begin(self, config: Config) -> None:
-        """Somebody else has chosen this one: it is tried now."""
+        """Note that this configuration, which it did not propose, is tried now."""
         ...
 
     def hopeless(self, config: Config, step: int, seconds: float) -> bool:
-        """Whether a median of so many seconds after `step` samples is not worth any more of them."""
+        """Whether a trial with a median of `seconds` after `step` samples should stop."""
         ...
 
     def learn(self, trial: Trial) -> None:
-        """What became of a configuration that was proposed or begun."""
+        """Take the result of a configuration that was proposed or begun."""
         ...
 
 
 def adviser(space: Space, known: Sequence[Trial]) -> Adviser:
-    """The best there is on this machine, told of all that is known."""
+    """The best adviser on this machine, with all known trials."""
     try:
         import optuna
     except ImportError:
@@ -53,7 +53,7 @@ def adviser(space: Space, known: Sequence[Trial]) -> Adviser:
 
 
 class RandomSearch:
-    """Every configuration that was not tried is as likely as any other."""
+    """Every untried configuration is equally likely."""
 
     name = "random search (optuna is not installed)"
 
@@ -61,7 +61,7 @@ class RandomSearch:
         self._space = space
         self._seen = {key(trial.config) for trial in known}
         self._finished = [trial for trial in known if trial.timed]
-        self._random = random.Random(len(known))  # a search that goes on draws others than one that begins
+        self._random = random.Random(len(known))  # a continued search draws others than a new one
 
     def propose(self) -> dict[str, int] | None:
         config = self._space.unseen(self._seen, self._random)
@@ -82,7 +82,7 @@ class RandomSearch:
 
 
 class Tpe:
-    """Tree-structured Parzen estimators, and a pruner that gives up what is slower than the median."""
+    """Tree-structured Parzen estimators, and a pruner that stops what is slower than the median."""
 
     name = "TPE with a median pruner (optuna)"
 
@@ -94,7 +94,7 @@ class Tpe:
             name: optuna.distributions.CategoricalDistribution(values)
             for name, values in space.tunables.items()
         }
-        # The seed goes on with the search: one that goes on would else draw what it drew at first.
+        # The seed depends on the trials so far: a continued search would otherwise repeat its first draws.
         self._study = optuna.create_study(
             sampler=optuna.samplers.TPESampler(n_startup_trials=_BEFORE_MODELLING, seed=len(known)),
             pruner=optuna.pruners.MedianPruner(n_startup_trials=_BEFORE_PRUNING),
@@ -102,7 +102,7 @@ class Tpe:
         self._seen = {key(trial.config) for trial in known}
         self._running: dict[str, Any] = {}
         for trial in known:
-            self._study.add_trial(self._told(trial))
+            self._study.add_trial(self._as_optuna_trial(trial))
 
     def propose(self) -> dict[str, int] | None:
         for _ in range(_ASKED_AGAIN):
@@ -111,7 +111,7 @@ class Tpe:
             if key(config) not in self._seen:
                 self._remember(config, asked)
                 return config
-            # Failed trials are passed over by the sampler: it knows of this one already.
+            # The sampler ignores failed trials: it knows this configuration already.
             self._study.tell(asked, state=self._optuna.trial.TrialState.FAIL)
         unseen = self._space.unseen(self._seen, self._random)
         if unseen is not None:
@@ -138,9 +138,9 @@ class Tpe:
         else:
             self._study.tell(running, state=self._optuna.trial.TrialState.PRUNED)
 
-    def _told(self, trial: Trial) -> Any:
-        """A trial of an earlier search. What a gate refused counts as pruned before its first sample: the
-        sampler then looks elsewhere."""
+    def _as_optuna_trial(self, trial: Trial) -> Any:
+        """A trial of an earlier search. One that a gate refused counts as pruned before its first sample, so
+        that the sampler looks elsewhere."""
         states = self._optuna.trial.TrialState
         return self._optuna.trial.create_trial(
             state=states.COMPLETE if trial.timed else states.PRUNED,

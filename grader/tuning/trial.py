@@ -1,8 +1,8 @@
-"""One configuration on the clock: a quick gate against the best so far, and a longer look at what passes it.
+"""Times one configuration: a quick comparison with the best so far, and a longer one for those that pass it.
 
-Both stand side by side and are timed in turns, so that drift of the device's clock cancels. A configuration
-takes the best one's place when it is 5 % faster, or faster at all with better counters. Modelled times do not
-vary: one sample of each is as good as forty.
+Both are timed interleaved, so that drift of the device's clock cancels. A configuration replaces the best
+when it is 5 % faster, or faster at all with better counters. Modelled times do not vary: one sample of each
+is enough.
 """
 
 from __future__ import annotations
@@ -20,20 +20,20 @@ from grader.tuning.counters import better
 from grader.tuning.store import State
 
 QUICK, CONFIRM = 40, 100  # samples
-_STEP = 10  # samples between two looks at whether it is hopeless
-WORTH = 1.05  # times as fast, without which counters must speak for it
+_STEP = 10  # samples between two checks whether to stop
+WORTH = 1.05  # times as fast; below that, counters must be better, too
 _WARM_UP = 3
 
 
 class TrialFailed(Exception):
-    """The configuration does not run, or its answer is wrong; the text says how."""
+    """The configuration does not run, or its answer is wrong; the text describes it."""
 
 
 class Contender(Protocol):
-    """A configuration that runs and is right, ready to be timed again and again."""
+    """A configuration that runs and is right, and can be timed repeatedly."""
 
     def seconds(self) -> float:
-        """Of one call. Raises TrialFailed."""
+        """Seconds of one call. Raises TrialFailed."""
         ...
 
     def counters(self) -> Mapping[str, float]:
@@ -55,7 +55,7 @@ class Bench(Protocol):
 
 @dataclass(frozen=True)
 class Verdict:
-    """What was measured, and what follows from it."""
+    """The measurements, and the resulting state."""
 
     state: State
     seconds: Interval
@@ -76,16 +76,16 @@ def judge(mine: Contender, best: Contender | None, hopeless: Hopeless, *, modell
     for step in quick.steps(QUICK):
         steps[step] = statistics.median(quick.mine)
         if hopeless(step, steps[step]) and step < QUICK and not modelled:
-            told = f"slower than the median of others after {step} of {QUICK} samples"
-            return Verdict("pruned", median_interval(quick.mine), step, quick.ratio.value, told, steps)
+            reason = f"slower than the median of others after {step} of {QUICK} samples"
+            return Verdict("pruned", median_interval(quick.mine), step, quick.ratio.value, reason, steps)
     if best is None:
-        told = "the first that passes"
+        reason = "the first that passes"
         counted = mine.counters()
-        return Verdict("promoted", median_interval(quick.mine), len(quick.mine), 1.0, told, steps, counted)
+        return Verdict("promoted", median_interval(quick.mine), len(quick.mine), 1.0, reason, steps, counted)
     claim = _Claim(mine, best)
     if not claim.promising(quick.ratio):
-        told = "no faster than the best" if quick.ratio.value <= 1 else "faster by too little"
-        return _measured(quick, told, steps, claim)
+        reason = "no faster than the best" if quick.ratio.value <= 1 else "faster by too little"
+        return _measured(quick, reason, steps, claim)
     confirmed = _Samples(mine, best, modelled=modelled)
     for _ in confirmed.steps(CONFIRM):
         pass
@@ -96,15 +96,15 @@ def judge(mine: Contender, best: Contender | None, hopeless: Hopeless, *, modell
     return _measured(confirmed, f"not confirmed with {CONFIRM} samples", steps, claim)
 
 
-def _measured(samples: _Samples, told: str, steps: Mapping[int, float], claim: _Claim) -> Verdict:
+def _measured(samples: _Samples, reason: str, steps: Mapping[int, float], claim: _Claim) -> Verdict:
     seconds = median_interval(samples.mine)
     return Verdict(
-        "measured", seconds, len(samples.mine), samples.ratio.value, told, steps, claim.counted_already
+        "measured", seconds, len(samples.mine), samples.ratio.value, reason, steps, claim.counted_already
     )
 
 
 class _Claim:
-    """What speaks for a promotion. Counters are asked for where they decide: it may take a profiler."""
+    """The case for a promotion. Counters are read only where they decide: that may need a profiler."""
 
     def __init__(self, mine: Contender, best: Contender) -> None:
         self._mine, self._best = mine, best
@@ -115,7 +115,7 @@ class _Claim:
         return ratio.value >= WORTH or bool(self.worth(ratio))
 
     def worth(self, ratio: Interval) -> str:
-        """Why it should take the best one's place; empty when it should not."""
+        """Why it should replace the best; empty when it should not."""
         if ratio.low <= 1:
             return ""
         if ratio.value >= WORTH:
@@ -148,7 +148,7 @@ class _Samples:
         return ratio_interval(self._taken.get("best", self.mine), self.mine)
 
     def steps(self, count: int) -> Iterator[int]:
-        """Take so many pairs, and say after every few how many there are."""
+        """Take `count` pairs, and yield their number after every few."""
         if self._modelled:
             self._take()
             yield count
@@ -169,6 +169,4 @@ class _Samples:
             except TrialFailed as problem:
                 if name == "mine":
                     raise
-                raise CourseError(
-                    f"the best configuration so far does not run any more: {problem}"
-                ) from problem
+                raise CourseError(f"the best configuration so far no longer runs: {problem}") from problem

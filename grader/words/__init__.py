@@ -1,1 +1,1 @@
-"""Numbers and strangers' words as text that a person can read. May import the standard library alone."""
+"""Numbers and untrusted text made readable. May import only the standard library."""

@@ -6,6 +6,6 @@ from collections.abc import Sequence
 
 
 def markdown_table(columns: Sequence[str], rows: Sequence[Sequence[str]]) -> list[str]:
-    """Its lines. A bar inside a cell would end it."""
+    """The table's lines. Bars are escaped: one inside a cell would end it."""
     lines = [columns, ["---"] * len(columns), *rows]
     return ["| " + " | ".join(cell.replace("|", "\\|") for cell in line) + " |" for line in lines]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 
-_NAMELESS = "(anonymous namespace)::"  # says nothing to a reader
+_NAMELESS = "(anonymous namespace)::"  # of no use to a reader
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
 _BYTES = ((1 << 30, "GiB"), (1 << 20, "MiB"), (1 << 10, "KiB"))
 _RATES = ((1e12, "TB/s"), (1e9, "GB/s"), (1e6, "MB/s"))
@@ -24,7 +24,7 @@ def microseconds(value: float) -> str:
 
 
 def bandwidth(value: float) -> str:
-    """Bytes a second: "3.41 TB/s"."""
+    """Bytes per second: "3.41 TB/s"."""
     if value <= 0 or not math.isfinite(value):
         return "–"
     scale, unit = next(((scale, unit) for scale, unit in _RATES if value >= scale), _RATES[-1])
@@ -57,7 +57,7 @@ def interval(low: float, high: float) -> str:
 
 
 def points(value: float) -> str:
-    """ "25", "12.5": without decimals that say nothing."""
+    """ "25", "12.5": without trailing zeros."""
     return f"{value:.2f}".rstrip("0").rstrip(".")
 
 
@@ -66,7 +66,7 @@ def points_of(value: float, most: float) -> str:
 
 
 def sizes(values: dict[str, int]) -> str:
-    """Numbers of four digits are read without help."""
+    """Commas only from five digits on."""
     return ", ".join(
         f"{name} {value:,}" if value >= 10_000 else f"{name} {value}" for name, value in values.items()
     )

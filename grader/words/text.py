@@ -1,4 +1,4 @@
-"""Plain text for terminals: tables, and words of strangers made harmless."""
+"""Plain text for terminals: tables, and untrusted text made harmless."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _RIGHT = ">"
 
 
 def harmless(text: str) -> str:
-    """Text without control sequences: what a submission printed must not drive a person's terminal."""
+    """Text without control sequences: a submission's output must not control the terminal."""
     kept = (char if char == "\n" or unicodedata.category(char)[0] != "C" else "�" for char in _untabbed(text))
     return "".join(kept)
 
@@ -49,10 +49,8 @@ def wrapped(text: str, indent: str = "") -> str:
 def table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", *, plain: bool = False
 ) -> str:
-    """Aligned columns; drawn by rich on a terminal that has it. A column named with ">" stands to the right.
-
-    `plain` is for text that goes elsewhere than to the terminal.
-    """
+    """Aligned columns, drawn by rich on a terminal if it is installed. A column named with ">" is
+    right-aligned. `plain` is for text that does not go to a terminal."""
     cells = [[one_line(cell) for cell in row] for row in rows]
     if (
         not plain

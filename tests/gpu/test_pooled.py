@@ -103,9 +103,9 @@ def test_a_ratio_is_over_the_baseline_on_its_own_case(protocol: TimingProtocol):
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (STEP_WRONG_WHEN_LARGE, "it went wrong while it was timed: target[10000]"),
+        (STEP_WRONG_WHEN_LARGE, "it was wrong while it was timed: target[10000]"),
         (STEP_MISSING, "there is no entry point double_all"),
-        (STEP_ON_OTHER_STREAM, "outputs are written while the stream that was given still waits"),
+        (STEP_ON_OTHER_STREAM, "outputs are written while the given stream is still blocked"),
     ],
 )
 def test_a_step_that_cannot_be_timed_costs_its_own_target_alone(change, words: str):

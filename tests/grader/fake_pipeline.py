@@ -35,14 +35,14 @@ def grade(
     stages: object = None,
     quick: bool = False,
     step: int | None = None,
-    tell: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> Record:
-    tell("looking at it")
+    notify("looking at it")
     kind = device if isinstance(device, str) else device.kind
     text = source.read_text()
-    for word, deed in _DEEDS.items():
+    for word, action in _ACTIONS.items():
         if f"// {word}" in text:
-            deed(text)
+            action(text)
     return make_record(submission, exercise.id, text, kind, seed or SEED, right="// wrong" not in text)
 
 
@@ -63,7 +63,7 @@ def _fail(text: str) -> None:
     raise RuntimeError("the grader itself is broken")
 
 
-_DEEDS: dict[str, Callable[[str], None]] = {
+_ACTIONS: dict[str, Callable[[str], None]] = {
     "mark": _say_so,
     "slow": lambda text: time.sleep(1.5),
     "hang": lambda text: time.sleep(600),

@@ -16,10 +16,10 @@ SMALL, LARGER = (case.name for case in EXERCISE.bench)
 # Submissions of graph_cheats/ whose calls are right by themselves, and what must be said of them.
 GRAPH_CHEATS = {
     "default_stream": "launch on the stream that was given",
-    "own_stream": "the stream that was given",
+    "own_stream": "the given stream is still blocked",
     "allocates": "no cudaMalloc",
-    "t10_not_captured": "call 1 of 3 in a CUDA graph leaves another answer",
-    "t7_all_in_one_call": "call 2 of 3 in a CUDA graph leaves another answer",
+    "t10_not_captured": "call 1 of 3 in a CUDA graph gives another answer",
+    "t7_all_in_one_call": "call 2 of 3 in a CUDA graph gives another answer",
 }
 
 

@@ -1,4 +1,4 @@
-"""A baseline that stands on a case of its own while others are timed: measured, modelled and benched."""
+"""A baseline with its own case while others are timed: measured, modelled and benched."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def whole_only(**changes) -> Exercise:
     return dataclasses.replace(EXERCISE, **{"targets": EXERCISE.targets[:1], **changes})
 
 
-def test_without_one_everybody_stands_on_the_same_case():
+def test_without_a_baseline_case_all_sides_use_the_same_case():
     plain = dataclasses.replace(EXERCISE, baseline_case=None)
     assert plain.elsewhere(CASE) == {}
     assert plain.case_of_baseline(CASE) is CASE
@@ -102,7 +102,7 @@ def test_a_ratio_is_over_the_baseline_on_its_own_case(protocol):
     assert apart.seconds == pytest.approx(same.seconds, rel=0.05)
 
 
-def test_so_it_is_where_times_are_modelled():
+def test_a_modelled_baseline_has_its_own_case():
     stages = ("build", "correctness", "speed")
     ratios = []
     for exercise in (EXERCISE, dataclasses.replace(EXERCISE, baseline_case=None)):

@@ -29,18 +29,18 @@ def test_shapes_meant_for_a_gpu_are_left_out_and_named(exercise):
     assert entry["left_out"] == [LARGE]
 
 
-def test_asked_for_they_are_modelled_like_the_others_with_an_estimate(exercise):
-    told: list[str] = []
-    entry = on_virtual.bench_virtual(exercise, told.append, large=True)
+def test_large_shapes_are_modelled_on_request_with_an_estimate(exercise):
+    progress: list[str] = []
+    entry = on_virtual.bench_virtual(exercise, progress.append, large=True)
     assert "left_out" not in entry
     assert [shape["case"] for shape in entry["shapes"]] == [SMALL, LARGE]
     for shape in entry["shapes"]:
         assert shape["results"]["baseline"]["ratio"] == 1.0
         assert shape["results"]["solution"]["seconds"] > 0
-    assert any(text.startswith(f"{LARGE}: modelling solution, about ") for text in told)
+    assert any(text.startswith(f"{LARGE}: modelling solution, about ") for text in progress)
 
 
-def test_a_machine_without_the_memory_is_told_before_it_is_taken(exercise, monkeypatch, tmp_path):
+def test_too_little_memory_is_an_error_before_it_is_allocated(exercise, monkeypatch, tmp_path):
     (tmp_path / "meminfo").write_text("MemTotal: 9 kB\nMemAvailable:       100 kB\n")
     monkeypatch.setattr(on_virtual, "_MEMORY", tmp_path / "meminfo")
     with pytest.raises(CourseError, match=r"64 tokens, 8 × 128 needs about .* leave out --large"):

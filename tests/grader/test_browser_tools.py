@@ -1,4 +1,5 @@
-"""`./course test` fetches what drives a browser where it is of use, and goes on without it elsewhere."""
+"""`./course test` installs the browser driver where there is a Chromium, and continues without it
+elsewhere."""
 
 from __future__ import annotations
 
@@ -54,7 +55,7 @@ def test_an_index_out_of_reach_leaves_a_sentence_and_no_failure(machine):
     assert "are skipped" in browser_tools.install_browser_driver()
 
 
-def test_what_is_missing_is_named_with_the_way_to_get_it(monkeypatch, tmp_path):
+def test_what_is_missing_is_named_with_how_to_get_it(monkeypatch, tmp_path):
     monkeypatch.setenv("COURSE_CHROMIUM", str(tmp_path / "none"))
     assert "apt install chromium" in str(chromium.missing_for_a_browser())
     monkeypatch.setenv("COURSE_CHROMIUM", sys.executable)

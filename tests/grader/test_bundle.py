@@ -123,5 +123,5 @@ def test_a_student_can_check_a_kernel_with_the_bundle_alone(bundle, tmp_path):
 
 
 def test_a_folder_with_something_in_it_is_left_alone(bundle):
-    with pytest.raises(CourseError, match="there already and not empty"):
+    with pytest.raises(CourseError, match="exists already and is not empty"):
         write_bundle(bundle)

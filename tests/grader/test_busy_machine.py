@@ -84,7 +84,7 @@ def test_a_right_kernel_passes_where_a_wall_clock_would_fail_it(
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_a_call_that_was_starved_is_made_once_more(
+def test_a_call_that_got_too_little_cpu_time_is_repeated_once(
     exercise: Exercise, built: Libraries, monkeypatch: pytest.MonkeyPatch, times: int
 ):
     calls, starved = Worker.calls, [""] * times
@@ -106,7 +106,7 @@ def test_a_call_that_was_starved_is_made_once_more(
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_a_baseline_out_of_time_is_run_again_and_then_blamed_on_the_machine(
+def test_a_baseline_that_times_out_twice_means_an_overloaded_machine(
     exercise: Exercise, monkeypatch: pytest.MonkeyPatch, times: int
 ):
     outcomes = [Outcome("timeout", "it did not return")] * times + [Outcome()]

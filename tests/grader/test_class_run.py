@@ -1,4 +1,5 @@
-"""A class is graded to its end: whatever one submission does, whoever kills the run, records are whole."""
+"""A class is graded to its end: records are complete whatever a submission does and however a run is
+killed."""
 
 from __future__ import annotations
 
@@ -60,7 +61,7 @@ def test_every_submission_gets_its_verdict_whatever_the_others_do(course, capfd)
         submit(course, "killed", "// die"),
         submit(course, "broken", "// fail"),
         submit(course, "empty", ""),
-        Submission("lost", "", course / "lost.cu", "nothing says which exercise"),
+        Submission("lost", "", course / "lost.cu", "its exercise is not known"),
         submit(course, "late", "// slow"),
     ]
     records = grade_all(class_run(course, wall_seconds=4.0, jobs=2), submissions)
@@ -72,7 +73,7 @@ def test_every_submission_gets_its_verdict_whatever_the_others_do(course, capfd)
         "killed": UNGRADED,
         "broken": UNGRADED,
         "empty": "unreadable submission: it is empty",
-        "lost": "unreadable submission: nothing says which exercise",
+        "lost": "unreadable submission: its exercise is not known",
         "late": "full marks",
     }
     flags = {record.submission: " ".join(record.flags) for record in records}
@@ -83,9 +84,9 @@ def test_every_submission_gets_its_verdict_whatever_the_others_do(course, capfd)
     paths = sorted((course / "grades" / "records").rglob("*.json"))
     assert sorted(Record.read(path).submission for path in paths) == sorted(verdicts)
     assert not (course / "grades" / ".scratch").exists()
-    told = capfd.readouterr().err
-    assert "[6/6]" in told
-    assert "left)" in told
+    printed = capfd.readouterr().err
+    assert "[6/6]" in printed
+    assert "left)" in printed
 
 
 @pytest.mark.parametrize(

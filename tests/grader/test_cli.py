@@ -1,4 +1,4 @@
-"""The verbs' front: usage, mistakes as sentences, and what belongs to `run` and what to the program."""
+"""The command line: usage, errors as one line, and which arguments go to `run` and which to the program."""
 
 from __future__ import annotations
 
@@ -95,21 +95,21 @@ def test_a_wrong_run_is_a_sentence(arguments, status, sentence):
     [
         ("profile 01 --plot", "--plot needs a value: --plot OUT.png"),
         ("check", "NN is missing"),
-        ("check 01 a.cu b.cu", "b.cu: no such option, or an argument too many"),
+        ("check 01 a.cu b.cu", "b.cu: no such option, or one argument too many"),
         ("check 01 --device moon", "--device is 'moon'; it may be"),
-        ("check 01 --json=3", "--json takes no value, and '3' was given"),
+        ("check 01 --json=3", "--json takes no value, but got '3'"),
         ("grade --jobs some", "--jobs: 'some' is not a whole number above 0"),
         ("grade --jobs 0", "--jobs: '0' is not a whole number above 0"),
         ("grade --wall-seconds -1", "--wall-seconds: '-1' is not a number above 0"),
         ("grade --wall-seconds soon", "--wall-seconds: 'soon' is not a number above 0"),
     ],
 )
-def test_a_wrong_command_line_is_told_in_a_sentence(line, sentence, capsys):
+def test_a_wrong_command_line_is_one_error_line(line, sentence, capsys):
     with pytest.raises(SystemExit) as ended:
         cli.main(line.split())
-    told = capsys.readouterr().err
-    assert told.startswith(f"error: {sentence}")
-    assert f"`./course {line.split()[0]} --help` shows the options." in told
+    printed = capsys.readouterr().err
+    assert printed.startswith(f"error: {sentence}")
+    assert f"`./course {line.split()[0]} --help` shows the options." in printed
     assert ended.value.code == 2
 
 
@@ -151,7 +151,7 @@ def test_doctor_reports_every_section_as_text_and_as_json(capsys):
     assert by_name["nvcc"]["detail"] in capsys.readouterr().out
 
 
-def test_doctor_says_when_an_extra_comes(monkeypatch):
+def test_doctor_names_the_command_that_installs_an_extra(monkeypatch):
     monkeypatch.setattr(environment, "missing_packages", lambda group: ["optuna"])
     monkeypatch.setattr(environment, "is_own", lambda: True)
     assert (
@@ -168,7 +168,7 @@ def test_doctor_warns_of_a_cpu_torch_beside_a_gpu(monkeypatch):
     assert "CPU-only torch beside a GPU" in doctor_action._torch().cost
 
 
-def test_doctor_fails_only_for_what_nothing_works_without(monkeypatch, capsys):
+def test_doctor_fails_only_for_what_every_command_needs(monkeypatch, capsys):
     monkeypatch.setenv("COURSE_NVCC", "/nowhere/nvcc")
     assert doctor.main([]) == 1
     assert "missing: nvcc" in capsys.readouterr().out

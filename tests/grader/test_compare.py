@@ -83,7 +83,7 @@ def test_a_mistake_is_recognised_by_what_it_leaves_behind(change, words):
     assert words in judge(change).message
 
 
-def test_elements_that_rightly_stay_as_they_were_are_not_those_that_are_wrong():
+def test_elements_that_must_not_change_are_not_reported_as_wrong():
     size, call = problem()
     call.buffers["out"][2] = 6  # what it will be
     task = exercise()
@@ -95,7 +95,7 @@ def test_elements_that_rightly_stay_as_they_were_are_not_those_that_are_wrong():
     assert "never written" not in found.message
 
 
-def test_rows_that_were_never_written_are_told_where_answers_are_rounded():
+def test_rows_that_were_never_written_are_reported_where_answers_are_rounded():
     assert "never written" in judge(lambda a: a["out"][7].fill_(77), Relative()).message
 
 

@@ -68,7 +68,7 @@ def test_where_the_index_has_no_cpu_build_the_size_is_said_before_the_other_is_p
     assert "PIP_EXTRA_INDEX_URL" in said
 
 
-def test_another_failure_of_pip_is_not_taken_for_a_missing_build(machine, capsys):
+def test_another_failure_of_pip_does_not_count_as_a_missing_build(machine, capsys):
     machine.answers["+cpu"] = "ERROR: No space left on device"
     with pytest.raises(environment.InstallError, match="torch for CPUs"):
         environment.install(["torch"])
@@ -89,15 +89,13 @@ def test_a_changed_file_is_installed_again(machine, monkeypatch, tmp_path):
     assert machine.files() == [["tune"], ["tune"]]
 
 
-def test_a_command_goes_on_where_its_extra_cannot_be_installed(machine, capsys):
+def test_a_command_continues_if_its_extra_cannot_be_installed(machine, capsys):
     machine.answers["tune.txt"] = "ERROR: no network"
     environment.ensure(["tune"])
     assert capsys.readouterr().err.splitlines()[-1].startswith("warning: pip could not install tune")
 
 
-def test_in_somebody_elses_python_nothing_is_installed_and_what_is_missing_is_said(
-    machine, monkeypatch, capsys
-):
+def test_in_another_python_nothing_is_installed_and_missing_packages_are_named(machine, monkeypatch, capsys):
     monkeypatch.setattr(environment, "is_own", lambda: False)
     monkeypatch.setattr(environment, "_has", lambda name: name != "optuna")
     environment.ensure(["test", "tune"])

@@ -1,4 +1,4 @@
-"""Submissions of every kind in one run that is killed half way: each gets its verdict all the same.
+"""Submissions of every kind in one run that is killed half way: each still gets its verdict.
 
 Of wrong kernels and cheats there are a few: tests/exercises/01_kv_store grades all of them."""
 
@@ -106,11 +106,11 @@ def graded(
     return students, records(output), json.loads(text), kept
 
 
-def test_it_is_a_class_that_a_run_takes_long_for(graded):
+def test_the_class_is_large_enough_to_kill_a_run(graded):
     assert len(graded[0]) > 2 * KILL_AFTER
 
 
-def test_everyone_has_a_whole_record_and_a_line(graded):
+def test_every_student_has_a_complete_record_and_a_row(graded):
     students, found, lines, _ = graded
     assert set(found) == set(students)
     assert {line["submission"] for line in lines} == set(students)
@@ -127,7 +127,7 @@ def test_right_kernels_get_full_marks_beside_all_the_others(graded):
     assert {graded[1][f"right_{name}"].points for name in RIGHT} == {100}
 
 
-def test_wrong_kernels_do_not(graded):
+def test_wrong_kernels_do_not_get_full_marks(graded):
     assert all(graded[1][f"wrong_{name}"].points < 100 for name in WRONG)
 
 
@@ -142,6 +142,6 @@ def test_a_cheat_gains_nothing(graded, name):
     assert graded[1][f"cheat_{name}"].points < 100
 
 
-def test_nothing_handed_in_is_nothing_earned(graded):
+def test_nothing_submitted_earns_nothing(graded):
     assert graded[1]["late_starter"].points == 0
     assert graded[1]["empty_file"].points == 0

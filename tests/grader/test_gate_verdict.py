@@ -1,5 +1,5 @@
-"""The gate's verdict from planted measurements: every criterion turns it by itself and says why, and what was
-not measured or cannot be reached is never called met."""
+"""The gate's verdict from planted measurements: every criterion alone decides it with its reason, and what
+was not measured or cannot be reached is never called met."""
 
 from __future__ import annotations
 
@@ -63,12 +63,12 @@ FAILING: dict[str, tuple[str, dict[str, Any], str]] = {
     "more bytes from DRAM": (
         "DRAM throughput",
         {"counters": Counters(BUSY, {L2_HITS: 80.0, DRAM_THROUGHPUT: 35.0})},
-        "-10 points were wanted",
+        "-10 points were required",
     ),
     "fewer hits": (
         "L2 hit rate",
         {"counters": Counters(BUSY, {L2_HITS: 75.0, DRAM_THROUGHPUT: 25.0})},
-        "+8 points were wanted",
+        "+8 points were required",
     ),
     "a race on the virtual GPU": (
         "the virtual GPU's checks",
@@ -92,30 +92,30 @@ FAILING: dict[str, tuple[str, dict[str, Any], str]] = {
         "49,152 bytes are allowed",
     ),
     "too many registers": ("registers of a thread", {"taken": Taken(97, 1)}, "96 are allowed"),
-    "spills": ("spilled registers", {"taken": Taken(96, 1, spilled=8)}, "registers go to memory"),
+    "spills": ("spilled registers", {"taken": Taken(96, 1, spilled=8)}, "registers are spilled to memory"),
 }
 
 
 @pytest.mark.parametrize("mistake", FAILING)
-def test_each_criterion_by_itself_turns_the_verdict_and_says_why(mistake: str) -> None:
+def test_each_criterion_alone_decides_the_verdict_with_its_reason(mistake: str) -> None:
     name, changed, reason = FAILING[mistake]
     verdict = judged(**changed)
     assert not verdict.keep
     assert verdict.headline == f"fall back to V2: {name} (missed)"
-    (told,) = verdict.reasons
-    assert told.startswith(f"{name}: missed: ")
-    assert reason in told
+    (sentence,) = verdict.reasons
+    assert sentence.startswith(f"{name}: missed: ")
+    assert reason in sentence
 
 
 @pytest.mark.parametrize(
     ("name", "reason"),
     [
-        ("95 % intervals of the medians", "the second does not lie below the first"),
-        ("Hedges' g", "the times spread too much for their difference"),
+        ("95 % intervals of the medians", "the second is not below the first"),
+        ("Hedges' g", "the times spread too much"),
         ("Mann-Whitney p", "both may have the same speed"),
     ],
 )
-def test_each_statistic_by_itself_turns_it_where_medians_would_not(name: str, reason: str) -> None:
+def test_each_statistic_alone_decides_where_medians_would_not(name: str, reason: str) -> None:
     """Few samples that spread widely: their median alone promises half of the time."""
     times = Times([2.0e-5, 2.1e-5, 1.9e-5, 2.2e-5, 2.0e-5], [0.5e-5, 0.9e-5, 1.0e-5, 9.0e-5, 9.0e-5])
     measured = dataclasses.replace(GOOD, times=times)
@@ -149,32 +149,31 @@ def test_a_working_set_in_l2_leaves_nothing_to_gain_and_the_verdict_says_so() ->
         (97.0, 80.0, "missed"),  # nothing to gain, and that much lost
     ],
 )
-def test_the_edge_of_what_can_be_reached(theirs: float, mine: float, found: str) -> None:
+def test_attainable_counters(theirs: float, mine: float, found: str) -> None:
     measured = dataclasses.replace(GOOD, counters=Counters({L2_HITS: theirs}, {L2_HITS: mine}))
     assert CounterGained(L2_HITS, 8, "hits").judge(measured).state == found
 
 
-def test_modelled_times_have_no_intervals_and_nobody_invents_any() -> None:
+def test_modelled_times_have_no_intervals() -> None:
     verdict = judged(times=Times([2e-5], [1e-5], modelled=True))
     assert verdict.keep
     statistics = ("95 % intervals of the medians", "Hedges' g", "Mann-Whitney p")
     assert all(state(verdict, name) == "not measured" for name in statistics)
     assert verdict.headline.endswith(f"not measured: {', '.join(statistics)}")
     assert verdict.reasons == [
-        f"{', '.join(statistics)}: not measured: modelled times do not vary, so there is nothing to take "
-        "this of"
+        f"{', '.join(statistics)}: not measured: modelled times do not vary, so there is no spread"
     ]
     assert verdict.criteria[0].finding.seen.endswith("modelled)")
 
 
 def test_without_tools_a_kernel_may_be_kept_but_never_silently() -> None:
     verdict = judged(
-        counters=Counters(lack="ncu is not here"),
-        looks=[CLEAN[0], *sanitizer.absent("compute-sanitizer is not here")],
+        counters=Counters(lack="ncu is not installed"),
+        looks=[CLEAN[0], *sanitizer.absent("compute-sanitizer is not installed")],
     )
     assert verdict.keep
     assert verdict.headline.endswith("; not measured: L2 hit rate, DRAM throughput, compute-sanitizer")
-    assert "L2 hit rate, DRAM throughput: not measured: ncu is not here" in verdict.reasons
+    assert "L2 hit rate, DRAM throughput: not measured: ncu is not installed" in verdict.reasons
 
 
 @pytest.mark.parametrize(
@@ -186,13 +185,13 @@ def test_without_tools_a_kernel_may_be_kept_but_never_silently() -> None:
         ({"taken": Taken(lack="ptxas said nothing")}, "registers of a thread"),
     ],
 )
-def test_nothing_is_kept_without_an_answer_where_one_is_needed(changed: dict[str, Any], name: str) -> None:
+def test_a_needed_criterion_must_be_measured(changed: dict[str, Any], name: str) -> None:
     verdict = judged(**changed)
     assert not verdict.keep
     assert f"{name} (not measured)" in verdict.headline
 
 
-def test_half_a_sanitizer_is_none() -> None:
+def test_one_sanitizer_tool_alone_is_not_enough() -> None:
     verdict = judged(looks=[*CLEAN[:2], Look(RACECHECK, lack="it did not end")])
     assert state(verdict, "compute-sanitizer") == "not measured"
 
@@ -201,12 +200,12 @@ SANITIZED = "========= COMPUTE-SANITIZER\n========= {}\n========= {} SUMMARY: {}
 
 
 @pytest.mark.parametrize(
-    ("status", "output", "told"),
+    ("status", "output", "verdict"),
     [
         (0, SANITIZED.format("", "ERROR", 0), ("", "")),
         (0, SANITIZED.format("", "RACECHECK", "0 hazards displayed, 0"), ("", "")),
         (9, SANITIZED.format("Invalid __shared__ read", "ERROR", 3), ("a: Invalid __shared__ read", "")),
-        (1, "No module named torch\n", ("", "compute-sanitizer could not look: No module named torch")),
+        (1, "No module named torch\n", ("", "compute-sanitizer did not run: No module named torch")),
         (
             3,
             SANITIZED.format("", "ERROR", 0),
@@ -214,8 +213,8 @@ SANITIZED = "========= COMPUTE-SANITIZER\n========= {}\n========= {} SUMMARY: {}
         ),
     ],
 )
-def test_the_sanitizers_words_are_read(status: int, output: str, told: tuple[str, str]) -> None:
-    assert sanitizer.judge("a", status, output) == told
+def test_the_sanitizers_words_are_read(status: int, output: str, verdict: tuple[str, str]) -> None:
+    assert sanitizer.judge("a", status, output) == verdict
 
 
 def test_reports_hold_what_was_measured_and_survive_strange_numbers(tmp_path) -> None:

@@ -1,4 +1,4 @@
-"""On the virtual GPU as on any other: a call's work belongs on the stream that its caller gave."""
+"""A call's work must be ordered on the stream that its caller gave."""
 
 from __future__ import annotations
 
@@ -45,18 +45,18 @@ ELSEWHERE = {
     ),
     "a stream of its own": (
         OWN + ON_OWN,
-        "on another stream than the given one and did not wait for what was on the given one",
+        "on another stream than the given one and did not wait for earlier work on the given one",
     ),
     "a stream of its own, waited for": (
         OWN + ON_OWN + " cudaDeviceSynchronize();",
-        "did not wait for what was on the given one before",
+        "did not wait for earlier work on the given one",
     ),
-    "a stream that is not joined": (OWN + EVENT + FORK + ON_OWN, "works on when the given one is done"),
+    "a stream that is not joined": (OWN + EVENT + FORK + ON_OWN, "still runs when the given one is done"),
     "a stream that is destroyed": (
         LAUNCH + " cudaStreamDestroy(stream);",
-        "the stream that was given no longer works",
+        "the given stream no longer works",
     ),
-    "a device that is reset": (LAUNCH + " cudaDeviceReset();", "the stream that was given no longer works"),
+    "a device that is reset": (LAUNCH + " cudaDeviceReset();", "the given stream no longer works"),
 }
 
 
@@ -76,7 +76,7 @@ def test_work_elsewhere_than_on_the_given_stream_is_wrong(name: str, sections: d
     assert ELSEWHERE[name][1] in record.cases[0].message
 
 
-def test_another_stream_that_is_joined_to_the_given_one_is_as_good():
+def test_another_stream_that_is_joined_to_the_given_one_is_allowed():
     record = graded(OWN + EVENT + FORK + ON_OWN + JOIN)
     assert record.points == FULL, (record.parts, record.cases)
 
@@ -112,7 +112,7 @@ def test_what_cannot_be_captured_has_no_speed_in_a_graph(launch: str, words: str
 
 
 def test_what_launches_other_kernels_outside_of_a_graph_has_no_speed_in_one():
-    """Else a call could be honest where it is captured, and something else where it is timed."""
+    """Otherwise a captured call and a timed call could do different work."""
     status = "  cudaStreamCaptureStatus status;\n  cudaStreamIsCapturing(stream, &status);\n  "
     record = graded(f"{status}if (status != cudaStreamCaptureStatusNone) {LAUNCH}\n  {LAUNCH}")
     assert record.verdict == "correct, speed not measured", record.cases
@@ -123,4 +123,4 @@ def test_work_that_is_done_while_capturing_has_no_speed_in_a_graph():
     source = graph_cheat("t10_not_captured")
     record = grade(WHOLE, source, submission="x", device="virtual")
     assert record.verdict == "correct, speed not measured", record.cases
-    assert "a call in a CUDA graph leaves another answer than outside" in record.parts[-1].message
+    assert "a call in a CUDA graph gives another answer than outside" in record.parts[-1].message

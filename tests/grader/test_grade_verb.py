@@ -90,10 +90,10 @@ def test_files_for_others_are_written(course, capsys):
         verb(path, "--csv", "/nowhere/grades.csv")
 
 
-def test_copies_are_pointed_out(course, capsys):
+def test_similar_submissions_are_reported(course, capsys):
     text = (Path(__file__).parent / "fake_pipeline.py").read_text().replace("// ", "")
     verb(hand_in(course, alice=text, bob=text, carol="// fine"))
-    assert "1 pair of submissions read alike" in capsys.readouterr().err
+    assert "1 pair of submissions are similar" in capsys.readouterr().err
     [row] = csv.DictReader((course / "grades" / "similarity.csv").open())
     assert (row["first"], row["second"], row["alike"]) == ("alice", "bob", "1.00")
 
@@ -133,7 +133,7 @@ def test_what_cannot_be_repeated_is_a_sentence(course, tmp_path):
         verb("--replay", tmp_path / "no.json")
 
 
-def test_differences_are_told_but_measured_times_are_none():
+def test_differences_are_reported_except_measured_times():
     before, after = make_record(device="gpu"), make_record(device="gpu")
     after.parts[1].points = 1.0
     after.verdict = "correct, too slow"
@@ -142,9 +142,9 @@ def test_differences_are_told_but_measured_times_are_none():
     again.parts[1].points = 1.0
     assert differences(modelled, again) == ["speed earned 5 and now earns 1"]
     wrong = make_record(right=False)
-    told = " | ".join(differences(make_record(), wrong))
-    assert "the case hidden 1 was passed and is failed (mismatch)" in told
-    assert "the findings were none and are race at line 2" in told
+    text = " | ".join(differences(make_record(), wrong))
+    assert "the case hidden 1 was passed and is failed (mismatch)" in text
+    assert "the findings were none and are race at line 2" in text
 
 
 @pytest.mark.parametrize(

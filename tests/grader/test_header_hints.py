@@ -1,4 +1,4 @@
-"""A name of one of the course's headers is not a slip in spelling."""
+"""A missing name from one of the course's headers is explained as a missing #include."""
 
 from __future__ import annotations
 

@@ -28,7 +28,7 @@ CHANGED = 1 << 20
         ),
     ],
 )
-def test_who_made_the_answer(counters: dict[str, Any], copied: int, words: str):
+def test_kernels_must_make_the_answer(counters: dict[str, Any], copied: int, words: str):
     launches: Any = (SimpleNamespace(counters=Counters(**counters)),)
     report = Report(profile="h200", launches=launches, totals={"copied_bytes": copied})
     reason, message = _judge_kernels(report, CHANGED)

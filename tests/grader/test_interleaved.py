@@ -1,4 +1,4 @@
-"""What is doubted is looked at again, and each look stands for itself."""
+"""An implausible time is measured again, and each measurement replaces the one before."""
 
 from __future__ import annotations
 
@@ -71,26 +71,26 @@ def looks_at(monkeypatch: pytest.MonkeyPatch, mine: list[float]) -> tuple[str, i
     def doubted() -> str:
         return fits_clock(samples[BASELINE], samples["submission"])
 
-    nobody: Any = None  # the contest above asks nothing of task and sides
+    unused: Any = None  # the contest above asks nothing of task and sides
     take = functools.partial(
-        interleaved.time_interleaved, nobody, Case("a case", {}), "cold", dict.fromkeys(SIDES, nobody)
+        interleaved.time_interleaved, unused, Case("a case", {}), "cold", dict.fromkeys(SIDES, unused)
     )
     take(samples, "seed", turns=3, deadline=float("inf"), outside=SIDES, doubted=doubted)
     assert all(len(side.batches) == 5 for side in samples.values())
     return doubted(), len(taken)
 
 
-def test_a_clock_that_agrees_is_looked_at_once(monkeypatch):
+def test_a_clock_that_agrees_is_read_once(monkeypatch):
     assert looks_at(monkeypatch, [EVENT]) == ("", 1)
 
 
-def test_a_look_that_something_else_disturbed_is_taken_again(monkeypatch):
+def test_a_disturbed_clock_reading_is_repeated(monkeypatch):
     assert looks_at(monkeypatch, [2 * EVENT, EVENT]) == ("", 2)
 
 
-def test_a_clock_that_never_agrees_is_not_believed(monkeypatch):
+def test_a_clock_that_never_agrees_is_rejected(monkeypatch):
     words, looks = looks_at(monkeypatch, [2 * EVENT] * 3)
-    assert "but the clock outside saw -100.0 us" in words
+    assert "but the grader's clock measured -100.0 us" in words
     assert looks == 3
 
 
@@ -110,12 +110,12 @@ def looks_at_tails(monkeypatch: pytest.MonkeyPatch, mine: list[float]) -> tuple[
     def lingers() -> str:
         return works_on(samples[BASELINE], samples["submission"])
 
-    nobody: Any = None
+    unused: Any = None
     interleaved.time_interleaved(
-        nobody,
+        unused,
         Case("a case", {}),
         "cold",
-        dict.fromkeys(SIDES, nobody),
+        dict.fromkeys(SIDES, unused),
         samples,
         "seed",
         turns=3,
@@ -126,12 +126,12 @@ def looks_at_tails(monkeypatch: pytest.MonkeyPatch, mine: list[float]) -> tuple[
     return lingers(), len(taken)
 
 
-def test_a_tail_that_something_else_made_is_looked_at_again(monkeypatch):
+def test_a_disturbed_tail_is_measured_again(monkeypatch):
     assert looks_at_tails(monkeypatch, [0.0]) == ("", 1)
     assert looks_at_tails(monkeypatch, [50e-6, 0.0]) == ("", 2)
 
 
-def test_a_tail_that_is_always_there_is_told(monkeypatch):
+def test_a_tail_that_is_always_there_is_reported(monkeypatch):
     words, looks = looks_at_tails(monkeypatch, [50e-6] * 3)
-    assert "works on for 50.0 us" in words
+    assert "is busy for 50.0 us" in words
     assert looks == 3

@@ -46,16 +46,16 @@ def test_it_is_registered_in_the_environment_and_for_the_user(home):
         assert json.loads(kernel(data).read_text())["argv"][0] == sys.executable
 
 
-def test_the_kernel_of_another_clone_stays_and_the_user_is_told(home):
+def test_the_kernel_of_another_clone_stays_with_a_note(home):
     write(kernel(home / "data"), "/bin/sh")  # a program that is there
-    told = jupyter_kernel.register()
-    assert "another clone, /bin/sh" in told
-    assert str(kernel(home / "data").parent) in told
+    note = jupyter_kernel.register()
+    assert "another clone, /bin/sh" in note
+    assert str(kernel(home / "data").parent) in note
     assert json.loads(kernel(home / "data").read_text())["argv"][0] == "/bin/sh"
 
 
 @pytest.mark.parametrize("python", ["/no/such/clone/.venv/bin/python", ""])
-def test_the_kernel_of_a_clone_that_is_gone_gives_way(home, python):
+def test_the_kernel_of_a_deleted_clone_is_replaced(home, python):
     write(kernel(home / "data"), python)
     assert jupyter_kernel.register() == ""
     assert json.loads(kernel(home / "data").read_text())["argv"][0] == sys.executable

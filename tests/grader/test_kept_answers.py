@@ -29,11 +29,11 @@ def reason(compare: Comparison, left: float, monkeypatch: pytest.MonkeyPatch) ->
     return _judge_anew(exercise(compare), case, call, *outcomes)[0]
 
 
-def test_the_first_answer_once_more_was_kept(monkeypatch):
+def test_the_first_answer_repeated_was_kept(monkeypatch):
     assert reason(Relative(), FIRST, monkeypatch) == reason(Exact(), FIRST, monkeypatch) == "kept answer"
 
 
-def test_an_answer_that_is_only_imprecise_was_not(monkeypatch):
+def test_an_imprecise_answer_was_not_kept(monkeypatch):
     assert reason(Relative(), LATER * 1.01, monkeypatch) == "mismatch"
 
 
@@ -59,8 +59,8 @@ class Forgetful:
 
 
 @pytest.mark.parametrize(("times", "wrong"), [(1.0, False), (2.0, True)])
-def test_who_is_wrong_without_a_memory_has_kept_nothing(times: float, wrong: bool):
-    """A mistake that few values show may be right in the first call: that is nobody's cheating."""
+def test_a_fresh_worker_that_is_wrong_has_kept_nothing(times: float, wrong: bool):
+    """A mistake that few values show may be right in the first call: that is no cheating."""
     size, call = problem(spare=0)
     case: Any = SimpleNamespace(size=size)
     session: Any = Forgetful(times)

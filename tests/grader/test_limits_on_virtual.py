@@ -1,4 +1,4 @@
-"""What the virtual GPU does not let pass: time without end, time that nothing models, copies in any call."""
+"""What the virtual GPU refuses: endless calls, time that is not modelled, copies in any call."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def test_a_kernel_that_sleeps_has_no_modelled_speed(tmp_path: Path):
     record = graded(changed(tmp_path, INDEX, INDEX + " __nanosleep(1000000);"))
     speed = record.parts[-1]
     assert (speed.name, speed.points) == ("speed", 0)
-    assert "kernel.cu:27 lets threads sleep (nanosleep), and how long is not modelled" in speed.message
+    assert "kernel.cu:27 lets threads sleep (nanosleep), which is not modelled" in speed.message
 
 
 def test_loops_of_cudas_own_barriers_may_sleep(tmp_path: Path):
@@ -58,7 +58,7 @@ __global__ void wait(int* out) {
     assert unmodelled(library) == ""
 
 
-def test_all_cases_together_have_a_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_all_cases_together_have_a_time_limit(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(device, "_VIRTUAL_SECONDS", 0.0)
     record = graded(SOLUTION)
     assert (record.verdict, record.points) == ("takes too long", 0)
@@ -81,9 +81,9 @@ def test_a_library_that_cannot_be_loaded_is_tried_once(tmp_path: Path, monkeypat
     assert (record.verdict, record.points) == ("cannot be loaded", 0)
     ours = given_stream.library_path()
     assert len([path for path in loaded if path != ours]) == 1, "and not once for each step and the whole"
-    told = [part.message for part in record.parts if "did not return within 2 s" in part.message]
-    assert len(told) == len(EXERCISE.steps) + 1
-    assert all("loading the library did" in message for message in told)
+    timeouts = [part.message for part in record.parts if "did not return within 2 s" in part.message]
+    assert len(timeouts) == len(EXERCISE.steps) + 1
+    assert all("loading the library did" in message for message in timeouts)
 
 
 def test_one_launch_is_asked_for_in_every_case(tmp_path: Path):
@@ -95,7 +95,7 @@ def test_one_launch_is_asked_for_in_every_case(tmp_path: Path):
     record = graded(changed(tmp_path, "Rows all{};", copies), stages=("build", "correctness", "mechanism"))
     (launches,) = record.mechanisms
     if all(case.passed for case in record.cases):
-        assert launches.message.endswith("1 copy by the runtime where 1 should do it (one)"), launches.message
+        assert launches.message.endswith("1 copy by the runtime, expected 1 (one)"), launches.message
     assert not launches.passed
 
 
@@ -114,12 +114,12 @@ def test_cases_that_need_a_gpu_are_named(tmp_path: Path):
         ("if (rows) *(volatile int*)8 = 1;", "crashes", "SIGSEGV"),
         # What dividing by zero does on x86; on ARM it gives 0.
         ("if (rows) std::raise(SIGFPE);", "crashes", "divided a whole number by zero"),
-        ("if (rows) throw 1;", "crashes", "an exception that nobody caught"),
+        ("if (rows) throw 1;", "crashes", "an uncaught exception"),
         ("copy_rows<<<1, 2048, 0, stream>>>(Rows{}); if (cudaError_t e = cudaGetLastError()) return e;",
          "answers an error", "blocks of (2048,1,1) have more than 1024 threads"),
     ],
 )  # fmt: skip
-def test_a_failed_call_is_told_with_its_usual_reason(tmp_path: Path, trouble: str, verdict: str, words: str):
+def test_a_failed_call_has_its_usual_cause(tmp_path: Path, trouble: str, verdict: str, words: str):
     source = changed(tmp_path, "  Rows all{};", f"  {trouble}\n  Rows all{{}};")
     source.write_text("#include <csignal>\n" + source.read_text())
     record = graded(source, quick=True)
@@ -127,7 +127,7 @@ def test_a_failed_call_is_told_with_its_usual_reason(tmp_path: Path, trouble: st
     assert words in record.cases[0].message
 
 
-def test_printing_too_much_is_told_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_printing_too_much_is_reported_as_that(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     little = dataclasses.replace(Walls.virtual(), output_bytes=10_000)
     monkeypatch.setattr(Walls, "virtual", staticmethod(lambda: little))
     words = ' for (int k = 0; k < 100; ++k) printf("%d flood flood flood\\n", k);'

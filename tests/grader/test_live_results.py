@@ -25,7 +25,7 @@ WRONG = CaseResult("two tokens", True, {"tokens": 2}, False, "mismatch", "out[0]
 ERROR = {"severity": "error", "file": "/a/kernel.cu", "line": 7, "column": None, "message": "no such name"}
 
 
-def test_a_later_task_is_heard_when_the_earlier_ones_are_over():
+def test_events_of_a_later_task_wait_for_the_earlier_ones():
     heard: list[Event] = []
     in_order = InOrder(heard.append, 3)
     with in_order.part(2) as third:
@@ -49,7 +49,7 @@ def test_a_later_task_is_heard_when_the_earlier_ones_are_over():
         (CaseDone("widths", WRONG, ()), "two tokens (tokens 2):\n  out[0] is 1, expected 2\n"),
         (CaseDone("widths", RIGHT, ()), ""),
         (TaskDone("widths", [RIGHT, RIGHT]), "widths: 2 cases right, 1 s\n"),
-        (TaskDone("", [RIGHT, WRONG]), "the whole: 1 case right, then one wrong, 500 ms\n"),
+        (TaskDone("", [RIGHT, WRONG]), "the whole exercise: 1 case right, then one wrong, 500 ms\n"),
     ],
 )
 def test_each_event_is_printed_when_it_comes(capsys, event, words):
@@ -89,7 +89,7 @@ def test_cases_wait_for_ptxas_only_where_host_code_asks_for_registers(monkeypatc
     session.result(10)
 
 
-def test_what_fails_in_the_background_fails_for_whoever_asks():
+def test_a_failure_in_the_background_is_raised_when_the_result_is_read():
     started = threading.Event()
 
     def work(folder: Path) -> None:

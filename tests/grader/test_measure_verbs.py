@@ -47,16 +47,16 @@ def test_bench_writes_results_and_plots_and_keeps_other_exercises(course, capsys
     assert "01_first, modelled" in shown
     assert "2 us (2.00 x)" in shown
     bench.main(["02", "--device", "virtual", "--output", "out", "--json"])
-    told = json.loads(capsys.readouterr().out)
+    printed = json.loads(capsys.readouterr().out)
     kept = json.loads((course / "out" / "virtual-h200.json").read_text())
-    assert told == kept
+    assert printed == kept
     assert list(kept["exercises"]) == [FIRST, SECOND]
     assert kept["exercises"][FIRST]["date"] == "2026-01-01"
     assert (course / "out" / "plots" / "virtual-h200-01.png").read_bytes().startswith(b"\x89PNG")
 
 
 @pytest.mark.usefixtures("course")
-def test_bench_says_what_it_left_out_and_how_to_have_it(monkeypatch, capsys):
+def test_bench_names_what_it_left_out_and_the_option_for_it(monkeypatch, capsys):
     def benched(exercise, device, progress, *, large):
         result = result_of(exercise, device, progress, large=large)
         result["exercises"][exercise.id]["left_out"] = [] if large else ["262,144 tokens"]

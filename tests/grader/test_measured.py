@@ -11,7 +11,7 @@ from common.core.errors import CourseError
 from common.virtual_gpu.report import Report
 from grader.actions.check import Checked
 from grader.actions.profile import Profile
-from grader.notebook import errand_process
+from grader.notebook import rpc_process
 from grader.questions.grading import asked_on
 from grader.questions.measured import measure, timed
 from grader.questions.quantities import QUANTITIES
@@ -76,13 +76,13 @@ def test_a_notebook_has_its_kernel_timed_only_for_a_number_that_needs_it(tmp_pat
         devices.append(device.kind)
         return Checked(record, [])
 
-    monkeypatch.setattr(errand_process, "checked", checked)
-    assert errand_process.measure(exercise, kernel, print, names=[])["values"] == {}
+    monkeypatch.setattr(rpc_process, "checked", checked)
+    assert rpc_process.measure(exercise, kernel, print, names=[])["values"] == {}
     assert devices == []
-    assert errand_process.measure(exercise, kernel, print, names=["fast"])["values"] == {"fast": 2.0}
+    assert rpc_process.measure(exercise, kernel, print, names=["fast"])["values"] == {"fast": 2.0}
     assert devices == ["gpu"]
     kernel.unlink()
-    found = errand_process.measure(exercise, kernel, print, names=["fast"])
+    found = rpc_process.measure(exercise, kernel, print, names=["fast"])
     assert "kernel.cu cannot be checked" in found["missing"]["fast"]
 
 
@@ -116,8 +116,8 @@ def test_each_kernel_runs_once_a_case_and_speedup_is_over_the_baseline(tmp_path)
     assert len(ran) == 3
 
 
-def test_a_baseline_is_counted_on_the_case_that_it_stands_on():
-    """Exercise 04's stands on the same tokens in 8 bits."""
+def test_a_baseline_is_counted_on_its_own_case():
+    """Exercise 04's baseline uses the same tokens in 8 bits."""
     exercise = registry.find("04")
     case = exercise.bench[0]
     asked = prediction("base", "first_bytes_read", case.name, "baseline")

@@ -14,7 +14,7 @@ from grader.pipeline import grading
 from grader.pipeline.context import Context
 from grader.pipeline.events import Event, TaskDone
 from grader.pipeline.results import Result, Results
-from grader.pipeline.stage import Beside, Stage, in_turn
+from grader.pipeline.stage import Parallel, Stage, in_sequence
 from grader.pipeline.stages.points import Points
 from grader.pipeline.submission import Submission
 from grader.records.record import PartResult
@@ -30,8 +30,10 @@ def submission(tmp_path: Path) -> Submission:
 
 def context(tmp_path: Path, *wanted: str, heard: list[Event] | None = None, quick: bool = True) -> Context:
     device = VirtualDevice()
-    hear = (lambda event: None) if heard is None else heard.append
-    return Context(device, "5eed", device.time_budget(), tmp_path, frozenset(wanted), quick=quick, hear=hear)
+    on_event = (lambda event: None) if heard is None else heard.append
+    return Context(
+        device, "5eed", device.time_budget(), tmp_path, frozenset(wanted), quick=quick, on_event=on_event
+    )
 
 
 def flagging(name: str, **how: bool) -> Stage:
@@ -43,8 +45,8 @@ def flags(results: Results) -> list[str]:
     return [flag for result in results for flag in result.flags]
 
 
-def run(stages: Sequence[Stage | Beside], submission: Submission, context: Context) -> list[str]:
-    return flags(in_turn(stages, submission, context, Results()))
+def run(stages: Sequence[Stage | Parallel], submission: Submission, context: Context) -> list[str]:
+    return flags(in_sequence(stages, submission, context, Results()))
 
 
 def test_an_optional_stage_runs_where_it_is_wanted(submission: Submission, tmp_path: Path):
@@ -64,9 +66,9 @@ def test_a_stage_sees_what_earlier_ones_made_and_none_that_runs_beside_it(
     def seen(submission: Submission, context: Context, earlier: Results) -> Result:
         return Result(flags=["+".join(flags(earlier))])
 
-    stages: list[Stage | Beside] = [
+    stages: list[Stage | Parallel] = [
         flagging("a"),
-        Beside([flagging("b"), Stage("c", seen)]),
+        Parallel([flagging("b"), Stage("c", seen)]),
         Stage("d", seen),
     ]
     assert run(stages, submission, context(tmp_path)) == ["a", "b", "a", "a+b+a"]
@@ -82,17 +84,17 @@ def test_stages_beside_each_other_are_heard_in_their_order(
 
     def first(submission: Submission, context: Context, earlier: Results) -> Result:
         assert over.wait(10) or not quick
-        context.hear(TaskDone("first", []))
+        context.on_event(TaskDone("first", []))
         return Result(flags=["first"])
 
     def second(submission: Submission, context: Context, earlier: Results) -> Result:
-        context.hear(TaskDone("second", []))
+        context.on_event(TaskDone("second", []))
         over.set()
         return Result(flags=["second"])
 
     if not quick:
         over.set()
-    both = [Beside([Stage("first", first), Stage("second", second)])]
+    both = [Parallel([Stage("first", first), Stage("second", second)])]
     assert run(both, submission, context(tmp_path, heard=heard, quick=quick)) == ["first", "second"]
     assert [event.step for event in heard if isinstance(event, TaskDone)] == ["first", "second"]
 

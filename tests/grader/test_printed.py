@@ -1,4 +1,4 @@
-"""What a submission printed is told once, however often its kernel was called."""
+"""Output of a submission is shown once, however often its kernel was called."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from grader.pipeline.repeated_lines import without_repeats
 from grader.spec import registry
 
 
-def test_lines_are_told_in_their_order_with_how_often_they_came():
+def test_lines_are_shown_in_order_with_their_counts():
     assert without_repeats("a\nb\na\na\n\n\n") == (
         "a  [3 times]\nb\n\n"
         "[3 lines that repeat others are left out: the kernel is called several times for every case]\n"
@@ -19,7 +19,7 @@ def test_what_does_not_repeat_stays_as_it_is():
     assert without_repeats("a\n b\nc") == "a\n b\nc"
 
 
-def test_a_kernel_that_prints_is_heard_once_and_not_once_a_call(tmp_path):
+def test_output_of_a_kernel_is_shown_once_not_once_per_call(tmp_path):
     exercise = registry.find("01")
     source = tmp_path / "kernel.cu"
     # The first brace behind the entry point's name opens its body.

@@ -104,7 +104,7 @@ def test_patched_timers_earn_nothing():
         ),
     ],
 )
-def test_what_goes_wrong_is_told_with_its_line(tmp_path: Path, text: str, verdict: str, words: str):
+def test_failures_are_reported_with_their_line(tmp_path: Path, text: str, verdict: str, words: str):
     record = graded(written(tmp_path, text))
     assert record.verdict == verdict, record.cases[0].message
     assert words in record.cases[0].message

@@ -1,4 +1,4 @@
-"""Answers to every kind of question: what is written, what it earns, and what is said. No answer raises."""
+"""Answers to every kind of question: reading, credit and comment. No answer raises."""
 
 from __future__ import annotations
 
@@ -116,20 +116,20 @@ def test_zero_is_right_only_where_zero_was_counted():
         (SECTORS, 16 + 0j, "not a complex"),
         *((SECTORS, answer, "a finite number") for answer in (math.nan, math.inf, -math.inf, 10**400, 1e300)),
         (FAULT, "", "not answered yet"),
-        (FAULT, 7, "7 is no text, expected a word of the list in quotes"),
-        (FAULT, ["stride"], "['stride'] is no text"),
+        (FAULT, 7, "7 is not text; expected a word of the list in quotes"),
+        (FAULT, ["stride"], "['stride'] is not text"),
         (FAULT, "strides", "'strides' is not on the list; did you mean 'stride'?"),
         (FAULT, "\x1b[31mred", "is not on the list: bank-conflicts, stride"),
         (LINE, 0, "not answered yet: lines count from 1"),
-        (LINE, -3, "-3 is no line of one.cu, which has lines 1 to 90"),
-        pytest.param(LINE, 10**5000, "is no line of one.cu", id="digits"),
-        (LINE, "12", "'12' is no whole number, expected one without quotes: line = 12"),
-        *((LINE, answer, "is no whole number") for answer in (12.0, False)),
+        (LINE, -3, "-3 is not a line of one.cu, which has lines 1 to 90"),
+        pytest.param(LINE, 10**5000, "is not a line of one.cu", id="digits"),
+        (LINE, "12", "'12' is not a whole number; expected one without quotes: line = 12"),
+        *((LINE, answer, "is not a whole number") for answer in (12.0, False)),
         (DOUBLED, None, "is not in this file any more"),
         (DOUBLED, 4, "a function was expected, not an int"),
     ],
 )
-def test_what_is_no_answer_earns_nothing_and_is_told(question: Question, answer: object, words: str):
+def test_an_invalid_answer_earns_nothing_with_a_reason(question: Question, answer: object, words: str):
     found = graded(question, answer, KEY.get(question.name, 16.0))
     assert found.credit == 0
     assert words in found.reason
@@ -148,16 +148,16 @@ def test_what_is_no_answer_earns_nothing_and_is_told(question: Question, answer:
         (SECTORS, 0, 16.0, "16 was"),
         (SHARE, 1.2, 1.0, "20 % too high: Divide."),
         (FAULT, "stride", KEY["one.fault"], "right"),
-        (FAULT, "bank-conflicts", KEY["one.fault"], "'bank-conflicts' is not it"),
+        (FAULT, "bank-conflicts", KEY["one.fault"], "'bank-conflicts' is wrong"),
         (FAULT, "stride", Accepted({"stride": 0.5}, "By the rule."), "partly right: By the rule."),
         (LINE, 43, KEY["one.line"], "right"),
-        (LINE, 44, KEY["one.line"], "44 is not it"),
+        (LINE, 44, KEY["one.line"], "44 is wrong"),
         (DOUBLED, lambda number: 2 * number, DOUBLED.truth, "does what it says"),
         (DOUBLED, lambda number: number, DOUBLED.truth, "does something else"),
         (DOUBLED, lambda number: number / 0, DOUBLED.truth, "raises ZeroDivisionError: division by zero"),
     ],
 )
-def test_the_reason_says_how_right_it_is(question: Question, answer: object, truth: Any, words: str):
+def test_the_comment_matches_the_credit(question: Question, answer: object, truth: Any, words: str):
     assert graded(question, answer, truth).reason.startswith(words)
 
 
@@ -197,7 +197,7 @@ def test_a_table_of_toml_holds_names_behind_a_dot_and_prose_is_left_to_people():
     assert [one.name for one in results.graded] == ["one.fault", "one.line"]
 
 
-def test_typing_mistakes_in_names_are_told():
+def test_unknown_names_are_reported():
     answers: dict[object, object] = {"sectors": 1, "secters": 2, 5: 3, "one": {"lines": 3}, "two": {}}
     answers.update((f"x{n}", 0) for n in range(9))
     unknown = grade([SECTORS], answers, {}).unknown
@@ -232,13 +232,13 @@ def test_answers_are_shown_beside_what_is_right():
     for text in (read(shown).text, repr(shown)):
         assert text.startswith("Predictions: 1.19/3 points")
         assert "2 times too high: So it is." in text
-        assert "Nobody asked for typo." in text
+        assert "There is no question typo." in text
     assert shown.credit == pytest.approx(1.19 / 3, abs=0.01)
-    assert "Nobody asked for typo." in answers_text("mine.toml", results)
+    assert "There is no question typo." in answers_text("mine.toml", results)
     assert json.loads(answers_json(results))["answers"][0]["name"] == "sectors"
 
 
-def test_what_is_right_stays_hidden_until_there_is_an_answer_and_a_key_for_ever():
+def test_truths_stay_hidden_until_there_is_an_answer_and_keys_always():
     empty = grade([SECTORS], {"sectors": ...}, {"sectors": 1234.0})
     text = answers_text("", empty)
     assert "not answered yet" in text
@@ -279,14 +279,14 @@ def read_python(path: Path) -> object:
         (read_toml, b"a = 1\nshare = .82\n", ":2:9: this is not TOML"),
         (read_toml, b"[one\n", ":1:5: this is not TOML"),
         (read_toml, b'a = 1\nb = "\xff"\n', ":2: this is not UTF-8 text"),
-        (read_toml, b"a = " + ENDLESS, "longer than any answer can be: write answers as"),
-        (read_toml, b"a = " + b"[" * 20_000, "longer than any answer can be"),
+        (read_toml, b"a = " + ENDLESS, "too long for an answer: write answers as"),
+        (read_toml, b"a = " + b"[" * 20_000, "too long for an answer"),
         (read_toml, b"#" * (1 << 21), "has more than 1,048,576 bytes"),
         (read_toml, None, "there is no "),
         (read_json, b"{", ":1:2: this is not JSON"),
         (read_json, b"", ":1:1: this is not JSON"),
-        (read_json, b"[" * 100_000, "more than a measurement can be: measure again"),
-        (read_json, b'{"copies": ' + ENDLESS + b"}", "more than a measurement can be"),
+        (read_json, b"[" * 100_000, "too large for a measurement: measure again"),
+        (read_json, b'{"copies": ' + ENDLESS + b"}", "too large for a measurement"),
         (read_json, None, "there is no "),
         (read_python, b"def f(:\n", "cannot be imported (SyntaxError"),
         (read_python, b"1 / 0\n", "cannot be imported (ZeroDivisionError"),
@@ -303,12 +303,12 @@ def test_a_file_that_cannot_be_read_is_one_sentence_with_a_way_out(
         read_file(path)
     assert words in str(raised.value)
     assert "\n" not in str(raised.value)
-    ways_out = ("copy starter", "write answers as", "measure again", "mend that first")
+    ways_out = ("copy starter", "write answers as", "measure again", "fix that first")
     assert any(way in str(raised.value) for way in ways_out)
 
 
 def test_a_folder_is_no_file_of_answers(tmp_path: Path):
-    with pytest.raises(CourseError, match="is a folder or a device and no text file"):
+    with pytest.raises(CourseError, match="is a folder or a device, not a text file"):
         read_toml(tmp_path)
 
 

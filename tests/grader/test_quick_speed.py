@@ -36,7 +36,7 @@ def test_only_grading_looks_at_the_baselines_answers(monkeypatch: pytest.MonkeyP
     assert len(of_grading) == 2 * len(of_a_check)
 
 
-def test_a_path_of_a_thousand_lines_is_looked_at_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+def test_a_path_of_a_thousand_lines_is_checked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
     lines = tuple(LineCounters(str(tmp_path / "kernel.cu"), number, Counters()) for number in range(1000))
     kernels = (KernelTotals("copy", "copy", 1, 0, 0.0, 0.0, Counters(), lines),)
     resolved: list[Path] = []

@@ -30,6 +30,6 @@ def test_two_folders_of_one_name_are_two_exercises(tmp_path: Path) -> None:
     assert registry.load(folders[0]).title == "here"
 
 
-def test_a_bench_case_that_is_not_there_is_named_with_those_that_are():
-    with pytest.raises(LookupError, match="there is no case '2 tokens'; there are '1 token, 8 × 128', "):
+def test_an_unknown_bench_case_is_reported_with_the_known_ones():
+    with pytest.raises(LookupError, match="there is no case '2 tokens'; the cases are '1 token, 8 × 128', "):
         registry.find("01").bench_case("2 tokens")

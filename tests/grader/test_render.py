@@ -150,7 +150,7 @@ def test_the_terminal_shows_no_control_sequence():
     assert not any(char in shown for char in "\x1b\u202e\r")
 
 
-def test_the_terminal_tells_everything_once():
+def test_the_terminal_shows_everything_once():
     shown = terminal.summary(make_record(right=False))
     for words in (
         "wrong answer",
@@ -192,7 +192,7 @@ def test_progress_is_lines_without_a_terminal(capsys):
     assert second == "[2/2] bob: wrong answer"
 
 
-def test_the_bar_works_too():
+def test_the_progress_bar_accepts_markup_in_names():
     pytest.importorskip("rich")
     with progress.BarProgress(1) as shown:
         shown.says("[red]alice", "building")
@@ -224,7 +224,7 @@ def test_numbers_have_units(made, wanted):
     assert made == wanted
 
 
-def test_plots_bear_any_numbers():
+def test_plots_accept_any_numbers():
     def case(seconds: float, ratio: float, size: int) -> SpeedCase:
         return SpeedCase("c", {}, seconds, seconds, ratio, ratio, ratio, size)
 
@@ -253,7 +253,7 @@ def test_markup_escapes_children_and_attributes():
     assert tag("p", "<b>", tag("i", "&"), title='"x') == '<p title="&quot;x">&lt;b&gt;<i>&amp;</i></p>'
 
 
-def test_costs_stand_beside_the_lines_that_have_them():
+def test_costs_are_shown_beside_their_lines():
     counts = {2: {"global_load_requests": 4, "global_load_sectors": 64, "warp_instructions": 9}}
     shown = source_table("a\nb\nc\nd\n", counts)
     assert "64             9  b" in shown

@@ -1,4 +1,4 @@
-"""Room to work in, which means nothing before and after a call, and inputs that must be restored."""
+"""Scratch buffers, whose contents before and after a call are ignored, and inputs that must be restored."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def call() -> Call:
     return EXERCISE.inputs(SIZE, Random("scratch"))
 
 
-def test_what_a_kernel_leaves_in_scratch_is_nobodys_business():
+def test_contents_of_scratch_after_a_call_are_ignored():
     record = graded(SOLUTION)
     assert not record.findings
     assert all(case.passed for case in record.cases), [case.message for case in record.cases]
@@ -75,7 +75,7 @@ def test_a_counter_that_is_not_restored_is_a_changed_input():
     assert "counters[0] was 0 and is 2 after the call" in record.cases[-1].message
 
 
-def test_a_suspicion_is_recognised_in_spite_of_rounding():
+def test_a_known_mistake_is_recognised_in_spite_of_rounding():
     record = graded(changed(HALF_FORGOTTEN))
     assert record.verdict == "wrong answer"
     failed = next(case for case in record.cases if not case.passed)

@@ -1,4 +1,4 @@
-"""What a grading needs on disk goes with it, and with the next one where it was killed."""
+"""A grading deletes its scratch folder; the next one deletes that of a killed grading."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An entry point that takes something else than its caller passes is warned about, and nothing else is."""
+"""Warns about an entry point whose parameters differ from its caller's arguments, and about nothing else."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.spec.random_inputs import Random
 ARGUMENTS = (At("source"), At("target"), i64(3), i32(4), STREAM)
 
 
-def told(text: str) -> str:
+def advice(text: str) -> str:
     found = mismatch(Path("kernel.cu"), text, "go", ARGUMENTS)
     return "" if found is None else f"{found.severity} {found.line}: {found.message}"
 
@@ -32,14 +32,14 @@ def told(text: str) -> str:
         ("", "warning 3: go takes 0 arguments, the caller passes 5"),
     ],
 )
-def test_what_is_said_of_parameters(parameters: str, words: str):
+def test_warnings_about_parameters(parameters: str, words: str):
     text = f'// int go(int a) {{ }}\nint go(int, int);\nextern "C" int go({parameters}) {{\n  return 0;\n}}\n'
-    assert told(text) == words
+    assert advice(text) == words
 
 
-def test_a_file_without_the_entry_is_not_spoken_of():
-    assert told("int went(int a) { return a; }") == ""
-    assert told("int go(int a") == ""
+def test_a_file_without_the_entry_gets_no_warning():
+    assert advice("int went(int a) { return a; }") == ""
+    assert advice("int go(int a") == ""
 
 
 @pytest.mark.parametrize("exercise", registry.all_exercises(), ids=lambda exercise: exercise.id)

@@ -83,11 +83,11 @@ def test_what_everyone_was_given_does_not_count(tmp_path):
     assert similar_pairs("01_first", {"alice": KERNEL, "bob": KERNEL}, [starter]) == []
 
 
-def test_own_work_is_not_alike():
+def test_independent_work_is_not_similar():
     assert similar_pairs("01_first", {f"s{seed}": other(seed) for seed in range(20)}) == []
 
 
-def test_odd_texts_are_borne():
+def test_odd_texts_do_not_fail():
     odd = ["", "/* never closed", '"never closed', "'", "\\", "\x00\x01", "é ∂ 💥", 'R"(raw)"', "#" * 5000]
     assert similar_pairs("01_first", {str(number): text for number, text in enumerate(odd)}) == []
 

@@ -50,9 +50,9 @@ def test_a_region_becomes_its_task_and_what_the_starter_keeps():
             2,
             "inside the one of line 1",
         ),
-        ("// BEGIN SOLUTION\nx\n// END SOLUTION\n", 1, "wants its task behind it"),
-        ("x = 1;  // BEGIN SOLUTION TODO 1: a\n// END SOLUTION\n", 1, "must stand alone"),
-        ("// END SOLUTION of it\n", 1, "must stand alone"),
+        ("// BEGIN SOLUTION\nx\n// END SOLUTION\n", 1, "must be followed by its task"),
+        ("x = 1;  // BEGIN SOLUTION TODO 1: a\n// END SOLUTION\n", 1, "must be alone"),
+        ("// END SOLUTION of it\n", 1, "must be alone"),
     ],
 )
 def test_marks_that_do_not_fit_are_named_with_their_line(text, line, sentence):
@@ -111,7 +111,7 @@ def test_open_tasks_are_found_with_their_lines():
     assert starters.open_todos("int x;\n  // TODO 1: do it\n// done\n") == [Todo(2, "TODO 1: do it")]
 
 
-def test_a_task_is_told_to_the_end_of_its_sentence():
+def test_a_task_is_shown_to_the_end_of_its_sentence():
     text = "  // TODO 1: fetch a tile, wait until it is\n  // there. More is in the file.\n"
     assert [todo.text for todo in starters.open_todos(f"{text}  // and more\n")] == [
         "TODO 1: fetch a tile, wait until it is there. More is in the file."
@@ -127,7 +127,7 @@ def test_a_starter_is_untouched_whatever_an_editor_did_to_its_line_ends():
     assert not starters.is_untouched(STARTER.replace("(void)stage;", "x;"), STARTER)
 
 
-def test_the_verb_finds_a_drift_and_mends_it(course, capsys):
+def test_the_verb_finds_and_fixes_a_starter_that_differs(course, capsys):
     assert verb.main(["--check"]) == 0
     kernel = course / "exercises" / FIRST / "kernel.cu"
     kernel.write_text(kernel.read_text().replace("TODO 1", "TODO one"))

@@ -1,4 +1,4 @@
-"""Intervals cover the truth, ratios cancel drift, and samples that differ are told from those that do not."""
+"""Intervals cover the truth, ratios cancel drift, and different samples are detected."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ def test_hedges_g_counts_in_standard_deviations():
     assert hedges_g([1, 1], [1, 1]) == 0
 
 
-def test_mann_whitney_tells_what_differs():
+def test_mann_whitney_detects_different_samples():
     assert mann_whitney_p(sample(10, 1), sample(12, 2)) < 1e-6
     assert mann_whitney_p(sample(10, 1), sample(10, 2)) > 0.01
     assert mann_whitney_p([1, 1, 1], [1, 1, 1]) == 1.0

@@ -55,7 +55,7 @@ def test_an_exercise_may_have_no_other_target():
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (STEP_WRONG_WHEN_LARGE, "it went wrong while it was timed: target[10000]"),
+        (STEP_WRONG_WHEN_LARGE, "it was wrong while it was timed: target[10000]"),
         (STEP_MISSING, "there is no entry point double_all"),
     ],
 )
@@ -67,11 +67,11 @@ def test_a_step_that_cannot_be_timed_costs_its_own_target_alone(change, words: s
     assert NAME not in [case.name for case in speed.cases]
 
 
-def test_a_step_faster_than_the_device_is_not_believed(monkeypatch: pytest.MonkeyPatch):
+def test_a_step_faster_than_the_device_is_rejected(monkeypatch: pytest.MonkeyPatch):
     monkeypatch.setattr(speed_gpu, "time_nothing", lambda: 1.0)
     speed = measured(SOLUTION, dataclasses.replace(EXERCISE, targets=EXERCISE.targets[1:]))
     assert speed.targets == []
-    assert "less than the device can need" in speed.notes[0]
+    assert "less than the device needs" in speed.notes[0]
     assert speed.notes[0].startswith(NAME)
 
 

@@ -81,7 +81,7 @@ def test_a_wrong_step_is_explained_and_the_rest_still_counts():
     assert "Nothing was written" in failed[0].message
 
 
-def test_a_wrong_whole_leaves_the_steps_their_points():
+def test_a_wrong_exercise_leaves_the_steps_their_points():
     record = graded(("if (i < row.count) row.target", "if (i + 1 < row.count) row.target"))
     assert record.verdict == "wrong answer"
     assert points(record)["one copy"] == 5

@@ -41,7 +41,7 @@ def test_start_copies_and_never_overwrites(course, capsys):
     assert f"kept  work/{FIRST}/kernel.cu (it was there already)" in capsys.readouterr().out
 
 
-def test_the_untouched_starter_is_told_what_to_do_next(course, capsys):
+def test_the_untouched_starter_shows_what_to_do_next(course, capsys):
     assert check.main(["01", "--device", "virtual"]) == 1
     shown = capsys.readouterr().out
     assert f"exercises/{FIRST}/kernel.cu:3  TODO 1: write the thread's number" in shown
@@ -50,8 +50,8 @@ def test_the_untouched_starter_is_told_what_to_do_next(course, capsys):
     start.main(["01"])
     capsys.readouterr()
     assert check.main(["01", "--device", "virtual", "--json"]) == 1
-    told = json.loads(capsys.readouterr().out)
-    [task] = told["todos"]
+    printed = json.loads(capsys.readouterr().out)
+    [task] = printed["todos"]
     assert task == {"line": 3, "text": "TODO 1: write the thread's number"}
 
 
@@ -109,8 +109,8 @@ def test_check_as_json_has_no_seed(course, capsys, monkeypatch):
     graded_as(monkeypatch, make_record())
     (course / "mine.cu").write_text("int x;")
     check.main(["01", "mine.cu", "--device", "virtual", "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert (told["verdict"], told["seed"], told["todos"]) == ("full marks", "", [])
+    printed = json.loads(capsys.readouterr().out)
+    assert (printed["verdict"], printed["seed"], printed["todos"]) == ("full marks", "", [])
 
 
 def test_check_prefers_the_students_own_copy(course, monkeypatch):
@@ -142,8 +142,8 @@ def test_list_shows_what_was_begun_and_how_the_last_check_went(course, capsys, m
     assert "yes      wrong answer, 3/10 on virtual" in first
     assert "no       –" in second
     assert listing.main(["--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert [(item["exercise"], item["started"]) for item in told] == [(FIRST, True), ("02_second", False)]
+    printed = json.loads(capsys.readouterr().out)
+    assert [(item["exercise"], item["started"]) for item in printed] == [(FIRST, True), ("02_second", False)]
 
 
 def test_hints_open_one_at_a_time(course, capsys):
@@ -161,7 +161,7 @@ def test_hints_open_one_at_a_time(course, capsys):
     assert shown("--again").count("Hint") == 2
 
 
-def test_a_state_file_that_someone_spoiled_is_forgotten(course, capsys):
+def test_a_damaged_state_file_is_ignored(course, capsys):
     for content in ("not json", "[]", '{"opened": "x"}', '{"opened": -5}'):
         (course / "work" / ".state").mkdir(parents=True, exist_ok=True)
         (course / "work" / ".state" / f"{FIRST}.hints.json").write_text(content)
@@ -204,14 +204,14 @@ def test_profile_shows_costs_beside_the_source_and_draws_them(course, capsys, mo
         "dram 2 us",
         "8             5  int b;",
         "load 2 × 4.0 sectors",
-        "modelled: 3 us by itself from a cold L2, the way `check` times it; 2 us in a graph of many calls",
-        "its answer is WRONG here, so the figures below say little: K[0] is 1, expected 2",
+        "modelled: 3 us alone from a cold L2, the way `check` times it; 2 us in a graph of many calls",
+        "its answer is WRONG here, so the figures below may mislead: K[0] is 1, expected 2",
     ):
         assert words in shown
     assert (course / "out.png").read_bytes().startswith(b"\x89PNG")
     profile.main(["01", "mine.cu", "--case", "64 tokens", "--json"])
-    told = json.loads(capsys.readouterr().out)
-    assert told["case"] == "64 tokens"
+    printed = json.loads(capsys.readouterr().out)
+    assert printed["case"] == "64 tokens"
     assert asked == ["4096 tokens", "64 tokens"]
     with pytest.raises(CourseError, match="no bench case 'huge' .*there are: 64 tokens; 4096 tokens"):
         profile.main(["01", "mine.cu", "--case", "huge"])
@@ -244,16 +244,16 @@ def _launch() -> dict[str, object]:
 
 
 def test_every_verb_can_answer_as_json(course, capsys):
-    def told(*arguments: str) -> dict[str, object]:
+    def printed(*arguments: str) -> dict[str, object]:
         assert main(list(arguments)) == 0
         answer = json.loads(capsys.readouterr().out)
         assert isinstance(answer, dict)
         return answer
 
-    assert len(told("start", "01", "--json")["made"]) == 2  # type: ignore[arg-type]
-    assert told("hint", "01", "--json")["hints"] == [{"number": 1, "text": "Think."}]
-    assert told("hint", "01", "--again", "--json")["of"] == 2
-    assert told("starters", "--check", "--json") == {"drifted": []}
+    assert len(printed("start", "01", "--json")["made"]) == 2  # type: ignore[arg-type]
+    assert printed("hint", "01", "--json")["hints"] == [{"number": 1, "text": "Think."}]
+    assert printed("hint", "01", "--again", "--json")["of"] == 2
+    assert printed("starters", "--check", "--json") == {"drifted": []}
 
 
 @pytest.mark.parametrize(
@@ -261,7 +261,7 @@ def test_every_verb_can_answer_as_json(course, capsys):
     [
         (
             "tests/exercises/01_kv_store/wrong/int32_overflow.cu",
-            ("answered cudaErrorIllegalAddress", "int32_overflow.cu:", "`./course check 01` finds"),
+            ("returned cudaErrorIllegalAddress", "int32_overflow.cu:", "`./course check 01` finds"),
         ),
         ("tests/grader/bad_students/crashes_on_the_host.cu", ("SIGSEGV", "`./course check 01` finds")),
     ],

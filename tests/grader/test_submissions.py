@@ -42,7 +42,7 @@ def make_zip(path: Path, *names: str, content: bytes = b"code\n") -> Path:
 
 
 LAYOUTS = {
-    "students with a folder an exercise": (
+    "students with one folder per exercise": (
         ("alice/01_first/kernel.cu", "alice/02_second/kernel.cu", "bob/02_second/kernel.cu"),
         None,
         [("alice", "01_first"), ("alice", "02_second"), ("bob", "02_second")],
@@ -87,7 +87,7 @@ def test_every_layout_is_understood_in_a_zip(tmp_path, layout):
         archive.unlink()
 
 
-def test_a_folder_of_a_student_a_file_and_a_zip_a_student(tmp_path):
+def test_students_as_folders_files_and_zips(tmp_path):
     root = put(tmp_path / "class", "alice/01_first/kernel.cu", "bob.cu")
     assert pairs(find(tmp_path, root / "alice")) == [("alice", "01_first")]
     assert pairs(find(tmp_path, root / "alice" / "01_first")) == [("alice", "01_first")]
@@ -116,7 +116,7 @@ def test_what_nobody_can_place_still_gets_its_verdict(tmp_path):
     assert (missing.student, missing.problem) == ("bob", "there is no kernel.cu in the folder")
 
 
-def test_nothing_found_is_a_sentence(tmp_path):
+def test_finding_nothing_is_one_error_line(tmp_path):
     (tmp_path / "empty").mkdir()
     with pytest.raises(CourseError, match="no submission was found under .*empty"):
         find(tmp_path, tmp_path / "empty")
@@ -134,7 +134,7 @@ def test_nothing_found_is_a_sentence(tmp_path):
         (b"int x;\0", "NUL bytes"),
     ],
 )
-def test_what_is_no_source_has_a_reason(tmp_path, content, sentence):
+def test_an_unreadable_source_has_a_reason(tmp_path, content, sentence):
     (tmp_path / "kernel.cu").write_bytes(content)
     with pytest.raises(CourseError, match=sentence):
         read_source(Submission("alice", "01_first", tmp_path / "kernel.cu"))
@@ -151,7 +151,7 @@ def test_links_pipes_and_folders_are_not_read(tmp_path):
             read_source(Submission(name, "01_first", tmp_path / f"{name}.cu"))
         reasons[name] = str(problem.value)
     assert reasons["link"] == reasons["dangling"] == "it is a symbolic link"
-    assert reasons["pipe"] == reasons["folder"] == "it is no plain file"
+    assert reasons["pipe"] == reasons["folder"] == "it is not a regular file"
     assert "cannot be opened" in reasons["gone"]
 
 
@@ -184,7 +184,7 @@ def test_a_zip_cannot_write_outside_its_folder(tmp_path):
     assert kept["inner.zip"] == kept["link.cu"] == 0, "what is left out keeps its place and no more"
     assert len(notes) == 7
     assert any("a zip inside a zip is not opened" in note for note in notes)
-    assert any("it is no plain file" in note for note in notes)
+    assert any("it is not a regular file" in note for note in notes)
     assert sum("leads out of the archive" in note for note in notes) == 4
 
 
@@ -199,7 +199,7 @@ def test_a_zip_bomb_ends_early(tmp_path, monkeypatch):
     assert sum(path.stat().st_size for path in (tmp_path / "out").rglob("*")) <= 1 << 20
 
 
-def test_a_file_that_a_zip_could_not_give_gets_a_verdict_like_every_other(tmp_path):
+def test_a_file_that_could_not_be_unpacked_gets_a_verdict(tmp_path):
     archive = make_zip(tmp_path / "class.zip", "alice/01_first/kernel.cu", "dave.zip")
     with zipfile.ZipFile(archive, "a", zipfile.ZIP_DEFLATED) as made:
         made.writestr("bob/01_first/kernel.cu", bytes(archives.MOST_FILE_BYTES + 1))
@@ -229,7 +229,7 @@ def test_a_broken_zip_among_others_costs_only_its_own_student(tmp_path, damage):
     assert "bob.zip cannot be unpacked" in bob.problem
 
 
-def test_names_of_students_become_names_of_files_and_never_meet():
+def test_names_of_students_become_distinct_file_names():
     names = [
         "alice",
         "../../etc/passwd",

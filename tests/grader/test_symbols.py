@@ -1,4 +1,4 @@
-"""Calls that a kernel has no need of are flagged, and those of a linked libstdc++ are not."""
+"""Calls that no kernel needs are flagged, and those of a linked libstdc++ are not."""
 
 from __future__ import annotations
 
@@ -23,10 +23,10 @@ def library(folder: Path, text: str, *flags: str) -> Path:
 
 
 def test_an_odd_call_is_flagged(tmp_path: Path):
-    assert unusual_calls(library(tmp_path, CALLS)) == ["calls syscall, which a kernel has no need of"]
+    assert unusual_calls(library(tmp_path, CALLS)) == ["calls syscall, which no kernel needs"]
 
 
-def test_what_a_linked_libstdcxx_calls_is_not(tmp_path: Path):
+def test_calls_of_a_linked_libstdcxx_are_not_flagged(tmp_path: Path):
     carrying = library(tmp_path, GUARDED, "-static-libstdc++")
     if "syscall" not in needed_symbols(carrying):
         pytest.skip("this libstdc++ waits without a system call")

@@ -1,4 +1,4 @@
-"""A search: what it tries, what it remembers, and that it goes on where it was, with optuna or without."""
+"""A search: what it tries, what it stores, and how it continues, with optuna or without."""
 
 from __future__ import annotations
 
@@ -47,12 +47,20 @@ def seconds(config) -> float:
 
 
 def searched(
-    store, bench=None, *, builder=None, trials=100, limits=None, advice=None, tell=lambda text: None, first=()
+    store,
+    bench=None,
+    *,
+    builder=None,
+    trials=100,
+    limits=None,
+    advice=None,
+    notify=lambda text: None,
+    first=(),
 ):
     ground = setting_of(limits=limits)
     advice = advice or adviser(Space(ground.tunable.tuning.tunables), store.trials)
     builder, bench = builder or FakeBuilder(), bench or FakeBench(seconds)
-    search = Search(ground, store, advice, builder, bench, tell, first)
+    search = Search(ground, store, advice, builder, bench, notify, first)
     search.run(trials, time.monotonic() + 60)
     return search
 
@@ -128,7 +136,7 @@ def test_a_configuration_that_is_wrong_never_wins(store):
 
 
 @pytest.mark.parametrize("modelled", [True, False])
-def test_slow_ones_are_given_up_only_where_that_saves_samples(store, modelled):
+def test_slow_trials_are_stopped_only_where_that_saves_samples(store, modelled):
     searched(store, FakeBench(seconds, modelled=modelled), advice=RandomSearch(Space(_tunables()), ()))
     assert ("pruned" in {trial.state for trial in store.trials}) is not modelled
 
@@ -145,14 +153,14 @@ def test_optuna_prunes_as_well(store):
     assert isinstance(adviser(Space(_tunables()), ()), Tpe)
 
 
-def test_a_search_that_is_stopped_goes_on_and_repeats_nothing(store):
+def test_a_stopped_search_continues_and_repeats_nothing(store):
     def stop_after_three(text):
         if store.tried == 3:
             raise KeyboardInterrupt
 
     bench = FakeBench(seconds)
     with pytest.raises(KeyboardInterrupt):
-        searched(store, bench, tell=stop_after_three)
+        searched(store, bench, notify=stop_after_three)
     assert all(contender.closed for contender in bench.entered)
     before = keys(store)
     store.close()
@@ -181,12 +189,12 @@ KILLED = textwrap.dedent(
         if store.tried == 3:
             os._exit(9)
 
-    searched(store, tell=kill)
+    searched(store, notify=kill)
     """
 )
 
 
-def test_a_search_that_was_killed_goes_on_and_repeats_nothing(tuned_course, tmp_path):
+def test_a_killed_search_continues_and_repeats_nothing(tuned_course, tmp_path):
     path = tmp_path / "killed.sqlite"
     command = [sys.executable, "-c", KILLED, str(tuned_course), str(path)]
     assert subprocess.run(command, cwd=REPOSITORY, timeout=60, check=False).returncode == 9
@@ -204,7 +212,7 @@ def test_a_search_that_was_killed_goes_on_and_repeats_nothing(tuned_course, tmp_
 
 
 @pytest.mark.usefixtures("no_optuna")
-def test_without_optuna_chance_proposes(store):
+def test_without_optuna_proposals_are_random(store):
     advice = adviser(Space(_tunables()), ())
     assert isinstance(advice, RandomSearch)
     assert "optuna is not installed" in advice.name
@@ -214,14 +222,14 @@ def test_without_optuna_chance_proposes(store):
 
 
 @needs_optuna
-def test_a_study_begun_with_optuna_goes_on_without(store, request):
+def test_a_study_started_with_optuna_continues_without_it(store, request):
     searched(store, trials=5)
     request.getfixturevalue("no_optuna")
     searched(store)
     assert len(keys(store)) == len(set(keys(store))) == SPACE
 
 
-def test_studies_in_one_file_do_not_know_of_each_other(store):
+def test_studies_in_one_file_are_independent(store):
     searched(store, trials=3)
     other = Store(store.path, "b")
     assert other.trials == []
@@ -229,7 +237,7 @@ def test_studies_in_one_file_do_not_know_of_each_other(store):
     assert Store(store.path, "a").tried == 3
 
 
-def test_two_searches_in_one_study_are_told_apart(store):
+def test_two_searches_in_one_study_are_distinguished(store):
     other = Store(store.path, store.study)
     trial = Trial({"THREADS": 32, "EACH": 1}, "refused")
     store.add(trial)
@@ -237,7 +245,7 @@ def test_two_searches_in_one_study_are_told_apart(store):
         other.add(trial)
 
 
-def test_a_file_that_is_no_study_is_a_sentence(tmp_path):
+def test_a_file_that_is_not_a_study_is_one_error_line(tmp_path):
     (tmp_path / "notes.txt").write_text("not a database, and longer than a header would be " * 4)
     with pytest.raises(CourseError, match=r"notes.txt cannot be used: .* Name another file with --study"):
         Store(tmp_path / "notes.txt", "a")

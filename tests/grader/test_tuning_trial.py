@@ -50,7 +50,7 @@ def test_two_per_cent_are_not_enough():
     assert verdict.reason == "faster by too little"
 
 
-def test_two_per_cent_with_better_counters_are():
+def test_two_per_cent_with_better_counters_are_enough():
     mine, best = noisy(9.8e-6), noisy(10e-6, seed=2)
     mine.counted, best.counted = {L2_SECTORS: 900}, {L2_SECTORS: 1000}
     verdict = judge(mine, best, never, modelled=False)
@@ -76,7 +76,7 @@ def test_what_the_quick_gate_liked_by_chance_is_not_confirmed():
     assert verdict.seconds.value == 10e-6
 
 
-def test_a_hopeless_one_is_given_up_early():
+def test_a_hopeless_trial_is_stopped_early():
     mine = noisy(30e-6)
     verdict = judge(mine, noisy(10e-6, seed=2), lambda step, seconds: seconds > 20e-6, modelled=False)
     assert verdict.state == "pruned"
@@ -96,10 +96,10 @@ def failing() -> float:
     raise TrialFailed("the worker died")
 
 
-def test_whose_failure_it_is_makes_a_difference():
+def test_only_a_failure_of_the_best_ends_the_search():
     with pytest.raises(TrialFailed, match="the worker died"):
         judge(FakeContender(failing), noisy(10e-6), never, modelled=False)
-    with pytest.raises(CourseError, match="so far does not run any more: the worker died"):
+    with pytest.raises(CourseError, match="so far no longer runs: the worker died"):
         judge(noisy(10e-6), FakeContender(failing), never, modelled=False)
 
 

@@ -30,7 +30,7 @@ VIRTUAL = ("09", "--device", "virtual", "--output", "out", "--study", "study.sql
 RESULTS = Path("out/virtual-h200-09/configurations.json")
 
 
-def test_a_search_says_that_it_is_modelled_and_goes_on(tuned_course, capsys):
+def test_a_search_is_labelled_modelled_and_continues(tuned_course, capsys):
     assert tune.main([*VIRTUAL, "--trials", "3"]) == 0
     shown = capsys.readouterr().out
     assert shown.startswith("device: virtual GPU (h200)")
@@ -75,7 +75,7 @@ def test_a_file_of_ones_own_can_be_tuned_and_stays_out_of_the_course_s_configura
 
 
 @pytest.mark.usefixtures("tuned_course")
-def test_ctrl_c_leaves_a_study_that_goes_on(monkeypatch, capsys):
+def test_after_ctrl_c_a_study_continues(monkeypatch, capsys):
     real = Search._try
     calls = []
 
@@ -88,7 +88,7 @@ def test_ctrl_c_leaves_a_study_that_goes_on(monkeypatch, capsys):
     monkeypatch.setattr(Search, "_try", interrupted)
     assert tune.main([*VIRTUAL, "--trials", "3"]) == 130
     streams = capsys.readouterr()
-    assert "stopped: the same command goes on from here" in streams.err
+    assert "stopped: the same command continues from here" in streams.err
     assert "built: 1;" in streams.out
     monkeypatch.setattr(Search, "_try", real)
     assert tune.main([*VIRTUAL, "--trials", "3"]) == 0
@@ -104,20 +104,20 @@ def test_a_budget_ends_a_search(capsys):
 
 @pytest.mark.usefixtures("tuned_course")
 @pytest.mark.parametrize(
-    ("arguments", "told"),
+    ("arguments", "sentence"),
     [
         (["01"], "there is nothing to tune in an exercise '01'; exercises with tunables: 09_scaled"),
-        (["09", "--case", "huge"], "is not tuned at a case 'huge'; there are: 4,096 numbers; many"),
+        (["09", "--case", "huge"], "is not tuned at a case 'huge'; its cases are: 4,096 numbers; many"),
         (["09", "--study", "."], "cannot be used: .*Name another file with --study"),
     ],
 )
-def test_what_cannot_be_searched_is_a_sentence(arguments, told):
-    with pytest.raises(CourseError, match=told):
+def test_what_cannot_be_searched_is_a_sentence(arguments, sentence):
+    with pytest.raises(CourseError, match=sentence):
         tune.main([*arguments, "--device", "virtual", "--output", "out"])
 
 
 @pytest.mark.parametrize("odd", [["--trials", "0"], ["--budget-seconds", "-1"], ["--gated", "--free"]])
-def test_odd_options_are_answered(odd, capsys):
+def test_invalid_options_are_reported(odd, capsys):
     with pytest.raises(SystemExit):
         tune.main(["09", *odd])
     assert "--help" in capsys.readouterr().err
@@ -146,7 +146,7 @@ def test_what_the_compiler_refuses_comes_back_in_words():
     assert "static assertion" in built.problem
 
 
-def test_builds_under_way_are_given_up_when_the_search_ends(tuned_course):
+def test_builds_in_progress_are_dropped_when_the_search_ends(tuned_course):
     endless = tuned_course / "endless.h"
     os.mkfifo(endless)
     (tuned_course / "solutions" / NAME / "kernel.cu").write_text(f'#include "{endless}"\n')

@@ -1,4 +1,4 @@
-"""Which files beside a solution are timed and tested as other ways to do the same."""
+"""Which files beside a solution are timed and tested as its variants."""
 
 from __future__ import annotations
 

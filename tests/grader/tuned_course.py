@@ -141,7 +141,7 @@ class FakeBuilder:
 
 @dataclass
 class FakeContender:
-    """Takes as long as it is told to, one sample after the other."""
+    """Takes the given seconds, sample by sample."""
 
     times: Callable[[], float]
     counted: Mapping[str, float] = field(default_factory=dict)

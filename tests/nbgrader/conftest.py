@@ -63,7 +63,7 @@ def one_version_of_the_database() -> Iterator[None]:
 
 @pytest.fixture(scope="module")
 def small_class(tmp_path_factory: pytest.TempPathFactory):
-    """One class a module: nbgrader takes a second to make a gradebook."""
+    """One class per module: nbgrader takes a second to make a gradebook."""
     root = tmp_path_factory.mktemp("course")
     with pytest.MonkeyPatch.context() as patch:
         make_course(root)

@@ -42,7 +42,7 @@ def test_points_stay_between_nothing_and_the_cells_own(exercise, points, earned)
     assert Marker(exercise, record, NOTHING).mark("part-correct", 5.0).points == earned
 
 
-def test_in_python_answers_are_worth_what_checks_are_worth_in_cuda(exercise):
+def test_in_python_right_answers_also_earn_the_points_of_checks(exercise):
     record = make_record()
     record.file = "kernel.py"
     record.parts = [PartResult("correct", 60.0, 75.0), PartResult("speed", 25.0, 25.0)]

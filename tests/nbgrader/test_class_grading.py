@@ -1,4 +1,4 @@
-"""A class goes into the gradebook once, whoever kills the run."""
+"""A class is written into the gradebook once, however often a run is killed."""
 
 from __future__ import annotations
 
@@ -52,7 +52,7 @@ def run_and_kill(small_class, when) -> None:
         process.wait()
 
 
-def test_a_class_that_is_killed_twice_goes_on_and_grades_nobody_twice(small_class, marks):
+def test_a_class_run_killed_twice_continues_and_grades_no_student_twice(small_class, marks):
     grades = small_class.folder.grades
     run_and_kill(small_class, lambda: len(list(grades.glob("records/*/.keys/*"))) >= 3)
     finished = [path.name for path in grades.glob("records/*/.keys/*")]

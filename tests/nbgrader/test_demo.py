@@ -1,4 +1,4 @@
-"""What the pretend class's best student answers: everything that is asked where the class is graded."""
+"""The demo class's best student answers every question that is asked on the class's device."""
 
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def test_the_kernel_that_was_handed_in_is_the_one_that_was_graded(small_class, t
     assert term["early"].points == 10
 
 
-def test_late_days_cost_their_share(term):
+def test_each_late_day_costs_its_share(term):
     assert term["late"].points == 10 - 0.2 * 10  # two days begun, 10 % each
 
 
@@ -108,7 +108,7 @@ def test_a_link_is_not_followed_with_the_instructors_rights(small_class, term):
     )
 
 
-def test_what_is_no_folder_of_a_students_stops_nobody(small_class, term):
+def test_an_entry_that_is_not_a_students_folder_is_skipped(small_class, term):
     assert sorted(term) == ["early", "late", "linking"]
     stamp = (small_class.folder.handed_in("linking", FIRST) / "timestamp.txt").read_text()
     assert f"+{stamp}+" in next(small_class.folder.exchange.glob("*/inbound/linking+*")).name

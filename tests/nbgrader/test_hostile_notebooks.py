@@ -130,13 +130,13 @@ def odd_text(notebook):
     return json.dumps(plain).replace("a lone surrogate", "\\ud800").encode()
 
 
-def told(small_class, student: str) -> str:
+def warnings_of(small_class, student: str) -> str:
     """What the graded notebook says at its top."""
     first = small_class.autograded(student).cells[0].source
     return first if first.startswith("**From the grader") else ""
 
 
-def test_nobody_was_left_out(small_class, graded):
+def test_every_student_is_in_an_intact_gradebook(small_class, graded):
     assert {name: one.problem for name, one in graded.items() if one.problem} == {}
     with sqlite3.connect(small_class.folder.root / "gradebook.db") as book:
         assert book.execute("pragma integrity_check").fetchone() == ("ok",)
@@ -185,7 +185,7 @@ def test_points_and_what_is_left_to_a_person(graded, name, points, by_hand):
         ("N5 deleted", "put back: part-correct, part-speed, q-why"),
         ("copied", "Copies of graded cells do not count: part-correct"),
         ("corrupt", "it is not JSON"),
-        ("no notebook", "no notebook of format 4"),
+        ("no notebook", "not a notebook of format 4"),
         ("deep", "nested too deeply"),
         ("enormous", "larger than 16 MiB"),
         ("many cells", "has 3,0"),
@@ -196,11 +196,11 @@ def test_points_and_what_is_left_to_a_person(graded, name, points, by_hand):
         ("no text", "?.txt was a symbolic link"),
     ],
 )
-def test_the_reason_stands_at_the_top(small_class, graded, name, words):
-    assert words in told(small_class, name).replace("\\", "")
+def test_the_reason_is_at_the_top_of_the_notebook(small_class, graded, name, words):
+    assert words in warnings_of(small_class, name).replace("\\", "")
 
 
-def test_nobody_speaks_with_the_graders_voice(small_class, graded):
+def test_a_student_cannot_imitate_the_graders_notes(small_class, graded):
     assert "Full marks" not in json.dumps(small_class.autograded("a voice"))
 
 
@@ -239,7 +239,7 @@ def test_the_same_command_again_writes_nobodys_points_again(small_class, graded)
     assert {path: path.stat().st_mtime_ns for path in before} == before
 
 
-def test_folders_without_an_end_cost_nobody_else(small_class, graded, monkeypatch):
+def test_endlessly_nested_folders_do_not_affect_other_students(small_class, graded, monkeypatch):
     place = small_class.hand_in("bottomless", None, "// fine")
     monkeypatch.chdir(place)
     for _ in range(1200):
@@ -256,7 +256,7 @@ def test_folders_without_an_end_cost_nobody_else(small_class, graded, monkeypatc
         outer.rmdir()
 
 
-def test_a_folder_that_cannot_be_read_costs_nobody_else(small_class, graded, monkeypatch):
+def test_an_unreadable_folder_does_not_affect_other_students(small_class, graded, monkeypatch):
     from grader.nbgrader.handing_in import handed_in
 
     look_over = handed_in.look_over

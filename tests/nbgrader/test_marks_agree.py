@@ -101,7 +101,7 @@ def test_every_table_and_page_says_the_same(marks):
     assert f"{points:g}/100 points" in page
 
 
-def test_feedback_says_it_too(marks):
+def test_feedback_has_the_same_points(marks):
     root, graded, cells = marks
     page = (root / "class" / "feedback" / STUDENT / ID / f"{ID}.html").read_text()
     text = re.sub(r"<[^>]+>", "", page)

@@ -37,11 +37,11 @@ def test_without_nbgrader_there_is_a_sentence(small_class, monkeypatch, capsys):
         assert "nbgrader is not installed in this Python" in capsys.readouterr().err
 
 
-def test_nothing_handed_in_is_said(small_class, capsys):
+def test_nothing_submitted_is_reported(small_class, capsys):
     assert cli.main(["nbgrader", "--class", str(small_class.folder.root), "autograde", "--all"]) == 2
-    assert "nothing was handed in below" in capsys.readouterr().err
+    assert "there are no submissions below" in capsys.readouterr().err
     assert cli.main(["nbgrader", "--class", str(small_class.folder.root), "autograde", "01"]) == 2
-    assert f"nothing was handed in for {FIRST} below" in capsys.readouterr().err
+    assert f"there are no submissions for {FIRST} below" in capsys.readouterr().err
 
 
 def test_a_notebook_that_is_not_there_is_named(small_class, capsys):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.lab.lab import Lab
+from grader.lab.lab import FaultLab
 from grader.spec import STREAM, At, Call, Normwise, Size, case, f32, i32
 from grader.spec.random_inputs import Random
 
@@ -32,7 +32,7 @@ def reference(_: Size, buffers: Mapping[str, torch.Tensor]) -> None:
     buffers["out"].copy_((weights @ values).transpose(0, 1))
 
 
-lab = Lab(
+lab = FaultLab(
     title="The post-mortem of V3",
     kernels=("one", "two", "three", "four", "five", "six", "seven"),
     entry="attend",

@@ -1,1 +1,1 @@
-"""The verbs that an instructor uses: each module parses a command line, has the work done, and prints."""
+"""The verbs that an instructor uses: each module parses a command line, calls the action, and prints."""

@@ -1,8 +1,8 @@
 """`./course bench [NN]`: time baselines, solutions, variants and library alternatives over all bench shapes.
 
 Results go to common/measured/<device>.json and plots to benchmarks/data/bench/plots/; other exercises'
-entries are kept. On the virtual GPU the times are modelled and the file is called so; shapes meant for a GPU
-are left out there, unless --large asks for them.
+entries are kept. On the virtual GPU the times are modelled and the file's name says so; shapes meant for a
+GPU are left out there without --large.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ def main(arguments: list[str]) -> int:
         action="store_true",
         help="on the virtual GPU, model the shapes meant for GPUs too: takes minutes and 10 GiB of memory",
     )
-    # What a student measures does not belong among the course's own results.
+    # A student's measurements do not belong among the course's own results.
     default = MEASURED if registry.SOLUTIONS.is_dir() else student.WORK / "benchmarks"
     shown = f"default: {student.shown(default)}/"
     parser.add_argument("--output", metavar="DIR", type=Path, default=default, help=shown)
@@ -76,7 +76,7 @@ def _benched(exercise: Exercise, device: DeviceInfo, progress: Progress, *, larg
 
 
 def _draw(results: Path, exercise: Exercise, merged: Mapping[str, Any], *, modelled: bool) -> None:
-    """Beside the results; for the course's own among its plots, as nothing reads them at run time."""
+    """Draw beside the results; the course's own go to its plots, because nothing reads them at run time."""
     if not figures.has_matplotlib():
         print("note: no plot was drawn, because matplotlib is not installed here", file=sys.stderr)
         return

@@ -1,7 +1,7 @@
-"""`./course demo-class [DIR]`: a small pretend class, from release to feedback, in work/demo_class or DIR.
+"""`./course demo-class [DIR]`: a small demo class, from release to feedback, in work/demo_class or DIR.
 
 Five students fetch, work and submit: all right, partly right, only the starter, hostile, late and damaged.
-What they handed in is collected and graded, feedback is written, and formgrader can be opened on it.
+Their submissions are collected and graded, feedback is written, and formgrader can be opened on it.
 """
 
 from __future__ import annotations
@@ -24,21 +24,21 @@ def main(arguments: list[str]) -> int:
         prog="./course demo-class", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("folder", metavar="DIR", nargs="?", type=Path, default=student.WORK / "demo_class")
-    parser.add_argument("--exercise", metavar="NN", default="01", help="of which notebook (default: 01)")
+    parser.add_argument("--exercise", metavar="NN", default="01", help="the notebook (default: 01)")
     parser.add_argument("--device", choices=shared.KINDS, default=VIRTUAL, help=f"default: {VIRTUAL}")
     options = parser.parse_args(arguments)
     from grader.nbgrader.apps import must_be_installed
 
     must_be_installed()
-    from grader.nbgrader.demo import PRETENDERS, feedback_pages, make_demo_class
+    from grader.nbgrader.demo import DEMO_STUDENTS, feedback_pages, make_demo_class
 
     exercise = registry.find(options.exercise)
     if not exercise.solution.is_file():
-        raise CourseError("a pretend class needs the reference solutions, which a student bundle has not")
-    for one in PRETENDERS:
+        raise CourseError("a demo class needs the reference solutions, which a student bundle does not have")
+    for one in DEMO_STUDENTS:
         print(f"  {one.name:<6}{one.does}")
     progress = Progress("the class")
-    graded = make_demo_class(options.folder, exercise, device=options.device, tell=progress.update)
+    graded = make_demo_class(options.folder, exercise, device=options.device, notify=progress.update)
     progress.finish("done")
     show_graded(graded, as_json=False)
     print("Feedback as a student gets it:")

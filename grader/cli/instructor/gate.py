@@ -1,9 +1,9 @@
-"""`./course gate NN [FILE]`: may a kernel take the place of the exercise's baseline?
+"""`./course gate NN [FILE]`: may a kernel replace the exercise's baseline?
 
-Judges FILE, or the reference solution, by the criteria that the exercise declares, and says "keep" or "fall
-back" with reasons. What could not be measured, or cannot be reached on this device, never counts as met. The
-report goes to benchmarks/data/gate/, for a FILE to work/gate/. The exit status is 0 for "keep", 1 for "fall
-back".
+Judges FILE, or the reference solution, by the criteria that the exercise declares, and answers "keep" or
+"fall back" with reasons. What could not be measured, or cannot be reached on this device, never counts as
+met. The report goes to benchmarks/data/gate/, for a FILE to work/gate/. The exit status is 0 for "keep", 1
+for "fall back".
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
     parser.add_argument(
         "--trusted",
         action="store_true",
-        help="let ncu and compute-sanitizer run FILE's host code, without the walls that it else has",
+        help="let ncu and compute-sanitizer run FILE's host code, without its sandbox",
     )
     parser.add_argument("--output", metavar="DIR", type=Path)
     options = parser.parse_args(arguments)
@@ -49,7 +49,7 @@ def main(arguments: list[str]) -> int:
         raise CourseError(f"there is no file {own}; without one the reference solution is judged")
     source = own or exercise.solution
     if not source.is_file():
-        raise CourseError("there are no reference solutions here: name your own file behind the exercise")
+        raise CourseError("there are no reference solutions here: name your own file after the exercise")
     _, device = shared.settled(options)
     from grader.gate.judge import judged
     from grader.gate.report import plain, terminal, write

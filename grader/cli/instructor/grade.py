@@ -1,8 +1,7 @@
 """`./course grade [PATH…]`: grade submissions; with no path, every reference solution, as a self-check.
 
 PATH is a folder of students (student/NN_name/kernel.cu, or with --exercise student/kernel.cu or student.cu),
-one file, or a zip. Records go to OUTPUT/records at once; the same command again goes on where a run was
-stopped.
+one file, or a zip. Records go to OUTPUT/records at once; after a stop, the same command continues.
 """
 
 from __future__ import annotations
@@ -43,7 +42,7 @@ from grader.words import numbers
 
 _EPILOGUE = """\
 The exit status is 0 when every submission got a verdict, whatever its points. As a self-check it is 1 when a
-reference solution misses full marks, and with --replay when the outcome is another.
+reference solution misses full marks, and with --replay when the outcome differs.
 """
 
 
@@ -70,10 +69,10 @@ def _parser() -> argparse.ArgumentParser:
     add("paths", metavar="PATH", nargs="*", type=Path)
     shared.add_device(parser)
     shared.add_json(parser)
-    add("--exercise", metavar="NN", help="of files whose names do not say it; in a self-check, only this one")
+    add("--exercise", metavar="NN", help="of files whose names lack it; in a self-check, only this one")
     add("--output", metavar="DIR", type=Path, help=f"for records (default: {shared.DEFAULT_GRADES}/)")
     add("--fresh", action="store_true", help="grade again what has a record already")
-    add("--jobs", metavar="N", type=count, help="at once, on the virtual GPU (default: one a CPU)")
+    add("--jobs", metavar="N", type=count, help="at once, on the virtual GPU (default: one per CPU)")
     add(
         "--wall-seconds",
         metavar="S",
@@ -81,7 +80,7 @@ def _parser() -> argparse.ArgumentParser:
         help="the most CPU time and sleep for one submission (default: 300)",
     )
     add("--csv", metavar="FILE", type=Path, help="write a table for spreadsheets")
-    add("--html", metavar="DIR", type=Path, help="write a page a submission, and an index")
+    add("--html", metavar="DIR", type=Path, help="write one page per submission, and an index")
     add("--gradescope", metavar="FILE", type=Path, help="write results.json (of one submission)")
     add(
         "--replay",
@@ -105,7 +104,7 @@ def _grade_paths(options: argparse.Namespace, settings: Settings, device: Device
         pairs, path = alike
         if pairs:
             counted = numbers.counted(len(pairs), "pair")
-            print(f"note: {counted} of submissions read alike: see {path}", file=sys.stderr)
+            print(f"note: {counted} of submissions are similar: see {path}", file=sys.stderr)
     _show(options, settings, run, records)
     return 0
 
@@ -135,7 +134,7 @@ def _graded(run: ClassRun, submissions: Sequence[Submission]) -> list[Record]:
     try:
         return graded(run, submissions)
     except KeyboardInterrupt:
-        print("\nThe records written so far are whole: the same command goes on from there.", file=sys.stderr)
+        print("\nThe records written so far are complete; the same command continues.", file=sys.stderr)
         raise
 
 
@@ -153,7 +152,7 @@ def _show(options: argparse.Namespace, settings: Settings, run: ClassRun, record
     if options.paths:
         print(f"records: {run.output / 'records'}")
     if failed := [record for record in records if record.verdict == UNGRADED]:
-        print(f"{len(failed)} {UNGRADED}; the flags say why, --fresh tries again", file=sys.stderr)
+        print(f"{len(failed)} {UNGRADED}; their flags give the reasons, --fresh tries again", file=sys.stderr)
 
 
 def _write_files(options: argparse.Namespace, records: Sequence[Record], remark: str) -> None:
@@ -203,7 +202,7 @@ def _replay(options: argparse.Namespace) -> int:
     if options.json:
         print(json.dumps({"same": not changed, "differences": changed, "verdict": after.verdict}, indent=1))
     elif changed:
-        print("the outcome is another:", *(f"  {line}" for line in changed), sep="\n")
+        print("the outcome differs:", *(f"  {line}" for line in changed), sep="\n")
     else:
         print(f"the outcome is the same: {after.verdict}, {after.points:g} of {after.max_points:g} points")
     return 1 if changed else 0

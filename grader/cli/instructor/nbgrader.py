@@ -3,8 +3,8 @@
 Every command of nbgrader works (`./course nbgrader --help` lists them), and assignments may be named by their
 numbers: generate_assignment 01, release_assignment 01, collect 01, generate_feedback 01, export, …
 
-autograde is the course's own: all kernels first, side by side and resumable, then their points. formgrader
-opens JupyterLab on the class, at the page where results are seen and answers read.
+autograde is the course's own: all kernels first, in parallel and resumable, then their points. formgrader
+opens JupyterLab on the class, at the page with results and answers to read.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _class_folder(arguments: Sequence[str]) -> tuple[ClassFolder, list[str]]:
-    """The option stands before the command: what follows that is nbgrader's."""
+    """The option must precede the command: everything after that goes to nbgrader."""
     rest = list(arguments)
     if not rest or not rest[0].startswith(_CLASS):
         return default_folder(), rest
@@ -55,7 +55,7 @@ def _class_folder(arguments: Sequence[str]) -> tuple[ClassFolder, list[str]]:
 
 
 def _named(argument: str) -> str:
-    """Numbers of notebooks as nbgrader knows them; whatever else as it stands."""
+    """A notebook's number becomes its name in nbgrader; anything else stays."""
     if not argument.isdecimal():
         return argument
     try:
@@ -86,8 +86,8 @@ def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
     if not submissions:
         which = f" for {', '.join(chosen)}" if options.assignments else ""
         raise CourseError(
-            f"nothing was handed in{which} below {folder.submitted}: `./course nbgrader collect NN` fetches "
-            f"it from the exchange, or put student/NN_name/ there"
+            f"there are no submissions{which} below {folder.submitted}: `./course nbgrader collect NN` "
+            "fetches them from the exchange, or put student/NN_name/ there"
         )
     run = class_run(folder, device=options.device or "", jobs=options.jobs, fresh=options.force)
     shared.announce(run.device, read_settings(), to_stderr=options.json)
@@ -96,7 +96,7 @@ def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
     try:
         graded = autograde(folder, run, submissions, arguments=for_nbgrader)
     except KeyboardInterrupt:
-        print("\nWhat was graded is kept: the same command goes on from there.")
+        print("\nWhat was graded is kept: the same command continues from there.")
         raise
     show_graded(graded, as_json=options.json)
     return 1 if any(one.problem for one in graded) else 0
@@ -105,15 +105,13 @@ def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
 def _parser() -> argparse.ArgumentParser:
     parser = Parser(
         prog="./course nbgrader autograde",
-        description="Grade what was handed in. Other options, such as --db=URL, go to nbgrader.",
+        description="Grade submissions. Other options, such as --db=URL, go to nbgrader.",
     )
     add = parser.add_argument
-    add(
-        "assignments", metavar="NN", nargs="*", help="default: every notebook that something was handed in of"
-    )
-    add("--all", action="store_true", help="the same, said aloud")
+    add("assignments", metavar="NN", nargs="*", help="default: every notebook with submissions")
+    add("--all", action="store_true", help="the same as the default")
     add("--student", metavar="ID", action="append", default=[], help="only this one; may be repeated")
-    add("--jobs", metavar="N", type=count, help="at once, on the virtual GPU (default: one a CPU)")
+    add("--jobs", metavar="N", type=count, help="at once, on the virtual GPU (default: one per CPU)")
     add("--force", action="store_true", help="grade again what was graded before")
     add("--device", choices=shared.KINDS, help="default: the course's official device, else a GPU if any")
     shared.add_json(parser)
@@ -144,7 +142,7 @@ def show_graded(graded: Sequence[Graded], *, as_json: bool) -> None:
 
 
 def _in_a_line(problem: str) -> str:
-    """nbgrader's own words end with what went wrong."""
+    """The first and last lines: nbgrader's messages end with the error."""
     first, *others = problem.splitlines()
     return f"{first} {others[-1].strip()}" if others else first
 

@@ -23,5 +23,5 @@ def main(arguments: list[str]) -> int:
     if options.with_engine:
         variants = sorted(path.name for path in (options.folder / PREBUILT.name).iterdir())
         print(f"The virtual GPU is prebuilt for {', '.join(variants)}; other machines build it themselves.")
-    print("Hand the folder out as it is, or as a zip: it needs nothing else from here.")
+    print("Hand out the folder as it is, or as a zip: it needs nothing else.")
     return 0

@@ -15,7 +15,7 @@ from grader.spec import registry
 def main(arguments: list[str]) -> int:
     parser = Parser(prog="./course starters", description=__doc__)
     parser.add_argument(
-        "--check", action="store_true", help="write nothing; exit with 1 and a diff on a drift"
+        "--check", action="store_true", help="write nothing; print differences and exit with 1"
     )
     shared.add_json(parser)
     options = parser.parse_args(arguments)
@@ -35,7 +35,7 @@ def main(arguments: list[str]) -> int:
     if options.json:
         print(json.dumps({"drifted" if options.check else "written": drifted}, indent=1))
     elif not drifted:
-        print("every starter is what its solution makes")
+        print("every starter matches its solution")
     elif options.check:
-        print("`./course starters` writes the starters anew.", file=sys.stderr)
+        print("`./course starters` rewrites the starters.", file=sys.stderr)
     return 1 if options.check and drifted else 0

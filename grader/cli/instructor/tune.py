@@ -1,10 +1,10 @@
 """`./course tune NN [FILE]`: search the best values of a kernel's tunables, case by case.
 
 A configuration must pass the gates before it is built (divisible tiles, threads, shared memory) and after it
-(registers, spills). What passes is timed against the best so far: 40 samples, then 100 where that promises
-something. Everything tried is remembered in the study's file, so after Ctrl-C or when the time is over the
-same command goes on. On the virtual GPU times are modelled, and so are the choices made from them.
-Without FILE the reference solution is tuned.
+(registers, spills). What passes is timed against the best so far: 40 samples, then 100 if it looks faster.
+Every trial is kept in the study's file, so after Ctrl-C or when the time is over the same command continues.
+On the virtual GPU times are modelled, so the choice follows the model. Without FILE the reference solution is
+tuned.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ def main(arguments: list[str]) -> int:
         help="refuse what reaches less than 50 %% occupancy, too",
     )
     parser.add_argument(
-        "--trials", metavar="N", type=count, default=_TRIALS, help=f"to build, a case; default: {_TRIALS}"
+        "--trials", metavar="N", type=count, default=_TRIALS, help=f"to build per case; default: {_TRIALS}"
     )
     parser.add_argument(
         "--budget-seconds",
@@ -92,12 +92,12 @@ def main(arguments: list[str]) -> int:
     progress = Progress(f"tune {tunable.id}")
     results, stopped = _searched(request, progress)
     progress.finish("stopped" if stopped else "done")
-    # What the course's launcher uses is the solution's.
+    # The course's launcher uses the solution's.
     output = options.output or (TUNED if options.file is None else student.WORK / "tuning")
     path = _write(request, device.name, results, output) if results else None
     _show(request, results, path, as_json=options.json)
     if stopped:
-        print("stopped: the same command goes on from here", file=sys.stderr)
+        print("stopped: the same command continues from here", file=sys.stderr)
     return _INTERRUPTED if stopped else 0
 
 
@@ -106,12 +106,12 @@ def _cases(tunable: Tunable, device: Device, name: str | None) -> list[Case]:
         return [tunable.case(name)]
     fitting = [case for case in tunable.tuning.cases if device.runs(case)]
     if not fitting:
-        raise CourseError(f"all cases of {tunable.id} are meant for a GPU; name one with --case all the same")
+        raise CourseError(f"all cases of {tunable.id} are meant for a GPU; name one with --case anyway")
     return fitting
 
 
 def _searched(request: Request, progress: Progress) -> tuple[Results, bool]:
-    """What was found, and whether somebody stopped it."""
+    """The results, and whether the search was interrupted."""
     from grader.tuning.run import run_cases
 
     results: Results = {}

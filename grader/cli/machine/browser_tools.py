@@ -1,6 +1,6 @@
-"""What `./course test` installs only where it is of use: a driver of this machine's Chromium (tests/browser).
+"""Installs a driver of this machine's Chromium for `./course test` (tests/browser), if there is a Chromium.
 
-Nothing here can fail a test run: where the driver is missing, the tests are skipped and say so.
+Nothing here can fail a test run: without the driver, the tests are skipped with a message.
 """
 
 from __future__ import annotations
@@ -12,11 +12,11 @@ _GROUP = "browser"
 
 
 def install_browser_driver() -> str:
-    """Install it where it can be of use and is missing. A sentence about what was done; "" for nothing."""
+    """Install it if it is missing and there is a Chromium. Returns a sentence about what was done, or ""."""
     if find_chromium() is None or not is_own() or is_installed(_GROUP):
         return ""
     try:
-        # Without a network this should be over at once: nothing depends on it.
+        # Without a network this should fail at once: nothing depends on it.
         install([_GROUP], patient=False)
     except InstallError:
         return "could not install playwright: the tests in a browser are skipped"

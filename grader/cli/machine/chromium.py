@@ -1,4 +1,4 @@
-"""The Chromium of this machine, and what drives it: needed for the tests in a browser and for screenshots."""
+"""This machine's Chromium and its driver, for the tests in a browser and for screenshots."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def find_chromium() -> str | None:
 
 
 def missing_for_a_browser() -> str | None:
-    """What this machine lacks to look at the course in a browser and how to get it; None if it has all."""
+    """A sentence on what this machine lacks for tests in a browser and how to get it; None if it has all."""
     if find_chromium() is None:
         return (
             "there is no Chromium on this machine (Debian: apt install chromium; elsewhere set "

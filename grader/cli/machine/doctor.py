@@ -1,6 +1,6 @@
-"""`./course doctor [--json]`: what this machine has for the course, and what each lack costs.
+"""`./course doctor [--json]`: what this machine has for the course, and what does not work without the rest.
 
-The exit status is 0 unless something is missing that no command can do without.
+The exit status is 0 unless something is missing that every command needs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """`./course test [--quick] [PYTEST ARGUMENTS]`: the linters, the type checker and the test suite.
 
 What runs on one core runs beside the tests. Every step runs even if one before it failed. A tool that is not
-installed is named and skipped, so that a machine with torch alone can still run the tests. `--quick` leaves
+installed is named and skipped, so that a machine with only torch can still run the tests. `--quick` leaves
 out every test that needs a compiler, the virtual GPU, a browser or a GPU. With other arguments, such as a
 path, pytest gets exactly those; without, the whole suite runs over all cores. Tests that make whole systems
 run with `-m root` alone. The tests in a browser need this machine's Chromium; what drives it is installed
@@ -38,12 +38,12 @@ _NAMES = REPOSITORY / ".mypy_cache" / "names"  # mypy_path in pyproject.toml
 
 @dataclass(frozen=True)
 class Step:
-    """One check. `command` gets pytest's arguments and answers None when its tool is not installed."""
+    """One check. `command` gets pytest's arguments and returns None when its tool is not installed."""
 
     name: str
     command: Callable[[list[str]], list[str] | None]
     essential: bool = False
-    aside: bool = False  # runs on one core, beside the others, and its output waits until it is done
+    aside: bool = False  # runs on one core, beside the others; its output is shown when it is done
 
 
 @dataclass(frozen=True)
@@ -62,7 +62,7 @@ def main(arguments: list[str]) -> int:
         print(done, flush=True)
     if not arguments:
         _build_engine()
-    with ThreadPoolExecutor(1) as pool:  # one: the type checker's second run goes on from its first
+    with ThreadPoolExecutor(1) as pool:  # one: the type checker's second run uses the cache of its first
         asides = [pool.submit(_run, step, arguments) for step in STEPS if step.aside]
         results = [_run(step, arguments) for step in STEPS if not step.aside]
         results = [aside.result() for aside in asides] + results
@@ -73,8 +73,8 @@ def main(arguments: list[str]) -> int:
 
 
 def _build_engine() -> None:
-    """On all cores, before tests that compile on one core each wait for it. Where it cannot be built, the
-    tests that need it say so."""
+    """Build on all cores, before tests that compile on one core each wait for it. If it cannot be built, the
+    tests that need it fail with the reason."""
     try:
         build_engine()
     except CourseError as problem:

@@ -1,1 +1,1 @@
-"""The verbs that a student uses: each module parses a command line, has the work done, and prints."""
+"""The verbs that a student uses: each module parses a command line, calls the action, and prints."""

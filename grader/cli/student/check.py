@@ -1,6 +1,6 @@
-"""`./course check NN [FILE]`: how your own kernel stands, the first useful answer first.
+"""`./course check NN [FILE]`: check your own kernel and show what to fix first.
 
-Build errors, then the smallest failing case, then checks, mechanisms and speed. Without FILE it takes
+Build errors, then the smallest failing case, then checks, mechanisms and speed. Without FILE it checks
 work/NN_name/kernel.cu, made by `./course start NN`. The exit status is 0 when every case is right.
 """
 
@@ -18,7 +18,7 @@ from grader.cli.parser import Parser
 from grader.cli.student.live import LiveResults
 from grader.course import student
 from grader.course.starters import Todo
-from grader.pipeline.events import nobody
+from grader.pipeline.events import ignore
 from grader.render.check import report, todo_lines
 from grader.render.public import for_student
 from grader.spec import Exercise, registry
@@ -32,8 +32,8 @@ def main(arguments: list[str]) -> int:
     settings, device = shared.settled(options)
     progress = Progress(f"checking {student.shown(source)}")
     live = LiveResults(progress)
-    hear = nobody if options.json else live
-    found = checked(exercise, source, text, device, options.step, progress.update, hear)
+    on_event = ignore if options.json else live
+    found = checked(exercise, source, text, device, options.step, progress.update, on_event)
     progress.finish("done")
     record, todos = found.record, found.todos
     if record is None:
@@ -63,7 +63,7 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _untouched(exercise: Exercise, source: Path, todos: Sequence[Todo], *, as_json: bool) -> int:
-    """Nothing to judge yet: what to do next is the useful answer, and it takes no time."""
+    """Show what to do next, at once: an untouched starter has nothing to judge."""
     if as_json:
         plain = {
             "exercise": exercise.id,

@@ -47,6 +47,6 @@ def _as_text(exercise: Exercise, chosen: range) -> str:
 
 
 def _opened(state: dict[str, object], most: int) -> int:
-    """How many hints are open; a state file that someone edited opens none too many."""
+    """How many hints are open, within limits: a state file may have been edited."""
     opened = state.get("opened", 0)
     return min(max(opened, 0), most) if isinstance(opened, int) else 0

@@ -1,7 +1,7 @@
-"""`./course lab NN [FILE]`: kernels with a fault each, to be found with the virtual GPU.
+"""`./course lab NN [FILE]`: kernels with one fault each, to be found with the virtual GPU.
 
-Without FILE every kernel of the lab runs, and what the virtual GPU saw is shown, with the words to answer in.
-FILE is a filled-in answers.toml, to be graded; or a .cu, your mended copy of a kernel, to be run alone.
+Without FILE every kernel of the lab runs; findings and figures are shown, with the words for answers. FILE is
+a filled-in answers.toml, to be graded; or a .cu, your fixed copy of a kernel, to be run alone.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ from grader.course.settings import Settings, choose_device
 from grader.lab.lab import (
     EVIDENCE,
     FIGURES,
-    Lab,
+    FaultLab,
     Seen,
     find_lab,
     run_all,
@@ -48,7 +48,7 @@ def main(arguments: list[str]) -> int:
     return _grade(lab, options.file, as_json=options.json)
 
 
-def _run(lab: Lab, file: Path | None, *, as_json: bool) -> int:
+def _run(lab: FaultLab, file: Path | None, *, as_json: bool) -> int:
     shared.announce(choose_device(VIRTUAL, Settings()), Settings(), to_stderr=as_json)
     seen = []
     for shown in run_all(lab) if file is None else [run_kernel(lab, file)]:
@@ -86,7 +86,7 @@ def _figures_table(seen: list[Seen]) -> str:
     return table(("kernel", "answer", "findings", *(f">{name}" for name in FIGURES)), rows)
 
 
-def _words_text(lab: Lab) -> str:
+def _words_text(lab: FaultLab) -> str:
     """The lists that answers are taken from, and how to hand them in."""
 
     def listed(words: Mapping[str, str]) -> str:
@@ -113,7 +113,7 @@ def _plain(seen: Seen) -> dict[str, Any]:
     }
 
 
-def _grade(lab: Lab, file: Path, *, as_json: bool) -> int:
+def _grade(lab: FaultLab, file: Path, *, as_json: bool) -> int:
     results = grade(questions(lab), read_answers(file, lab.sheet), read_key(lab))
     print(answers_json(results) if as_json else answers_text(lab.title, results))
     if results.earned < results.points and not as_json:

@@ -1,4 +1,4 @@
-"""`./course list`: the exercises, what each is worth, and how far you have come."""
+"""`./course list`: the exercises, their points, and how far you have come."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ def main(arguments: list[str]) -> int:
         for entry in entries
     ]
     print(table(("NN", "exercise", ">points", "started", "last check"), rows), end="")
-    print("`./course start NN` begins one, `./course check NN` tells how it stands.")
+    print("`./course start NN` starts one, `./course check NN` checks it.")
     return 0
 
 

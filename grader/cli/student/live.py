@@ -1,4 +1,4 @@
-"""Results of `./course check` as they come: the build, then each step, or the case that fails."""
+"""Shows results of `./course check` as they come: the build, then each step, or the failing case."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from grader.words import numbers
 
 
 class LiveResults:
-    """Prints each event once, and knows what was `shown`. `progress` is the line below, which makes room."""
+    """Prints each event once, and keeps what was `shown`. `progress` is the line below, cleared first."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress
@@ -34,7 +34,7 @@ def _text(event: Event) -> str:
         case CaseDone(step, result) if not result.passed:
             return terminal.failure(dataclasses.replace(result, step=step)).rstrip()
         case TaskDone(step, results):
-            return f"{step or 'the whole'}: {_counted(results)}"
+            return f"{step or 'the whole exercise'}: {_counted(results)}"
     return ""
 
 

@@ -27,7 +27,7 @@ def main(arguments: list[str]) -> int:
         prog="./course notebook", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("notebook", metavar="NN", nargs="?", help="01, kv_store, …")
-    parser.add_argument("--only-copy", action="store_true", help="make the copy and start nothing")
+    parser.add_argument("--only-copy", action="store_true", help="make the copy, do not start Jupyter")
     options, for_jupyter = parser.parse_known_args(arguments)
     chosen = [find_assignment(options.notebook)] if options.notebook else assignments()
     if not chosen:
@@ -52,20 +52,21 @@ def _copy(assignment: str) -> None:
 
 
 def start_jupyter(arguments: list[str]) -> int:
-    """Jupyter in this process's place: it has the terminal, and Ctrl-C is its own."""
+    """Replace this process by Jupyter, which gets the terminal and Ctrl-C."""
     if importlib.util.find_spec("jupyterlab") is None:
         raise CourseError(
             "JupyterLab is not installed in this Python: `./course` without COURSE_PYTHON installs it, or "
             "`pip install jupyterlab`"
         )
     if is_own():
-        install_course()  # again: the clone may have moved, or another clone's kernel gone
+        install_course()  # again: the clone may have moved, or another clone's kernel may be gone
     # Notebooks ask for the course's kernel and import the grader, wherever their folder is; Validate gives
     # their cells time.
     places = {"JUPYTER_PATH": jupyter_path(), "PYTHONPATH": REPOSITORY, "JUPYTER_CONFIG_PATH": SETTINGS}
     for name, place in places.items():
         os.environ[name] = os.pathsep.join(filter(None, (str(place), os.environ.get(name, ""))))
-    # Root is who one is in a container; Jupyter would refuse. It listens on this machine alone, with a token.
+    # In a container the user is root, which Jupyter would refuse. It listens on this machine only, with a
+    # token.
     allowed = ["--allow-root"] if os.geteuid() == 0 and "--allow-root" not in arguments else []
     sys.stdout.flush()
     os.execv(sys.executable, [sys.executable, "-m", "jupyterlab", *arguments, *allowed])

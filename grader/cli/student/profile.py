@@ -43,8 +43,8 @@ def main(arguments: list[str]) -> int:
     profiled = profile(exercise, source, case, card=device.name)
     report = profiled.report
     if options.json:
-        told = {"case": case.name, "sizes": dict(case.sizes), "wrong": profiled.wrong}
-        print(json.dumps({**told, **report.to_dict()}, indent=1))
+        call = {"case": case.name, "sizes": dict(case.sizes), "wrong": profiled.wrong}
+        print(json.dumps({**call, **report.to_dict()}, indent=1))
     else:
         print(f"{student.shown(source)} at {case.name} ({numbers.sizes(dict(case.sizes))})")
         print(_headline(exercise, profiled))
@@ -55,14 +55,14 @@ def main(arguments: list[str]) -> int:
 
 
 def _headline(exercise: Exercise, profiled: Profile) -> str:
-    """Is the answer right, and which of the two modelled times is the one that `check` shows?"""
+    """Whether the answer is right, and both modelled times, first the one that `check` shows."""
     lines = []
     if profiled.wrong:
-        told = f"its answer is WRONG here, so the figures below say little: {profiled.wrong}"
-        lines.append(wrapped(f"{told}. Mend that first: `./course check {exercise.number}`"))
+        warning = f"its answer is WRONG here, so the figures below may mislead: {profiled.wrong}"
+        lines.append(wrapped(f"{warning}. Fix that first: `./course check {exercise.number}`"))
     if profiled.report.launches:
         ways = {
-            "cold": f"{numbers.seconds(profiled.seconds)} by itself from a cold L2",
+            "cold": f"{numbers.seconds(profiled.seconds)} alone from a cold L2",
             "graph": f"{numbers.seconds(profiled.seconds_in_a_graph)} in a graph of many calls",
         }
         shown = ways.pop(exercise.protocol)

@@ -40,13 +40,13 @@ def main(arguments: list[str]) -> int:
         counts = {"records": len(records), "devices": len(benchmarks)}
         print(json.dumps({"output": str(options.output), **counts}, indent=1))
     else:
-        told = f"{numbers.counted(len(records), 'record')}, {numbers.counted(len(benchmarks), 'device')}"
-        print(f"{student.shown(options.output)}: {told}")
+        counted = f"{numbers.counted(len(records), 'record')}, {numbers.counted(len(benchmarks), 'device')}"
+        print(f"{student.shown(options.output)}: {counted}")
     return 0
 
 
 def _records(folder: Path) -> list[Record]:
-    """All that can be read; one that cannot is named and passed over."""
+    """All readable records; an unreadable one is named and skipped."""
     records = []
     for path in sorted((folder / "records").glob("*/*.json")):
         try:

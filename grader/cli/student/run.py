@@ -18,7 +18,7 @@ from grader.cli.parser import Parser
 from grader.records.device_info import GPU, KINDS
 
 FINDINGS_STATUS = 3
-# As env, timeout and docker answer when the fault is theirs and not the program's.
+# The status of env, timeout and docker for their own failures.
 NOT_STARTED_STATUS = 125
 
 _EPILOGUE = """\
@@ -46,7 +46,7 @@ def main(arguments: list[str]) -> int:
 
 
 def split_arguments(arguments: list[str]) -> tuple[list[str], list[str]]:
-    """Our options and FILE, and what belongs to the program."""
+    """Our options and FILE, and the program's arguments."""
     ours: list[str] = []
     theirs: list[str] = []
     have_file = False
@@ -87,7 +87,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--json", metavar="OUT", type=Path, help="write launches, findings and counters to a file")
     add("--checks", metavar="NAMES", help=f"run only these, separated by commas: {names}; or none")
     add("--no-check", metavar="NAME", action="append", default=[], choices=CHECKS, help="leave one out")
-    add("--profile", default=DEFAULT_PROFILE, choices=sorted(profiles()), help="the device to pretend to be")
+    add("--profile", default=DEFAULT_PROFILE, choices=sorted(profiles()), help="the device to model")
     return parser
 
 
@@ -98,7 +98,7 @@ def _choose_gpu(device: str | None) -> Gpu | None:
 
 
 def _run_on_gpu(gpu: Gpu, options: argparse.Namespace, arguments: list[str]) -> int:
-    """Build for the device and become the program, so that its status and signals are its own."""
+    """Build for the device and exec the program, so that status and signals are its own."""
     print(f"device: {gpu.name}", file=sys.stderr, flush=True)
     if options.json:
         raise CourseError("--json is written by the virtual GPU only: add --device virtual")
@@ -110,7 +110,7 @@ def _run_virtually(options: argparse.Namespace, arguments: list[str]) -> int:
     print(f"device: virtual GPU ({options.profile})", file=sys.stderr, flush=True)
     checks = selected_checks(options.checks, options.no_check)
     if options.json and not os.access(options.json.absolute().parent, os.W_OK):
-        raise CourseError(f"cannot write {options.json}: its folder does not exist or is not yours to write")
+        raise CourseError(f"cannot write {options.json}: its folder does not exist or is not writable")
     source, how = _source(options), OnVirtual(options.profile, checks, with_figures=bool(options.json))
     run = run_on_virtual(source, _built(source, how.target), how, arguments)
     if options.json:

@@ -27,5 +27,5 @@ def main(arguments: list[str]) -> int:
     folder = student.shown(student.work_folder(exercise))
     statement = f"Read {folder}/README.md, then fill" if (exercise.folder / "README.md").is_file() else "Fill"
     print(f"\n{exercise.number} {exercise.title}\n{statement} in {folder}/kernel.cu.")
-    print(f"`./course check {exercise.number}` tells how it stands; `./course hint {exercise.number}` helps.")
+    print(f"`./course check {exercise.number}` checks it; `./course hint {exercise.number}` helps.")
     return 0

@@ -1,1 +1,1 @@
-"""Sessions on a CUDA device: its memory, CUDA graphs and clocks. May import what `grader.devices` holds."""
+"""Sessions on a CUDA device: its memory, CUDA graphs and clocks. May import the rest of `grader.devices`."""

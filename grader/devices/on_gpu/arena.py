@@ -1,4 +1,4 @@
-"""Device memory for the buffers of many calls in one allocation: refilled and compared in one go."""
+"""Device memory for the buffers of many calls in one allocation, filled and compared at once."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ from grader.spec.random_inputs import Random
 if TYPE_CHECKING:
     import torch
 
-WHERE = "cuda"  # inputs, images and expectations
-_BETWEEN = 0xA5  # what the bytes between buffers hold, and must go on holding
+WHERE = "cuda"  # for inputs, images and expected outputs
+_BETWEEN = 0xA5  # the value of bytes between buffers, which must not change
 
 
 @dataclass(frozen=True)
@@ -30,14 +30,14 @@ class _Place:
 
 @dataclass(frozen=True)
 class Wanted:
-    """What is right after all calls of an arena: call by call, and as an image where every bit is known."""
+    """The right contents after all calls of an arena: call by call, and as an image if every bit is known."""
 
     answers: Sequence[Answer]
     image: torch.Tensor | None = None
 
 
 def random_inputs(seed: str) -> Random:
-    """A source of inputs where arenas are."""
+    """A source of inputs on the arenas' device."""
     return Random(seed, WHERE)
 
 
@@ -53,11 +53,10 @@ def _view(image: torch.Tensor, place: _Place) -> torch.Tensor:
 
 
 class Arena:
-    """The buffers of `calls`, one call's after the other's, in memory that workers can open; behind them the
-    scratch of all calls.
+    """The buffers of `calls`, call after call, in memory that workers can open, then the scratch of all
+    calls.
 
-    An image is a tensor of as many bytes as all buffers but scratch take, on the device: what they shall
-    hold, or should.
+    An image is a byte tensor on the device with the contents of all buffers but scratch.
     """
 
     def __init__(self, calls: Sequence[Call], alignment: int) -> None:
@@ -67,7 +66,7 @@ class Arena:
         self.starts: list[int] = []
         self._arguments = [call.arguments for call in calls]
         self._alignment = alignment
-        self.bytes = 0  # of an image
+        self.bytes = 0  # size of an image
         for call in calls:
             self.starts.append(self.bytes)
             places, self.bytes = self._laid_out(call.kept.items(), self.bytes)
@@ -83,7 +82,7 @@ class Arena:
     def _laid_out(
         self, buffers: Iterable[tuple[str, torch.Tensor]], start: int
     ) -> tuple[dict[str, _Place], int]:
-        """Places one behind the other from `start` on, and where the next one would begin."""
+        """Consecutive places from `start` on, and the start of the next one."""
         places = {}
         for name, tensor in buffers:
             held = tensor.numel() * tensor.element_size()
@@ -95,7 +94,7 @@ class Arena:
         self.buffer.free()
 
     def address(self, base: int, number: int, name: str) -> int:
-        """Of a call's buffer, for whoever sees the arena at `base`; 0 for one without elements."""
+        """A buffer's address in a process that has the arena at `base`; 0 for one without elements."""
         place = (self._places[number] | self._scratch[number])[name]
         return base + place.offset if place.bytes else 0
 
@@ -103,7 +102,7 @@ class Arena:
         return self._places[number][name].bytes
 
     def image(self, calls: Sequence[Call]) -> torch.Tensor:
-        """All buffers as the calls must find them."""
+        """All buffers as they must be before the calls."""
         import torch
 
         if [call.arguments for call in calls] != self._arguments:
@@ -115,12 +114,12 @@ class Arena:
         return image
 
     def views(self, image: torch.Tensor, number: int) -> dict[str, torch.Tensor]:
-        """A call's buffers but scratch inside an image. Each has a storage of its own, as buffers by
-        themselves would: an exercise's functions may count from its start."""
+        """A call's buffers but scratch inside an image. Each has its own storage, like separate buffers: an
+        exercise's functions may count from its start."""
         return {name: _view(image, place) for name, place in self._places[number].items()}
 
     def wanted(self, task: Task, size: Size, calls: Sequence[Call], image: torch.Tensor) -> Wanted:
-        """`image` holds the calls' buffers as they were before."""
+        """`image` holds the calls' buffers before the calls."""
         if not isinstance(task.compare, Exact):
             return Wanted([answer(task, size, call) for call in calls])
         right = image.clone()
@@ -143,7 +142,7 @@ class Arena:
     def first_wrong(
         self, task: Task, size: Size, calls: Sequence[Call], wanted: Wanted
     ) -> tuple[int, Difference] | None:
-        """The number of the first call whose buffers are not as `wanted`, and how."""
+        """The number of the first call whose buffers differ from `wanted`, and the difference."""
         import torch
 
         now = self.now()
@@ -166,7 +165,7 @@ class Arena:
         )
 
     def untouched(self, calls: Sequence[Call], image: torch.Tensor, number: int) -> bool:
-        """Whether a call's outputs hold what they held before it."""
+        """Whether a call's outputs did not change."""
         import torch
 
         before, now = self.views(image, number), self.views(self.now(), number)

@@ -1,4 +1,4 @@
-"""Many calls in one CUDA graph, each on buffers of its own: in a worker, or a library's in this process."""
+"""Many calls in one CUDA graph, each on its own buffers: in a worker, or a library's in this process."""
 
 from __future__ import annotations
 
@@ -13,12 +13,12 @@ from grader.devices.on_gpu.session import GpuSession
 from grader.devices.on_gpu.timed import SECONDS, InWorker, Timing, TorchCall
 from grader.spec import Call, OnBuffers, Size
 
-# Orders to give before and after the call of this number.
+# Orders before and after the call of this number.
 Around = Callable[[int], tuple[Sequence[Order], Sequence[Order]]]
 
 
 class WorkerGraph(InWorker):
-    """All the arena's calls, captured in a worker from a stream that the entry point is given."""
+    """All calls of the arena, captured in a worker from the stream that the entry point gets."""
 
     def __init__(
         self,
@@ -28,8 +28,8 @@ class WorkerGraph(InWorker):
         arena: Arena,
         around: Around = lambda number: ((), ()),
     ) -> None:
-        """Raises CallFailed, also when the calls cannot be captured. What the arena holds is overwritten:
-        one call is made before, so that modules are loaded and first calls behind it."""
+        """Raises CallFailed, also when the calls cannot be captured. Overwrites the arena: one call runs
+        before the capture as warm-up, which loads modules."""
         super().__init__(session, entry, calls[0], arena)
         ready = session.ask(
             entry,
@@ -61,7 +61,7 @@ class WorkerGraph(InWorker):
             raise
 
     def replay(self, also: Sequence[SharedBuffer] = ()) -> None:
-        """Without a clock; `also` is memory beside the arena that the graph uses."""
+        """Run the graph without a clock; `also` is memory besides the arena that it uses."""
         trusted = self._session.trusted
         codes = self._session.ask(
             self._entry,
@@ -86,7 +86,7 @@ class TorchGraph(TorchCall):
         sets = [arena.views(arena.now(), number) for number in range(count)]
         aside = torch.cuda.Stream()
         aside.wait_stream(torch.cuda.current_stream())
-        with torch.cuda.stream(aside):  # first calls may allocate and compile, which no graph can hold
+        with torch.cuda.stream(aside):  # warm-up: first calls may allocate and compile
             for _ in range(3):
                 function(size, sets[0])
         torch.cuda.current_stream().wait_stream(aside)

@@ -1,4 +1,4 @@
-"""How a worker gets at a case's device memory: it opens ours, or it has its own and bytes are copied."""
+"""How a worker accesses a case's device memory: it opens ours, or it has its own and bytes are copied."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _PIECE = 1 << 30
 
 
 class SharingRefused(CourseError):
-    """This driver, or the walls on this kernel, cannot share device memory between processes."""
+    """This driver, or the sandbox on this kernel, cannot share device memory between processes."""
 
 
 class Memory(Protocol):
@@ -39,7 +39,7 @@ class Memory(Protocol):
 
 
 class Shared:
-    """The worker opens this process's memory: nothing it says or does changes what comes back."""
+    """The worker opens this process's memory and cannot forge what this process reads."""
 
     descriptors: tuple[int, ...] = ()
 
@@ -60,7 +60,7 @@ class Shared:
 
 
 class Copied:
-    """Memory of the worker's own, filled from and emptied into a file in memory that both hold open."""
+    """The worker's own memory, copied from and to a memory file that both processes hold open."""
 
     def __init__(self) -> None:
         self._file = os.memfd_create("course-exchange", os.MFD_CLOEXEC)
@@ -86,12 +86,12 @@ class Copied:
     def after(self, worker: Worker, support: int, buffers: Iterable[SharedBuffer]) -> None:
         for buffer in buffers:
             if buffer.address in self._theirs:
-                os.ftruncate(self._file, buffer.bytes)  # it is as long as the buffer that was copied last
+                os.ftruncate(self._file, buffer.bytes)  # it has the size of the last copied buffer
                 self._copy(worker, support, "copy_from_device", buffer)
-                # Read, not mapped: the worker could cut the file short beneath a mapping.
+                # Read, not mapped: the worker could truncate the file under a mapping.
                 data = read_all(self._file, buffer.bytes)
                 if len(data) != buffer.bytes:
-                    raise CourseError("the worker did not give a buffer back whole")
+                    raise CourseError("the worker returned less than a whole buffer")
                 buffer.write_bytes(data)
 
     def close(self, worker: Worker, support: int, theirs: int) -> None:
@@ -105,7 +105,7 @@ class Copied:
 
 
 def write_all(file: int, data: bytes, offset: int = 0) -> None:
-    """All of it: one call writes 2 GiB at most."""
+    """In several calls if needed: one writes 2 GiB at most."""
     view = memoryview(data)
     at = 0
     while at < len(view):

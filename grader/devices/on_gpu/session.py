@@ -1,5 +1,5 @@
-"""Sessions on a CUDA device. This process owns the memory and opens it to the worker, so that what comes back
-is what the device holds, not what the worker says it does."""
+"""Sessions on a CUDA device. This process owns the memory and shares it with the worker, so that it reads
+results from the device itself and need not trust the worker."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ _ASK_SECONDS = 20.0
 
 
 class GpuSession:
-    """One library in a worker process of its own, with a trusted library beside it."""
+    """One library in its own worker process, with a trusted library beside it."""
 
     problem_word = "entry"  # the reason of a call that the worker could not make
     has_steps = True  # whether steps' entry points can be called, not only the exercise's
@@ -56,12 +56,12 @@ class GpuSession:
 
     @property
     def threads(self) -> int:
-        """How many threads the worker has now: one that outlives a call works on after its time was taken."""
+        """How many threads the worker has: one that outlives a call may work after the timing."""
         return self._worker.threads() if self._worker is not None else 0
 
     @property
     def changed_code(self) -> str:
-        """A library whose code was changed in the worker: the one that keeps the time, or the driver's."""
+        """A library whose code was changed in the worker: the one that keeps time, or the driver's."""
         if self._worker is None:
             return ""
         return changed_code(self._worker.pid, (library_path().name, "libcuda.so"))
@@ -89,7 +89,7 @@ class GpuSession:
             )
             reason, message = judge_answer(entry, call, answer)
             if not reason and settled:
-                reason, message = "error", f"{entry} answered {error_name(settled)} ({settled})"
+                reason, message = "error", f"{entry} returned {error_name(settled)} ({settled})"
             if reason:
                 self.close()
         except CallFailed as problem:
@@ -108,9 +108,9 @@ class GpuSession:
         orders: Callable[[], Sequence[Order]],
         buffers: Sequence[SharedBuffer],
     ) -> list[int]:
-        """Give the worker orders, which are made once it is ready, on memory that this process has filled.
+        """Send orders to the worker, on memory that this process has filled; they are made once it is ready.
 
-        Whatever it does instead of answering comes as CallFailed, after which the next worker is a new one.
+        Raises CallFailed if it does not answer; the next call then gets a new worker.
         """
         import torch
 
@@ -135,7 +135,7 @@ class GpuSession:
     def order(
         self, entry: str, call: Call, address: Callable[[str], int], stream: int = 0, *, idle: bool = False
     ) -> Order:
-        """A call of the submission, with its buffers at these addresses; `idle`, the same way for nothing."""
+        """A call of the submission with its buffers at these addresses; with `idle`, an empty one."""
         types, values = convert(entry, arguments(call, address, stream), None)
         if idle:
             return Order(self._support, "do_nothing", types, values)
@@ -146,7 +146,7 @@ class GpuSession:
         return Order(self._support, name, ["u64"] * len(numbers), numbers)
 
     def opened(self, buffer: SharedBuffer) -> int:
-        """The buffer's address in the worker, which is ready."""
+        """The buffer's address in the worker, which must be ready."""
         assert self._worker is not None
         if buffer.address not in self._opened:
             self._opened[buffer.address] = self._memory.open(self._worker, self._support, buffer)
@@ -163,7 +163,7 @@ class GpuSession:
         return low | high << 31
 
     def forget(self, buffer: SharedBuffer) -> None:
-        """Close memory in the worker before it is given back."""
+        """Close memory in the worker before it is freed."""
         theirs = self._opened.pop(buffer.address, None)
         if self._worker is None or theirs is None:
             return
@@ -178,7 +178,7 @@ class GpuSession:
         return self._worker
 
     def _load(self) -> Worker:
-        """A worker with the trusted library and the submission's in it."""
+        """A worker that has loaded the trusted library and the submission's."""
         worker = Worker(
             None,
             walls=Walls.gpu(),

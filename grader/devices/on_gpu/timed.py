@@ -1,6 +1,7 @@
-"""Something that is timed at one case, on an arena: a kernel's call in a worker, or a library's call here.
+"""One side of a timing comparison at one case: a kernel's call in a worker, or a library's call in this
+process.
 
-A worker's times are only read here; whether they are believed is decided elsewhere.
+Times of a worker are only read here; timing/measured/plausibility.py checks them.
 """
 
 from __future__ import annotations
@@ -19,47 +20,47 @@ from grader.devices.on_gpu.arena import Arena
 from grader.devices.on_gpu.session import GpuSession
 from grader.spec import Call, OnBuffers, Size
 
-SECONDS = 20.0  # for whatever is asked of a worker at once
-_IDLE_TIMES = 3  # the least of them is the way there, without what else happened
-_LEAST_HOST = 1e-8  # seconds: what is taken off is noisy too, and no call takes less than nothing
+SECONDS = 20.0  # for all orders of one request to a worker
+_IDLE_TIMES = 3  # the least of them is the overhead without disturbances
+_LEAST_HOST = 1e-8  # seconds: the subtracted overhead is noisy, and no call takes less than zero
 
 
 @dataclass(frozen=True)
 class Timing:
-    """Something timed on the device: until its stream was done, and until the whole device was."""
+    """Seconds on the device until the stream was done, and from then until the device was idle."""
 
     seconds: float
     settled: float
 
 
 class Timed(ABC):
-    """One side of a measurement, ready to be timed again and again on what the arena holds then."""
+    """One side of a measurement, which can be timed repeatedly on the arena's contents."""
 
     @abstractmethod
     def time(self) -> Timing:
-        """Raises CallFailed when a worker does not do it."""
+        """Raises CallFailed when a worker fails."""
 
     @abstractmethod
     def time_host(self, count: int) -> float:
-        """The host's seconds for each of so many calls in a row, waiting for none. Raises CallFailed."""
+        """The host's seconds per call, over `count` calls without waiting for any. Raises CallFailed."""
 
     @abstractmethod
     def close(self) -> None: ...
 
 
 class InWorker(Timed):
-    """Timed in a worker, by the trusted library there."""
+    """Timed in a worker, by its trusted library."""
 
     def __init__(self, session: GpuSession, entry: str, call: Call, arena: Arena) -> None:
-        """`call` is the arena's first."""
+        """`call` is the arena's first call."""
         self._session, self._entry, self._call, self._arena = session, entry, call, arena
 
     @abstractmethod
     def _orders(self) -> list[Order]:
-        """Start the clock, do it, stop the clock."""
+        """Start the clock, run, stop the clock."""
 
     def _idle_orders(self) -> list[Order]:
-        """The same for nothing."""
+        """The same orders without the calls, to measure overhead."""
         begin, _, end = self._orders()
         return [begin, end]
 
@@ -75,11 +76,11 @@ class InWorker(Timed):
         return Timing(stop * 1e-9, settled * 1e-9)
 
     def time_many(self, count: int) -> tuple[float, float] | None:
-        """Seconds by this process's clock and by the median of events, over `count` times in a row.
+        """Seconds by this process's clock, and the median by events, over `count` repetitions in a row.
 
-        The worker is asked once for all, so that the way there and back hardly shows. What it takes to read
-        the orders and to keep the time is measured alone and taken off: it differs from process to process,
-        and with the arguments. None when it failed.
+        All repetitions are one request, so that the round trip to the worker hardly counts. The overhead of
+        reading orders and of timing is measured alone and subtracted: it differs from process to process, and
+        with the arguments. None when it failed.
         """
         session = self._session
 
@@ -96,7 +97,7 @@ class InWorker(Timed):
         return (session.asked_seconds - empty) / count, statistics.median(answers[3::4]) * 1e-9
 
     def time_host(self, count: int) -> float:
-        """By this process's clock; what the way to any entry point takes is taken off."""
+        """By this process's clock; the overhead of calling any entry point is subtracted."""
         session, entry, buffers = self._session, self._entry, [self._arena.buffer]
         empty = []
         for _ in range(_IDLE_TIMES):
@@ -112,7 +113,7 @@ class InWorker(Timed):
         self._session.forget(self._arena.buffer)
 
     def _one(self, *, idle: bool = False) -> Order:
-        """The first call, by itself on the default stream."""
+        """The first call, alone on the default stream."""
         base = self._session.opened(self._arena.buffer)
         return self._session.order(
             self._entry, self._call, lambda name: self._arena.address(base, 0, name), idle=idle
@@ -121,7 +122,7 @@ class InWorker(Timed):
     def _must_be_success(self, *codes: int) -> None:
         if code := next((code for code in codes if code), 0):
             self._session.close()
-            raise CallFailed("error", f"{self._entry} answered {error_name(code)} ({code})")
+            raise CallFailed("error", f"{self._entry} returned {error_name(code)} ({code})")
 
 
 class WorkerCall(InWorker):
@@ -137,7 +138,7 @@ class WorkerCall(InWorker):
 
 
 def time_idle(session: GpuSession) -> Timing:
-    """Nothing, timed in a worker: what the clocks there show by themselves."""
+    """An empty timing in a worker: the overhead of its clocks."""
     names = ("begin_timing", "end_timing", "stop_nanoseconds", "settled_nanoseconds")
     *_, stop, settled = session.ask(
         "timing nothing", SECONDS, lambda: [session.trusted(name) for name in names], ()
@@ -146,7 +147,7 @@ def time_idle(session: GpuSession) -> Timing:
 
 
 class TorchCall(Timed):
-    """A library's way, in this process: nothing of a submission is in it."""
+    """A library's call in this process, where no submission's code runs."""
 
     def __init__(self, function: OnBuffers, size: Size, arena: Arena) -> None:
         self._function, self._size = function, size

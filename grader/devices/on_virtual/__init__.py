@@ -1,1 +1,1 @@
-"""Sessions on the virtual GPU. May import what `grader.devices` holds beside it."""
+"""Sessions on the virtual GPU. May import the other modules of `grader.devices`."""

@@ -1,5 +1,5 @@
-"""The stream that entry points are given on the virtual GPU, and whether a call's launches were in order with
-it: behind what was there before, and before what comes after."""
+"""The stream that entry points get on the virtual GPU, and the check that a call's launches are ordered on
+it: after earlier work and before later work."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from common.build.program import Target, build_program
 from common.virtual_gpu.report import Finding, Launch, Report
 from grader.words.numbers import short_kernel
 
-OFF_STREAM = "not on its stream"  # the reason of a call whose work is not in order with the given stream
+OFF_STREAM = "not on its stream"  # the reason of a call whose work is not ordered on the given stream
 SOURCE = Path(__file__).with_suffix(".cu")
 _OLDEST = "75"  # that nvcc 13 builds for
 _BEGINS, _ENDS = "given_stream_begins", "given_stream_ends"  # kernels of SOURCE
 _MARKS = (_BEGINS, _ENDS)
 _DEFAULT_STREAMS = (0, 2)  # the legacy one and a thread's own, as protocol.h counts them
-_GIVEN = "the caller's stream is the entry's last argument, and everything must be launched there"
+_GIVEN = "the caller's stream is the entry's last argument, launch everything there"
 _LOST = (
-    "the stream that was given no longer works when the call is over: do not destroy it, capture it or reset "
+    "the given stream no longer works when the call is over: do not destroy it, capture it or reset "
     "the device"
 )
 
@@ -32,10 +32,10 @@ def library_path() -> Path:
 
 
 def out_of_order(report: Report, stream: int) -> str:
-    """A sentence when launches of a call between the two marks were not in order with `stream`.
+    """A sentence when launches of a call between the two marks were not ordered on `stream`.
 
-    The engine runs what was queued last first wherever nothing forbids it, so that what does not wait for the
-    first mark runs before it, and what the second does not wait for runs behind it.
+    The engine runs the newest queued work first unless an order is required. So work that does not wait for
+    the first mark runs before it, and work that the second mark does not wait for runs after it.
     """
     if any(_times(report, mark) != 1 for mark in _MARKS):
         return _LOST
@@ -45,20 +45,20 @@ def out_of_order(report: Report, stream: int) -> str:
     names = [launch.mangled for launch in report.launches]
     if names[0] != _BEGINS:
         return (
-            f"{_launched(report.launches[0], stream)} and did not wait for what was on the given one before; "
+            f"{_launched(report.launches[0], stream)} and did not wait for earlier work on the given one; "
             f"{_GIVEN}, or make other streams wait for an event of it"
         )
     behind = report.launches[names.index(_ENDS) + 1 :] if _ENDS in names else ()
     if behind:
         return (
-            f"{_launched(behind[0], stream)} and works on when the given one is done; {_GIVEN}, or make it "
+            f"{_launched(behind[0], stream)} and still runs when the given one is done; {_GIVEN}, or make it "
             "wait for an event of every other stream"
         )
     return ""
 
 
 def without_marks(report: Report) -> Report:
-    """What the submission did, as if it had been alone."""
+    """The report without the two marks."""
     own = [launch for launch in report.launches if launch.mangled not in _MARKS]
     places = {launch.index: place for place, launch in enumerate(own)}
     marked = sum(_times(report, mark) for mark in _MARKS)

@@ -1,4 +1,4 @@
-"""Sessions on the virtual GPU: engine, worker and this process, each out of the others' reach."""
+"""Sessions on the virtual GPU: engine, worker and this process cannot access each other's memory."""
 
 from __future__ import annotations
 
@@ -29,14 +29,14 @@ from grader.spec import Call
 if TYPE_CHECKING:
     import torch
 
-# An engine that measures: the checks have had their say before.
+# For an engine that measures: other sessions run the checks.
 MEASURING = {"memory": True, "race": False, "init": False, "sync": False, "async": False}
-_KERNEL_SECONDS = 20  # of the engine for one launch: then it hangs
+_KERNEL_SECONDS = 20  # the engine's limit for one launch; beyond it the kernel hangs
 _OUTPUT = 16 << 10  # characters of a submission's output that are kept
 
 
 class VirtualSession:
-    """One library on an engine of its own. After a crash or a sticky error it starts anew by itself."""
+    """One library on its own engine, which restarts after a crash or a sticky error."""
 
     def __init__(
         self,
@@ -53,11 +53,11 @@ class VirtualSession:
         self._gpu: VirtualGpu | None = None
         self._library: Library | None = None
         self._trusted: Library | None = None
-        self._stream = 0  # that entry points are given
+        self._stream = 0  # the stream that entry points get
         self._tensors: dict[str, DeviceTensor] = {}
         self._printed = ""
-        self._spent = 0.0  # by devices that are closed
-        self.replayed: tuple[Launch, ...] = ()  # what the latest replay of a graph launched
+        self._spent = 0.0  # CPU time of closed devices
+        self.replayed: tuple[Launch, ...] = ()  # launches of the latest replay of a graph
 
     def __enter__(self) -> VirtualSession:
         return self
@@ -81,8 +81,8 @@ class VirtualSession:
         self._tensors = {}
 
     def run(self, entry: str, call: Call, seconds: float) -> Outcome:
-        """Place the buffers, call, and take back what the device holds. What the machine starves is run once
-        more; then MachineOverloaded is raised."""
+        """Place the buffers, call, and read the device's memory. A call that got too little CPU time is
+        repeated once; then MachineOverloaded is raised."""
         return retried(lambda: self._run(entry, call, seconds))
 
     def _run(self, entry: str, call: Call, seconds: float) -> Outcome:
@@ -91,7 +91,7 @@ class VirtualSession:
         return dataclasses.replace(outcome, seconds=self._seconds() - before)
 
     def _seconds(self) -> float:
-        """Of engine and worker, and of this thread, which has to read what a call reports."""
+        """CPU time of engine, worker and this thread, which reads a call's report."""
         return time.thread_time() + self._spent + (self._gpu.seconds if self._gpu is not None else 0.0)
 
     def _called(self, entry: str, call: Call, seconds: float) -> Outcome:
@@ -115,15 +115,15 @@ class VirtualSession:
             orders = [trusted.order("begin_call"), library.order(entry, *placed), trusted.order("end_call")]
             _, returned, _ = gpu.calls(orders, entry, seconds)
             settled = gpu.synchronise(seconds)
-            if settled:  # the engine drops the work of a program that is gone, and says no more than that
+            if settled:  # the engine dropped the work of a program that has ended, and reports only that
                 gpu.require_worker(entry)
             reason, message = judge_answer(entry, call, returned or settled)
-        except OutOfTime as over:  # the call returned and left the device more work than it has time for
+        except OutOfTime as over:  # the call returned, but its launches take too long
             self.close()
             if over.starved:
                 raise MachineOverloaded(f"what {entry} launched", over.got) from over
-            told = f"what {entry} launched did not end within {seconds:g} s {COUNTED}: launch less"
-            return Outcome("timeout", told)
+            message = f"what {entry} launched did not end within {seconds:g} s {COUNTED}: launch less"
+            return Outcome("timeout", message)
         except EngineDied as problem:
             self.close()
             return Outcome("device", f"the virtual GPU did not survive this call: {problem}")
@@ -149,7 +149,7 @@ class VirtualSession:
         return Outcome(reason, message, after, without_marks(report))
 
     def capture(self, entry: str, call: Call, seconds: float) -> None:
-        """Record a call that has just been run, on the memory it had then. Raises CallFailed."""
+        """Capture the call that has just run, on the same memory. Raises CallFailed."""
 
         def orders(gpu: VirtualGpu, library: Library, trusted: Library) -> list[int]:
             (stream,) = gpu.calls([trusted.order("captured_stream")], entry)
@@ -164,7 +164,7 @@ class VirtualSession:
         require_captured(entry, codes, nodes)
 
     def replay(self, entry: str, call: Call, seconds: float) -> dict[str, torch.Tensor]:
-        """Run what was recorded, on the values of another call of the same sizes; what the memory holds then.
+        """Replay the captured call on the values of another call of the same sizes; the memory afterwards.
         Raises CallFailed."""
         for name, tensor in call.kept.items():
             if name in self._tensors:
@@ -175,7 +175,7 @@ class VirtualSession:
 
         (code,) = self._asked(entry, seconds, orders)
         if code:
-            raise CallFailed("error", f"a replay of {entry} answered {error_name(code)} ({code})")
+            raise CallFailed("error", f"a replay of {entry} returned {error_name(code)} ({code})")
         return self._after(call)
 
     def _asked(
@@ -184,7 +184,7 @@ class VirtualSession:
         seconds: float,
         orders: Callable[[VirtualGpu, Library, Library], list[int]],
     ) -> list[int]:
-        """What the orders answered, and with the last of them all that they queued. Raises CallFailed."""
+        """The orders' return codes, once all work that they queued is done. Raises CallFailed."""
         if self._gpu is None or self._library is None or self._trusted is None:
             raise CallFailed("call", f"{entry} was not run before")
         try:
@@ -196,26 +196,26 @@ class VirtualSession:
             self.close()
             if over.starved:
                 raise MachineOverloaded(f"a graph of {entry}", over.got) from over
-            told = f"a graph of {entry} did not end within {seconds:g} s {COUNTED}"
-            raise CallFailed("timeout", told) from over
+            message = f"a graph of {entry} did not end within {seconds:g} s {COUNTED}"
+            raise CallFailed("timeout", message) from over
         except CourseError as problem:
             self.close()
             raise failure(problem, entry, seconds) from problem
         return codes if not settled else [settled, *codes[1:]]
 
     def _after(self, call: Call) -> dict[str, torch.Tensor]:
-        """What the device's memory holds now."""
+        """The contents of the device's memory."""
         return {
             name: self._tensors[name].torch().clone() if name in self._tensors else tensor.clone()
             for name, tensor in call.kept.items()
         }
 
     def _place(self, gpu: VirtualGpu, call: Call) -> dict[str, DeviceTensor]:
-        """The buffers on the device. With the shapes of the call before they stay where they were: a server
-        calls with the same memory again and again, and an answer kept by address would be the wrong one.
+        """The buffers on the device. If shapes are those of the previous call, addresses stay the same: a
+        server reuses its memory, and an answer cached by address would be wrong.
 
-        Scratch is allocated anew for each call: to the device it was never written, and reading it before
-        that is found. A buffer without elements has no memory: its argument is a null pointer.
+        Scratch is newly allocated for each call, so that the device finds reads before writes. A buffer
+        without elements has no memory: its argument is a null pointer.
         """
         buffers = {name: tensor for name, tensor in call.buffers.items() if tensor.numel() > 0}
         placed = [(t.name, t.shape, t.dtype) for t in self._tensors.values()]
@@ -244,8 +244,7 @@ class VirtualSession:
         )
 
     def _ready(self) -> tuple[VirtualGpu, Library]:
-        """The device and our own library on it. That they do not start is nobody's mistake: it goes up to
-        whoever grades."""
+        """The device with our own library. If they do not start, the machine is at fault."""
         try:
             gpu = self._gpu = self._gpu or self._start()
             trusted = self._trusted = self._trusted or self._make_stream(gpu)
@@ -255,7 +254,7 @@ class VirtualSession:
         return gpu, trusted
 
     def _make_stream(self, gpu: VirtualGpu) -> Library:
-        """Before the submission's library is there to have a say in it."""
+        """Make the stream before the submission's library is loaded, so that it cannot interfere."""
         trusted = gpu.load(library_path())
         (self._stream,) = gpu.calls([trusted.order("given_stream")], "making a stream")
         return trusted

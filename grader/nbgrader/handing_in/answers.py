@@ -15,7 +15,7 @@ _MOST_EXPONENT = 64
 
 
 class expression:
-    """Something that only running the cell could turn into a number."""
+    """A placeholder for a value that could only be found by running the cell."""
 
     def __repr__(self) -> str:
         return "an expression"
@@ -23,7 +23,7 @@ class expression:
 
 @dataclass(frozen=True)
 class Answers:
-    """What the cell says, and where it says nothing that can be read, why."""
+    """The cell's answers, or why they could not be read."""
 
     values: object
     problem: str = ""

@@ -1,5 +1,5 @@
-"""nbgrader's collect, for submissions that nobody has looked at: no links are followed, and what
-is odd or too large costs its own files and not the collection."""
+"""nbgrader's collect for untrusted submissions: follows no links, and leaves out odd or too large files
+without failing the collection."""
 
 from __future__ import annotations
 
@@ -18,21 +18,21 @@ from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.handing_in.handed_in import TIMESTAMP, look_over, renew
 
 _MOST_FILES = 500
-_MOST_DEPTH = 20  # of folders in one another
+_MOST_DEPTH = 20  # of nested folders
 _NOBODY: dict[str, Any] = {"username": "", "filename": "", "timestamp": datetime.datetime.min}
 
 
 class CollectPlainFiles(ExchangeCollect):
-    """A link in a submission could name any file that the instructor can read, a solution for one."""
+    """Only regular files: a link could name any file that the instructor can read, such as a solution."""
 
     src_records: list[dict[str, Any]]
 
     def _path_to_record(self, path: str) -> dict[str, Any]:
-        """Students make these folders, and so they may be links, files, or of any name."""
+        """Students make these folders, so they may be links or files, or have any name."""
         student, _, *when = os.path.basename(path).rsplit("+", 3)
         try:
             if os.path.islink(path) or not os.path.isdir(path) or student in ("", ".", ".."):
-                raise ValueError("it is no folder of a student's")
+                raise ValueError("it is not a student's folder")
             return {
                 "username": student,
                 "filename": os.path.basename(path),
@@ -60,7 +60,7 @@ class CollectPlainFiles(ExchangeCollect):
             copied = Path(scratch) / "copy"
             copy = _Copy(1000 * self.coursedir.max_file_size, 1000 * self.coursedir.max_dir_size)
             notes = list(copy.of(Path(src), copied, ""))
-            if not (copied / TIMESTAMP).exists():  # whoever takes it away is not in time for that
+            if not (copied / TIMESTAMP).exists():  # a student who removed it still has the time of collection
                 (copied / TIMESTAMP).write_text(os.path.basename(src).rsplit("+", 3)[2])
             super().do_copy(str(copied), dest, log)
         renew(folder, student, assignment, notes)
@@ -75,7 +75,7 @@ class _Copy:
         self._files = _MOST_FILES
 
     def of(self, source: Path, target: Path, name: str, depth: int = 0) -> Iterator[str]:
-        """Copy the plain files; a sentence for whatever else is there."""
+        """Copy the regular files; yields a sentence for everything else."""
         target.mkdir()
         try:
             entries = sorted(os.scandir(source), key=lambda entry: entry.name)
@@ -91,7 +91,7 @@ class _Copy:
             elif entry.is_dir(follow_symlinks=False):
                 yield from self.of(Path(entry.path), target / entry.name, f"{shown}/", depth + 1)
             elif not entry.is_file(follow_symlinks=False):
-                yield f"{shown} was no plain file and was left out."
+                yield f"{shown} was not a regular file and was left out."
             elif self._files <= 0:
                 yield f"The folder held more than {_MOST_FILES} files; the rest was left out."
                 return
@@ -104,7 +104,7 @@ class _Copy:
                     yield f"{shown} could not be read ({problem.strerror}) and was left out."
 
     def _file(self, source: str, target: Path) -> bool:
-        """Whether there was room for it. Its size may change under us, so the bytes are counted."""
+        """Whether it was within the limits. Its size may change while we read, so bytes are counted."""
         handle = os.open(source, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
         left = min(self._most_file_bytes, self._bytes)
         with os.fdopen(handle, "rb") as read, target.open("xb") as write:

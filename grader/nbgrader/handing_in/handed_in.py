@@ -1,7 +1,7 @@
-"""Looks at a folder that was handed in before nbgrader does: only plain files stay, with a notebook.
+"""Cleans up a submitted folder before nbgrader reads it: only regular files stay, with a notebook.
 
-nbgrader follows links with the instructor's rights and passes over folders without a notebook of the right
-name. What is done about either is noted, and RestoreCells puts the notes at the top of the graded notebook.
+nbgrader follows links with the instructor's rights and skips folders without a notebook of the right name.
+Changes are noted, and RestoreCells puts the notes at the top of the graded notebook.
 """
 
 from __future__ import annotations
@@ -19,12 +19,12 @@ from grader.spec.names import file_name
 
 TIMESTAMP = "timestamp.txt"
 _MOST_NOTES = 20
-_MOST_FOLDERS = 50  # one in the other; some Pythons walk through any number of them, and nbgrader does not
+_MOST_FOLDERS = 50  # nested; some Pythons walk through any number of them, but nbgrader does not
 _TOO_DEEP = "its folders are nested too deeply"
 
 
 def look_over(folder: ClassFolder, student: str, assignment: str) -> list[str]:
-    """Make a submission fit for nbgrader and return what there is to say about it."""
+    """Make a submission fit for nbgrader, and return notes about it."""
     place = folder.handed_in(student, assignment)
     kept = read_notes(folder, student, assignment)
     found = [*_plain_files_only(place), *_timestamp(place), *_notebook(place, assignment)]
@@ -35,7 +35,7 @@ def look_over(folder: ClassFolder, student: str, assignment: str) -> list[str]:
 
 
 def look_over_all(folder: ClassFolder) -> dict[tuple[str, str], str]:
-    """Every submission; what is wrong with those that cannot be made fit costs nobody else anything."""
+    """Clean up every submission; returns the problems of those that cannot be made fit."""
     places = sorted(path for path in folder.submitted.glob("*/*") if path.is_dir())
     return look_over_these(folder, [(place.parent.name, place.name) for place in places])
 
@@ -43,7 +43,7 @@ def look_over_all(folder: ClassFolder) -> dict[tuple[str, str], str]:
 def look_over_these(
     folder: ClassFolder, submissions: Sequence[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
-    """What is wrong, by student and assignment, with those that cannot be made fit for nbgrader."""
+    """Problems, by student and assignment, of submissions that cannot be made fit for nbgrader."""
     problems: dict[tuple[str, str], str] = {}
     for student, assignment in submissions:
         try:
@@ -70,14 +70,14 @@ def read_notes(folder: ClassFolder, student: str, assignment: str) -> list[str]:
 
 
 def renew(folder: ClassFolder, student: str, assignment: str, notes: list[str]) -> None:
-    """A submission that has just been collected: what was noted about an earlier one is no longer so."""
+    """Replace the notes of an earlier submission with those of the one just collected."""
     _notes_path(folder, student, assignment).unlink(missing_ok=True)
     if notes:
         _write(folder, student, assignment, [_writable(note) for note in notes])
 
 
 def _writable(note: str) -> str:
-    """A file's name may hold bytes that are no text, and a notebook cannot."""
+    """Escape a file's name: it may hold bytes that are not text, which a notebook cannot."""
     return note.encode(errors="replace").decode()
 
 
@@ -88,7 +88,7 @@ def _plain_files_only(place: Path) -> Iterator[str]:
         mode = path.lstat().st_mode
         if stat.S_ISREG(mode) or stat.S_ISDIR(mode):
             continue
-        kind = "a symbolic link" if stat.S_ISLNK(mode) else "no plain file"
+        kind = "a symbolic link" if stat.S_ISLNK(mode) else "not a regular file"
         try:
             path.unlink()
         except OSError as problem:
@@ -97,7 +97,7 @@ def _plain_files_only(place: Path) -> Iterator[str]:
 
 
 def _timestamp(place: Path) -> Iterator[str]:
-    """nbgrader stops at one that it cannot read; without one a submission counts as in time."""
+    """Remove an unreadable timestamp, at which nbgrader stops; without one a submission is in time."""
     from nbgrader.utils import parse_utc
 
     path = place / TIMESTAMP
@@ -107,7 +107,7 @@ def _timestamp(place: Path) -> Iterator[str]:
         parse_utc(path.read_text().strip())
     except (ValueError, OverflowError, OSError):
         path.unlink()
-        yield f"{TIMESTAMP} held no date and was removed: when it was handed in is not known."
+        yield f"{TIMESTAMP} held no date and was removed: the time of submission is not known."
 
 
 def _notebook(place: Path, assignment: str) -> Iterator[str]:
@@ -124,8 +124,8 @@ def _notebook(place: Path, assignment: str) -> Iterator[str]:
     reason = "there was none"
     if others:
         reason = f"none of {', '.join(path.name for path in others[:5])} has the name {wanted.name}"
-    wanted.write_bytes(b"")  # nbgrader passes over a folder without one
-    yield f"No notebook to grade was handed in: {reason}. An empty one stands in for it."
+    wanted.write_bytes(b"")  # nbgrader skips a folder without one
+    yield f"No notebook to grade was handed in: {reason}. An empty one replaces it."
 
 
 def _notes_path(folder: ClassFolder, student: str, assignment: str) -> Path:

@@ -1,7 +1,8 @@
-"""Puts a submitted notebook back into the released one's shape: from the student come answers and free cells.
+"""Restores a submitted notebook to the released one's structure; it keeps the student's answers and own
+cells.
 
-Grade cells that were deleted come back, copies lose their claim, and what was changed about a cell (its kind,
-its points, its lock) is as it was released. Notes at the top say what was done.
+Deleted grade cells come back, copies of them do not count, and changes to a cell (its kind, its points, its
+lock) are undone. Notes at the top list what was done.
 """
 
 from __future__ import annotations
@@ -50,13 +51,13 @@ def _template(path: Path) -> NotebookNode:
 
 
 def restored(submitted: NotebookNode, template: NotebookNode, notes: Sequence[str] = ()) -> NotebookNode:
-    """A well-formed notebook, whatever was handed in."""
+    """A well-formed notebook, whatever was submitted."""
     said = list(notes)
     problem = submitted.metadata.get(PROBLEM)
     if isinstance(problem, str):
         said.append(
             f"The notebook that was handed in could not be read: {problem}. Its answers count as not given; "
-            "kernel.cu was graded all the same."
+            "kernel.cu was graded."
         )
         cells = [_fresh(cell) for cell in template.cells]
     else:
@@ -72,7 +73,7 @@ def restored(submitted: NotebookNode, template: NotebookNode, notes: Sequence[st
 
 @dataclass
 class _Restoration:
-    """Released cells by their grade_id, and what of the submission stands for each."""
+    """Released cells by their grade_id, and the submitted cell for each."""
 
     template: NotebookNode
     known: dict[str, NotebookNode] = field(init=False)
@@ -105,7 +106,7 @@ class _Restoration:
         return made
 
     def _chosen(self, submitted: Sequence[NotebookNode]) -> dict[str, int]:
-        """Of several copies of a cell the first; of an answer, the first that says something."""
+        """The first of several copies of a cell; for an answer, the first that is not empty."""
         chosen: dict[str, int] = {}
         for index, cell in enumerate(submitted):
             name = _grade_id(cell)
@@ -132,7 +133,7 @@ class _Restoration:
         return made
 
     def _put_back(self, made: list[NotebookNode], said: list[str]) -> None:
-        """What was deleted, behind the released cell that comes before it."""
+        """Put deleted cells back after the released cell that precedes each."""
         gone: list[str] = []
         before = ""
         for name, cell in self.known.items():
@@ -148,7 +149,7 @@ class _Restoration:
 
 @dataclass
 class _Room:
-    """How much text and how many bytes of pictures there is still room for."""
+    """The remaining limits for text and for bytes of pictures."""
 
     characters: int = _MOST_ALL_TEXT
     pictures: int = _MOST_PICTURES
@@ -177,7 +178,7 @@ def _grade_id(cell: NotebookNode) -> str:
 
 
 def _fresh(cell: NotebookNode) -> NotebookNode:
-    """A released cell as it was."""
+    """An unchanged copy of a released cell."""
     make = getattr(nbformat.v4, f"new_{cell.cell_type}_cell")
     made: NotebookNode = make(cell.source)
     if "nbgrader" in cell.metadata:
@@ -197,10 +198,11 @@ def _free(cell: NotebookNode, room: _Room) -> NotebookNode:
 
 
 def _own_text(kind: str, cell: NotebookNode, room: _Room) -> str:
-    """As it stands, but no HTML: formgrader and feedback would run a student's script as their reader.
+    """The cell's text without HTML: formgrader and feedback would run a student's script with their reader's
+    rights.
 
-    A space without width behind each "<" that could begin a tag leaves code and formulas readable, and needs
-    no second opinion on what Markdown takes for code.
+    A zero-width space after each "<" that could begin a tag leaves code and formulas readable, and needs no
+    knowledge of what Markdown treats as code.
     """
     text = room.text(cell.source)
     return text if kind == "code" else _TAG.sub("<\u200b", text)
@@ -219,7 +221,7 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _plain_text(note: str) -> str:
-    """A sentence in Markdown: whatever of it a student wrote stays text."""
+    """A note escaped for Markdown: a student's words in it stay text."""
     return "".join(f"\\{sign}" if sign in "\\`*_{}[]<>#|$!" else sign for sign in " ".join(note.split()))[
         :2000
     ]

@@ -1,4 +1,4 @@
-"""Reads a notebook that nobody has looked at: within limits, and with a sentence where it cannot be read."""
+"""Reads an untrusted notebook within limits, with a sentence where it cannot be read."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from nbconvert.exporters import NotebookExporter
 from common.core.errors import CourseError
 
 MOST_BYTES = 16 << 20
-PROBLEM = "submission_problem"  # in the metadata of what takes an unreadable one's place, and of no file
+PROBLEM = "submission_problem"  # in the metadata of an unreadable notebook's replacement; never in a file
 
 _PICTURES = ("image/png", "image/jpeg", "image/gif")
 _BASE64 = re.compile(r"[A-Za-z0-9+/=\s]*")
@@ -23,15 +23,15 @@ _KINDS = {"code": nbformat.v4.new_code_cell, "markdown": nbformat.v4.new_markdow
 
 
 def read_notebook(path: Path) -> nbformat.NotebookNode:
-    """The notebook as data, without outputs. Raises CourseError with the reason when it is none."""
+    """The notebook as data, without outputs. Raises CourseError with the reason when it is not a notebook."""
     try:
-        # O_NONBLOCK: opening a pipe that nobody writes to would wait for ever.
+        # O_NONBLOCK: opening a pipe without a writer would block for ever.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as problem:
         raise CourseError("it is a symbolic link" if path.is_symlink() else _refusal(problem)) from problem
     with os.fdopen(handle, "rb", closefd=True) as file:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise CourseError("it is no plain file")
+            raise CourseError("it is not a regular file")
         data = file.read(MOST_BYTES + 1)
     if len(data) > MOST_BYTES:
         raise CourseError(f"it is larger than {MOST_BYTES >> 20} MiB")
@@ -51,7 +51,7 @@ def read_notebook(path: Path) -> nbformat.NotebookNode:
 
 
 def _cell(plain: dict[str, Any]) -> nbformat.NotebookNode:
-    """Well formed, whatever it was: its kind, its text, pictures in it, and whom nbgrader takes it for."""
+    """A well-formed cell with the kind, text, pictures and nbgrader id of the original."""
     kind = plain.get("cell_type")
     make = _KINDS[kind] if isinstance(kind, str) and kind in _KINDS else nbformat.v4.new_raw_cell
     made = make(_text(plain.get("source")))
@@ -74,7 +74,8 @@ def _pictures(attachments: object) -> dict[str, dict[str, str]]:
 
 
 def _text(source: object) -> str:
-    """Notebooks keep text as a list of lines. Half of a surrogate pair is legal in JSON, but in no file."""
+    """Notebooks keep text as a list of lines. Half of a surrogate pair is legal in JSON, but cannot be
+    written to a file."""
     if isinstance(source, list) and all(isinstance(line, str) for line in source):
         source = "".join(source)
     return source.encode(errors="replace").decode() if isinstance(source, str) else ""
@@ -86,11 +87,11 @@ def _refusal(problem: OSError) -> str:
 
 def _must_be_notebook(plain: Any) -> None:
     if not isinstance(plain, dict) or not isinstance(plain.get("cells"), list):
-        raise CourseError("it is JSON, but no notebook of format 4: it has no list of cells")
+        raise CourseError("it is JSON, but not a notebook of format 4: it has no list of cells")
     if not isinstance(plain.get("metadata"), dict):
-        raise CourseError("it is no notebook: it has no metadata")
+        raise CourseError("it is not a notebook: it has no metadata")
     if not all(isinstance(cell, dict) for cell in plain["cells"]):
-        raise CourseError("it is no notebook: one of its cells is no cell")
+        raise CourseError("it is not a notebook: one of its cells is invalid")
 
 
 def _empty_notebook(problem: str) -> nbformat.NotebookNode:
@@ -100,8 +101,8 @@ def _empty_notebook(problem: str) -> nbformat.NotebookNode:
 
 
 class SubmittedNotebookExporter(NotebookExporter):
-    """nbgrader's own reading ends with a traceback where a notebook is damaged, and the student with nothing.
-    Here an empty notebook takes its place, which RestoreCells fills."""
+    """nbgrader itself fails with a traceback on a damaged notebook, and the student gets nothing. Here an
+    empty notebook replaces it, which RestoreCells fills."""
 
     def from_filename(
         self, filename: str, resources: dict[str, Any] | None = None, **kwargs: Any

@@ -1,2 +1,2 @@
-"""What each cell of a notebook earns and why, from records and from answers read as data. May import records,
-questions and the spec."""
+"""The points of each cell of a notebook and the reasons, from records and from answers read as data. May
+import records, questions and the spec."""

@@ -1,7 +1,7 @@
-"""What each autograded cell of a notebook earns, and why: a function of a record and of answers read as data.
+"""The points of each autograded cell of a notebook, and the reasons, from a record and answers read as data.
 
 grade_id "part-SLUG"           a part of the kernel's points, by its name: part-correct, part-speed, a step's
-grade_id "predictions-points"  the predictions of the cell "predictions", held against what was counted
+grade_id "predictions-points"  the predictions of the cell "predictions", compared with their true values
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from grader.spec import Exercise
 
 PART = "part-"
 PREDICTIONS, PREDICTIONS_POINTS = "predictions", "predictions-points"
-_NEVER_GRADED = "the grader has no points to give for this cell"
+_NEVER_GRADED = "the grader has no points for this cell"
 
 
 @dataclass(frozen=True)
@@ -38,12 +38,12 @@ class Marker:
 
     def __init__(self, exercise: Exercise | None, record: Record | None, answers: Answers) -> None:
         self._exercise = exercise
-        # Whatever is shown is for the student: without the seed.
+        # The result is shown to the student: without the seed.
         self._record = None if record is None else for_student(record)
         self._answers = answers
 
     def mark(self, grade_id: str, most: float) -> CellMark:
-        """Between 0 and `most`: nbgrader takes a missing number, or a negative one, for full marks."""
+        """Points between 0 and `most`: nbgrader reads a missing or a negative number as full marks."""
         found = self._mark(grade_id, most)
         return CellMark(min(max(found.points, 0.0), most), found.reasons)
 
@@ -59,11 +59,11 @@ class Marker:
     def _part(self, record: Record, name: str, most: float) -> CellMark:
         part = next((part for part in record.parts if slug(part.name) == name), None)
         if part is None and record.file.endswith(".py"):
-            # In Python, answers are worth what checks and mechanisms are worth in CUDA.
+            # In Python, right answers also earn the points that checks and mechanisms have in CUDA.
             part = next((part for part in record.parts if part.name == "correct"), None)
         if part is None:
-            told = "; ".join((record.verdict, *record.flags)) or "the grading left nothing about this part"
-            part = PartResult(name, 0.0, most, told)
+            message = "; ".join((record.verdict, *record.flags)) or "the record has nothing about this part"
+            part = PartResult(name, 0.0, most, message)
         points = part.points if part.max_points == most else _scaled(part, most)
         return CellMark(points, part_feedback(record, part, points, most))
 
@@ -71,7 +71,7 @@ class Marker:
         results = grade(exercise.predictions, self._answers.values, record.measured, record.device)
         worth, earned = results.points, results.earned
         points = round(earned if worth == most else earned / worth * most if worth else 0.0, 2)
-        # A kernel that was never run leaves nothing to compare any of them with.
+        # A kernel that never ran gives no values to compare them with.
         missing = {one.name: record.verdict for one in results.graded} | record.unmeasured
         return CellMark(points, predictions_feedback(results, missing, self._answers.problem))
 

@@ -1,4 +1,4 @@
-"""What a late submission costs: a share of its points for each day that has begun."""
+"""The penalty of a late submission: a share of its points for each day begun."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ _DAY_SECONDS = 86400
 
 
 class LatePerDay(LateSubmissionPlugin):
-    """Nothing unless the class's settings name a share: `c.LatePerDay.percent = 10`."""
+    """No penalty unless the class's settings name a share: `c.LatePerDay.percent = 10`."""
 
     percent = Float(0.0, help="of the submission's points, for each day begun").tag(config=True)
     grace_minutes = Float(0.0, help="after the due date that cost nothing").tag(config=True)

@@ -1,5 +1,5 @@
-"""A part's points and its reasons together, as feedback shows them: cases, findings at their lines, counters,
-speed with its interval."""
+"""Feedback on one part: points and reasons, cases, findings at their lines, counters, speed with
+intervals."""
 
 from __future__ import annotations
 
@@ -87,5 +87,5 @@ def predictions_feedback(results: Results, missing: Mapping[str, str], problem: 
     shown = Answers(answers_title("Predictions", results), results, missing)
     if not problem:
         return shown
-    told = f"No answer could be read: {problem}."
-    return Display(f"{told}\n{shown!r}", tag("p", told, class_="bad"), Markup(shown._repr_html_()))
+    sentence = f"No answer could be read: {problem}."
+    return Display(f"{sentence}\n{shown!r}", tag("p", sentence, class_="bad"), Markup(shown._repr_html_()))

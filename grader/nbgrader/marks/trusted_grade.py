@@ -1,5 +1,5 @@
 """Writes the points of every autograded cell, from the grader's record of the kernel and from answers read as
-data. Nothing that a notebook computed or printed has a say."""
+data. Outputs of a notebook do not count."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ class TrustedGrade(NbGraderPreprocessor):
         record = None if loaded is None else self._record(loaded, about["student"])
         marker = Marker(loaded, record, _answers(nb))
         for cell in nb.cells:
-            # Cells that a person grades are answers too; nbgrader leaves them to that person.
+            # Cells that a person grades are answers, too; nbgrader leaves them to that person.
             if utils.is_grade(cell) and not utils.is_solution(cell):
                 most = float(cell.metadata.nbgrader["points"])
                 _show(cell, marker.mark(cell.metadata.nbgrader["grade_id"], most), most)
@@ -56,7 +56,7 @@ def _answers(nb: NotebookNode) -> Answers:
 
 
 def _show(cell: NotebookNode, mark: CellMark, most: float) -> None:
-    """The reasons, then the number that nbgrader looks for: a result whose text is a float."""
+    """Show the reasons, then the number that nbgrader reads: a result whose text is a float."""
     earned = Display("", tag("p", tag("b", f"{numbers.points_of(mark.points, most)} points")))
     cell.outputs = [
         new_output("display_data", data=_both(mark.reasons)),

@@ -1,2 +1,2 @@
-"""What a notebook shows for each answer: HTML there, text at a terminal. May import records, words, render
-and what an errand brought back; nothing here runs a student's code."""
+"""What a notebook shows for each result: HTML in a notebook, text at a terminal. May import records, words,
+render and answers of the grader process; nothing here runs a student's code."""

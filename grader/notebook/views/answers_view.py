@@ -1,4 +1,4 @@
-"""Questions as a notebook shows them: what is asked, and the answers beside what is right."""
+"""Questions as a notebook shows them, and the answers beside the right ones."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _SIDES = {"baseline": "baseline.cu", "solution": "the reference solution", "your
 
 
 class Questions(Display):
-    """What is to be predicted, and an answer cell to start from."""
+    """The quantities to predict, and an answer cell to start from."""
 
     def __init__(self, asked: Sequence[Question]) -> None:
         rows = [(one.name, one.ask, *_of(one), numbers.points(one.points)) for one in asked]
@@ -26,7 +26,7 @@ class Questions(Display):
 
 
 class Answers(Earning):
-    """What each answer earned. `credit` is the part of all points, 0 to 1."""
+    """The points of each answer. `credit` is the share of all points, 0 to 1."""
 
     def __init__(self, title: str, results: Results, missing: Mapping[str, str] | None = None) -> None:
         self.results = results
@@ -49,7 +49,7 @@ def _of(one: Question) -> tuple[str, str]:
 
 
 def _coloured(columns: Sequence[str], row: Sequence[str], one: Graded) -> tuple[Child, ...]:
-    """With what was asked behind the name, and the points in the colour of their share."""
+    """A row with the question after its name, and the points in the colour of their share."""
     cells: dict[str, Child] = dict(zip(columns, row, strict=True))
     cells[NAME] = f"{one.name}: {one.question.ask}"
     if POINTS in cells:

@@ -1,4 +1,4 @@
-"""`check()` as a notebook shows it: the verdict, then what to mend first, at its line; points at the end."""
+"""`check()` as a notebook shows it: the verdict, then what to fix first, at its line; points at the end."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _MOST_PRINTED = 4000
 
 
 class Check(Display):
-    """How the kernel stands. `passed` says whether every case is right; `points` what it would earn."""
+    """The result of a check. `passed` is whether every case is right; `points` is what it would earn."""
 
     def __init__(
         self, exercise: Exercise, record: Record, todos: Sequence[Todo], remark: str, file: str
@@ -36,19 +36,19 @@ class Check(Display):
 
 
 class Untouched(Display):
-    """There is nothing to judge yet: what to do next is the useful answer."""
+    """Shows what to do next: an untouched starter has nothing to judge."""
 
     passed = False
     points = 0.0
 
     def __init__(self, exercise: Exercise, todos: Sequence[Todo], file: str) -> None:
-        self.told = f"{file} is still the starter as it was handed out"
-        text = "\n".join((f"{self.told}.", *(f"  {file}:{todo.line}  {todo.text}" for todo in todos)))
+        self.sentence = f"{file} is still the starter as it was handed out"
+        text = "\n".join((f"{self.sentence}.", *(f"  {file}:{todo.line}  {todo.text}" for todo in todos)))
         hint = (
             "Write what they ask for, save, and check again; lab.hints() has hints." if exercise.hints else ""
         )
         super().__init__(
-            f"{text}\n{hint}", tag("h3", f"{self.told}.", class_="doubt"), _todos(todos), tag("p", hint)
+            f"{text}\n{hint}", tag("h3", f"{self.sentence}.", class_="doubt"), _todos(todos), tag("p", hint)
         )
 
 
@@ -56,13 +56,13 @@ def _body(
     exercise: Exercise, record: Record, todos: Sequence[Todo], remark: str, file: str
 ) -> Iterable[Child]:
     passed = record.is_correct
-    mend: tuple[tuple[str, Child], ...] = (
-        ("The compiler says", _diagnostics(record, file)),
+    to_fix: tuple[tuple[str, Child], ...] = (
+        ("Compiler messages", _diagnostics(record, file)),
         ("The first case that fails", _first_failure(record)),
         ("Findings on your lines", _findings(record)),
     )
     sections: tuple[tuple[str, Child], ...] = (
-        *mend,
+        *to_fix,
         ("Cases", _cases(record)),
         ("How it works", _mechanisms(record)),
         ("Speed", _speed(exercise, record)),

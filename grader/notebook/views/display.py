@@ -1,4 +1,4 @@
-"""What every answer in a notebook is made of: HTML there, text at a terminal, both bounded in size.
+"""The base of every result in a notebook: HTML there, text at a terminal, both limited in size.
 
 Nothing is loaded and nothing is run: markup comes from grader.render.pages.markup, which escapes all text.
 Colours follow JupyterLab's theme.
@@ -22,7 +22,7 @@ _MOST_CODE = 160  # characters of a line of source
 
 
 class Display:
-    """An answer. It is shown when it is the last value of a cell, or by IPython's display()."""
+    """A result. It is shown when it is the last value of a cell, or by IPython's display()."""
 
     def __init__(self, text: str, *body: Child) -> None:
         self._text = cut(text.rstrip("\n"), MOST_TEXT)
@@ -35,13 +35,13 @@ class Display:
         html = _framed(self._body)
         if len(html) <= MOST_HTML:
             return str(html)
-        told = tag("p", "This is more than a notebook should hold; here is the short form.", class_="faint")
-        return str(_framed((told, tag("pre", self._text))))
+        note = tag("p", "This is too large for a notebook; here is the short form.", class_="faint")
+        return str(_framed((note, tag("pre", self._text))))
 
 
 class Earning(Display):
-    """An answer about points, `points` of them. nbgrader's Validate takes a number for what a cell earns and
-    any other text for full marks: it gets the number, so that it tells no starter that it passes."""
+    """A result that earns `points`. nbgrader's Validate reads a number as a cell's points and any other text
+    as full marks: it gets the number, so that an untouched starter does not pass."""
 
     points = 0.0
 
@@ -51,7 +51,7 @@ class Earning(Display):
 
 
 def sentence(text: str, kind: type[Display] = Display) -> Display:
-    """For what could not be done: what, why and the way out, without a traceback."""
+    """Shows an error as a sentence without a traceback."""
     text = cut(harmless(text), 8000)
     head, _, rest = text.partition("\n")
     return kind(text, tag("p", head, class_="bad"), tag("pre", rest) if rest.strip() else None)

@@ -1,4 +1,4 @@
-"""Hints as a notebook shows them: folded, so that each is opened by whoever wants it."""
+"""Hints as a notebook shows them: folded, each opens by a click."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from grader.spec import Exercise
 
 
 class Hints(Display):
-    """All hints of an exercise, or the one with a number. At a terminal, how to open them there."""
+    """All hints of an exercise, or the one with a number. At a terminal, the command that opens them."""
 
     def __init__(self, exercise: Exercise, number: int | None = None) -> None:
         total = len(exercise.hints)

@@ -38,7 +38,7 @@ def _per_request(counts: traffic.Counts) -> float:
 
 
 def stalls(timeline: Timeline | None) -> dict[int, float]:
-    """By line, the share in percent of the time that the followed warps spent waiting to issue there."""
+    """By line, the percentage of the followed warps' waiting time that was spent there."""
     waited: dict[int, float] = {}
     for span in timeline.spans if timeline is not None else ():
         pause = span.issued - span.wanted + (span.done - span.issued if span.kind == "barrier" else 0.0)
@@ -48,7 +48,7 @@ def stalls(timeline: Timeline | None) -> dict[int, float]:
 
 
 MEASURES = {
-    "sectors": Measure("sectors", "32-byte sectors of global memory asked for", _counted(traffic.sectors)),
+    "sectors": Measure("sectors", "32-byte sectors of global memory requested", _counted(traffic.sectors)),
     "per_request": Measure(
         "per request", "sectors for each request of a warp", _counted(_per_request), form=".1f"
     ),

@@ -1,4 +1,4 @@
-"""One part of the points as a notebook shows it, with its reason. It shows, and decides nothing."""
+"""One part of the points as a notebook shows it, with its reason. It does not decide points."""
 
 from __future__ import annotations
 
@@ -15,26 +15,26 @@ _STOPS = (
 
 
 class PartView(Earning):
-    """A part's row of a check. `points` is what it stands at."""
+    """A part's row of a check. `points` are those so far."""
 
     def __init__(self, name: str, most: float, checked: Display) -> None:
         part = _row(name, most, checked)
         self.points = part.points
-        told = f"{name}: {numbers.points_of(part.points, part.max_points)} points"
+        headline = f"{name}: {numbers.points_of(part.points, part.max_points)} points"
         why = cut(part.message, 1200)
         more = _STOPS if isinstance(checked, Check) and not checked.passed and name == "correct" else ""
         kind = "good" if part.points >= most else "doubt" if part.points > 0 else "bad"
         super().__init__(
-            "\n".join(filter(None, (f"{told}: {why}", more))),
-            tag("p", tag("span", told, class_=kind), f": {why}"),
+            "\n".join(filter(None, (f"{headline}: {why}", more))),
+            tag("p", tag("span", headline, class_=kind), f": {why}"),
             tag("p", more, class_="faint") if more else None,
         )
 
 
 def _row(name: str, most: float, checked: Display) -> PartResult:
-    """Of a starter that was not touched there is no record, and nothing earned."""
+    """The part's result; nothing earned for an untouched starter, which has no record."""
     if isinstance(checked, Untouched):
-        return PartResult(name, 0.0, most, checked.told)
+        return PartResult(name, 0.0, most, checked.sentence)
     parts = checked.record.parts if isinstance(checked, Check) else ()
     found = next((part for part in parts if part.name == name), None)
-    return found or PartResult(name, 0.0, most, "not looked at: see check() for what comes before it")
+    return found or PartResult(name, 0.0, most, "not checked: see check() for what comes before it")

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 _DPI = 144
-# A name with a dollar sign in it is a name, no formula.
+# A dollar sign in a name must not start a formula.
 STYLE = {"text.parse_math": False, "font.size": 9, "axes.titlesize": 10, "axes.spines.top": False}
 
 
@@ -36,7 +36,7 @@ def styled() -> Any:
 
 
 def picture(figure: Figure, caption: str) -> Markup:
-    """On white, in either theme."""
+    """On white in both themes."""
     drawn = io.BytesIO()
     with styled():
         figure.savefig(drawn, format="png", dpi=_DPI, facecolor="white")

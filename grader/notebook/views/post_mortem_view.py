@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from common.virtual_gpu.report import Report
-from grader.lab.lab import EVIDENCE, FIGURES, Lab
+from grader.lab.lab import EVIDENCE, FIGURES, FaultLab
 from grader.notebook.views.check_view import finding_at_its_line
 from grader.notebook.views.display import Display, cut, heading, limited
 from grader.render.pages.markup import Child, Markup, joined, table, tag
@@ -18,7 +18,7 @@ _VERDICTS = {"right": "good", "wrong": "bad", "failed": "bad"}
 
 
 class Runs(Display):
-    """What runs of the kernels showed, in their order."""
+    """Results of the kernels' runs, in order."""
 
     def __init__(self, runs: Sequence[Mapping[str, Any]]) -> None:
         self.runs = list(runs)
@@ -40,12 +40,12 @@ class Runs(Display):
 
 def _run(run: Mapping[str, Any]) -> Markup:
     findings = Report.from_dict(run["report"]).findings
-    told = run["message"] or "the answer is right"
+    message = run["message"] or "the answer is right"
     found = limited(findings, lambda one: finding_at_its_line(one, run["source"]), _MOST_FINDINGS, "findings")
     return tag(
         "details",
         tag("summary", f"{run['file']}: {run['answer']}; findings: {run['kinds']}"),
-        tag("p", cut(told, _MOST_WORDS)),
+        tag("p", cut(message, _MOST_WORDS)),
         found or tag("p", "No finding.", class_="faint"),
     )
 
@@ -53,7 +53,7 @@ def _run(run: Mapping[str, Any]) -> Markup:
 class Words(Display):
     """The lists that answers are taken from."""
 
-    def __init__(self, lab: Lab) -> None:
+    def __init__(self, lab: FaultLab) -> None:
         lists = (("Faults, some of which are in no kernel", lab.faults), ("Evidence", EVIDENCE))
         columns = ("word", "means")
         text = [f"{name}\n{text_table(columns, list(words.items()), plain=True)}" for name, words in lists]

@@ -20,13 +20,13 @@ _MOST_LAUNCHES = 20
 
 
 class ProfileView(Display):
-    """What one call costs. `seen` has the engine's whole report."""
+    """The costs of one call. `seen` has the engine's whole report."""
 
     def __init__(self, seen: Seen, show: str) -> None:
         self.seen = seen
         if not seen.launches:
-            told = f"{seen.title}: no kernel was launched in this call, so there is nothing to count"
-            super().__init__(told, tag("p", told, class_="bad"))
+            sentence = f"{seen.title}: no kernel was launched in this call, so there is nothing to count"
+            super().__init__(sentence, tag("p", sentence, class_="bad"))
             return
         text = "\n".join(
             (seen.title, seen.time_words, launch_table(seen.launches), source_table(seen.source, seen.lines))
@@ -38,9 +38,9 @@ def _body(seen: Seen, show: str) -> Iterable[Child]:
     launch = seen.longest
     yield tag("h3", seen.title)
     if seen.wrong:
-        told = f"Its answer is wrong here, so the figures say little: {seen.wrong.rstrip('.')}."
-        told += " Mend that first: check()"
-        yield tag("p", told, class_="bad")
+        warning = f"Its answer is wrong here, so the figures may mislead: {seen.wrong.rstrip('.')}."
+        warning += " Fix that first: check()"
+        yield tag("p", warning, class_="bad")
     yield tag("p", seen.time_words)
     yield launches_table(seen.launches)
     yield heading("Traffic")
@@ -70,7 +70,7 @@ def launches_table(launches: Sequence[Launch]) -> Markup:
     return table(columns, rows)
 
 
-# What, its requests, its parts, the unit of a part.
+# Name, counter of requests, counter of parts, unit of a part.
 _TRAFFIC = (
     ("global loads", "global_load_requests", "global_load_sectors", "sectors"),
     ("global stores", "global_store_requests", "global_store_sectors", "sectors"),
@@ -93,7 +93,7 @@ def traffic_table(launch: Launch) -> Markup:
 
 
 def _bounds(launch: Launch) -> Markup:
-    """Each bound by itself; the longest is what to look at."""
+    """Each bound separately; the longest limits the kernel."""
     terms = sorted(((s, name) for name, s in launch.cost.terms.items() if s > 0), reverse=True)
     most = terms[0][0] if terms else 1.0
     rows = [
@@ -104,12 +104,12 @@ def _bounds(launch: Launch) -> Markup:
         )
         for seconds, name in terms
     ]
-    told = tag("p", launch.cost.sentence) if launch.cost.sentence else None
-    return joined((told, table(("bound", ">time", ""), rows)))
+    sentence = tag("p", launch.cost.sentence) if launch.cost.sentence else None
+    return joined((sentence, table(("bound", ">time", ""), rows)))
 
 
 def heat_map(seen: Seen, show: str) -> Markup:
-    """The lines that cost something and their neighbours; the warmest has most of the chosen measure."""
+    """The lines with costs and their neighbours; the reddest has most of the chosen measure."""
     columns = {name: values for name, measure in MEASURES.items() if (values := measure.read(seen))}
     chosen = columns.get(show, {})
     most = max(chosen.values(), default=0.0)
@@ -130,7 +130,7 @@ def heat_map(seen: Seen, show: str) -> Markup:
         )
         rows.append(tag("tr", tag("td", str(line), class_="number faint"), *cells, code))
     meaning = "; ".join(f"{MEASURES[name].heading}: {MEASURES[name].meaning}" for name in columns)
-    legend = f"{meaning}. Colour it otherwise with show=, one of {', '.join(MEASURES)}."
+    legend = f"{meaning}. Colour by another measure with show=, one of {', '.join(MEASURES)}."
     listed = tag("div", tag("table", tag("tbody", *rows), class_="source"), class_="wide")
     return joined((listed, tag("p", legend, class_="faint")))
 

@@ -22,7 +22,7 @@ _MOST_FINDINGS = 10
 
 
 class ProgramView(Display):
-    """What came of a program. `findings` are the engine's, `seen` its whole report, `printed` its output."""
+    """The result of a program. `findings` are the engine's, `seen` its whole report, `printed` its output."""
 
     def __init__(self, found: Mapping[str, Any], show: str) -> None:
         self.seen = Seen.from_dict(
@@ -74,5 +74,5 @@ _CLEAN = "no findings"
 
 
 def _verdict(ending: str, findings: int) -> str:
-    told = numbers.counted(findings, "finding") if findings else _CLEAN
-    return f"{ending}; {told}" if ending else told
+    found = numbers.counted(findings, "finding") if findings else _CLEAN
+    return f"{ending}; {found}" if ending else found

@@ -1,6 +1,6 @@
-"""The instruction roofline: warp instructions a second over instructions for each 32-byte sector.
+"""The instruction roofline: warp instructions per second over instructions per 32-byte sector.
 
-A copy has no arithmetic to count, but it has instructions: this roofline has a place for every kernel.
+A copy has no arithmetic, but it has instructions: this roofline can show every kernel.
 """
 
 from __future__ import annotations
@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
 CAPTION = (
-    "Under the slanted roofs memory is the limit, under the flat one the schedulers; a dot far below all of "
-    "them waits: for memory, for too few warps or for each other. Without the launch itself, modelled."
+    "Under the slanted roofs memory is the limit, under the flat one the schedulers; a dot far below all "
+    "roofs waits: for memory, with too few warps, or at barriers. Modelled, without launch overhead."
 )
 _SCHEDULERS = 4
 _SECTOR = 32
@@ -42,12 +42,12 @@ def roofline(seen: Seen) -> Figure:
         high = max([x for x, *_ in dots] + ridges) * 4
         for name, (rate, colour) in roofs.items():
             xs = [low, peak / rate]
-            told = f"{name}, {numbers.bandwidth(rate * _SECTOR)}"
-            axes.plot(xs, [x * rate / 1e9 for x in xs], color=colour, linewidth=1.5, label=told)
+            label = f"{name}, {numbers.bandwidth(rate * _SECTOR)}"
+            axes.plot(xs, [x * rate / 1e9 for x in xs], color=colour, linewidth=1.5, label=label)
         axes.hlines(peak / 1e9, min(ridges), high, color=_ISSUE, linewidth=1.5, label="issue slots")
         _draw_dots(axes, dots)
         axes.set(xscale="log", yscale="log", xlim=(low, high))
-        axes.set(xlabel="warp instructions per 32-byte sector", ylabel="10⁹ warp instructions a second")
+        axes.set(xlabel="warp instructions per 32-byte sector", ylabel="10⁹ warp instructions per second")
         axes.set_title(f"{seen.case} on the {profile.name}, modelled")
         for axis in (axes.xaxis, axes.yaxis):
             axis.set_major_formatter("{x:g}")
@@ -58,7 +58,7 @@ def roofline(seen: Seen) -> Figure:
 
 
 def _dots(launch: Launch) -> list[tuple[float, float, str, str]]:
-    """A launch over the sectors that DRAM must give or take, and over all that go to L2."""
+    """A launch over its sectors of DRAM, and over all its sectors of L2."""
     counts, seconds = launch.counters, launch.cost.body_seconds
     rate = counts.warp_instructions / seconds / 1e9 if seconds > 0 else 0.0
     dram = launch.distinct_load_sectors + launch.distinct_store_sectors
@@ -69,9 +69,11 @@ def _dots(launch: Launch) -> list[tuple[float, float, str, str]]:
 
 
 def _draw_dots(axes: Any, dots: list[tuple[float, float, str, str]]) -> None:
-    """Those over L2 are drawn inside: where nothing is asked for twice, the two stand on one place."""
+    """Dots over L2 are drawn inside those over DRAM: without reuse, both are at one place."""
     for name, marker, size in (("DRAM", "o", 9), ("L2", "D", 5)):
         mine = [(x, y, colour) for x, y, colour, of in dots if of == name]
         for index, (x, y, colour) in enumerate(mine):
-            told = f"this call, over sectors of {name}" if index == 0 else None
-            axes.plot([x], [y], marker, color=colour, markersize=size, zorder=3, label=told, linestyle="none")
+            label = f"this call, over sectors of {name}" if index == 0 else None
+            axes.plot(
+                [x], [y], marker, color=colour, markersize=size, zorder=3, label=label, linestyle="none"
+            )

@@ -1,4 +1,4 @@
-"""`timeline()` as a notebook shows it: a row a warp, data on its way above, what the warp does below."""
+"""`timeline()` as a notebook shows it: one row per warp, data in flight above, the warp's work below."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from grader.render.pages.markup import Child, joined, tag
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_COLOURS = {  # drawn in this order: what is short comes last, so that it is seen
+_COLOURS = {  # drawn in this order: short ones last, so that they stay visible
     "wait": "#e3dcd0",
     "barrier": "#8c564b",
     "math": "#2ca02c",
@@ -28,9 +28,9 @@ _COLOURS = {  # drawn in this order: what is short comes last, so that it is see
     "async copy": "#4bb8a9",
 }
 _MOST_BARS = 3000
-_LEAST_WIDTH = 1 / 700  # of the picture: an instruction of one cycle can be seen
+_LEAST_WIDTH = 1 / 700  # of the picture, so that an instruction of one cycle is visible
 _WORST_LINES = 3
-_LEAST_SHARE = 1.0  # per cent of all waiting: less is no reason for anything
+_LEAST_SHARE = 1.0  # per cent of all waiting: less does not matter
 
 
 class TimelineView(Display):
@@ -41,12 +41,12 @@ class TimelineView(Display):
         timeline = seen.timeline
         shown = lanes(timeline, warps) if timeline is not None else []
         if timeline is None or not shown:
-            told = f"{seen.title}: no kernel was launched in this call, so there is nothing to follow"
-            super().__init__(told, tag("p", told, class_="bad"))
+            sentence = f"{seen.title}: no kernel was launched in this call, so there is nothing to follow"
+            super().__init__(sentence, tag("p", sentence, class_="bad"))
             return
-        told = _summary(timeline, shown)
+        summary = _summary(timeline, shown)
         super().__init__(
-            f"{seen.title}\n{told}\n{_worst_text(seen, timeline)}", *_body(seen, timeline, shown)
+            f"{seen.title}\n{summary}\n{_worst_text(seen, timeline)}", *_body(seen, timeline, shown)
         )
 
 
@@ -60,17 +60,17 @@ def _body(seen: Seen, timeline: Timeline, shown: Sequence[WarpLanes]) -> Iterabl
     )
     rest = " Only the beginning is shown." if timeline.cut else ""
     caption = (
-        f"The first warps of one block, {beside}. The upper half of a row is data on its way to the warp, "
+        f"The first warps of one block, {beside}. The upper half of a row is data in flight to the warp, "
         f"each load or copy a bar; the lower half is what the warp does. Where it waits below while bars "
-        f"travel above, nothing hides the trip.{rest}"
+        f"are in flight above, nothing hides the latency.{rest}"
     )
     yield picture(gantt(seen, timeline, shown), caption)
     worst = _worst(timeline)
     if worst:
         yield heading("Where it waits longest")
     for line, share in worst:
-        told = tag("p", f"line {line}: {share:.0f} % of all waiting")
-        yield joined((told, excerpt(seen.source, line, around=1)))
+        line_text = tag("p", f"line {line}: {share:.0f} % of all waiting")
+        yield joined((line_text, excerpt(seen.source, line, around=1)))
 
 
 def gantt(seen: Seen, timeline: Timeline, shown: Sequence[WarpLanes]) -> Figure:
@@ -102,7 +102,7 @@ def _ends(warp: WarpLanes) -> Iterable[float]:
 
 
 def _draw_flights(axes: Any, row: int, flights: Sequence[Flight], levels: int, scale: float) -> None:
-    """From the middle of the row upwards, one beside the other where they travel together."""
+    """From the middle of the row upwards, stacked where they overlap in time."""
     height = 0.5 / levels
     for flight in flights[:_MOST_BARS]:
         axes.broken_barh(
@@ -122,10 +122,10 @@ def _bars(intervals: Sequence[Interval], end: float, scale: float) -> list[tuple
 def _summary(timeline: Timeline, shown: Sequence[WarpLanes]) -> str:
     flying, hidden = overlap(shown)
     if flying <= 0:
-        return "These warps asked global memory for nothing."
+        return "These warps loaded nothing from global memory."
     nanoseconds = 1e9 / timeline.cycles_per_second / len(shown)
     return (
-        f"Data is on its way to a warp for {flying * nanoseconds:,.0f} ns; during {hidden / flying:.0%} of "
+        f"Data is in flight to a warp for {flying * nanoseconds:,.0f} ns; during {hidden / flying:.0%} of "
         f"that time the warp does something else, and for the rest it waits (modelled)."
     )
 

@@ -1,4 +1,4 @@
-"""A timeline's spans sorted into what a person wants to see: data on its way, work, and waiting."""
+"""A timeline's spans sorted for display: data in flight, work, and waiting."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from common.virtual_gpu.report import Span, Timeline
 
 Interval = tuple[float, float]
 
-# What each kind of instruction is drawn as.
+# The drawn kind of each kind of instruction.
 IN_FLIGHT = {"global load": "global load", "global atomic": "global load", "async copy": "async copy"}
 WORK = {
     "global load": "issue of loads and copies",
@@ -25,13 +25,13 @@ WORK = {
 }
 _OTHER_WORK = "math"
 WAIT, BARRIER = "wait", "barrier"
-LEVELS = 6  # of flights beside each other; more share the last one
-_SHORT = 3.0  # cycles between two instructions that nobody would call waiting
+LEVELS = 6  # of overlapping flights; more share the last one
+_SHORT = 3.0  # cycles: a shorter gap between two instructions is not waiting
 
 
 @dataclass(frozen=True)
 class Flight:
-    """A load or a copy on its way, on the lowest level where it has room beside those that travel with it."""
+    """A load or a copy in flight, on the lowest level that no overlapping one uses."""
 
     kind: str
     begin: float
@@ -41,7 +41,7 @@ class Flight:
 
 @dataclass
 class WarpLanes:
-    """In cycles: what is on its way to a warp, and by what is drawn, when the warp itself does it."""
+    """In cycles: data in flight to a warp, and the warp's own work by drawn kind."""
 
     warp: int
     flights: list[Flight] = field(default_factory=list)
@@ -49,7 +49,7 @@ class WarpLanes:
 
 
 def lanes(timeline: Timeline, most: int) -> list[WarpLanes]:
-    """Of the first warps, with time 0 where the first of them starts."""
+    """The first warps; time 0 is the start of the first."""
     start = min((span.wanted for span in timeline.spans), default=0.0)
     numbers = sorted({span.warp for span in timeline.spans})[:most]
     return [_lanes_of(number, [s for s in timeline.spans if s.warp == number], start) for number in numbers]
@@ -95,12 +95,12 @@ def length(intervals: Iterable[Interval]) -> float:
 
 
 def common(one: Sequence[Interval], other: Sequence[Interval]) -> float:
-    """How long both go on at once; each list is united."""
+    """How long both overlap; each list is united."""
     return length(one) + length(other) - length(united([*one, *other]))
 
 
 def overlap(warps: Sequence[WarpLanes]) -> tuple[float, float]:
-    """Cycles with data on its way to a warp, and those of them in which that warp did not wait."""
+    """Cycles with data in flight to a warp, and those of them in which that warp did not wait."""
     flying = hidden = 0.0
     for warp in warps:
         flights = united((flight.begin, flight.end) for flight in warp.flights)

@@ -1,2 +1,2 @@
-"""How one task is judged, be it the exercise's own or a step's: its cases, findings, mechanisms and points.
-May import what the pipeline may, and no stage."""
+"""Judges one task, the exercise's own or a step's: its cases, findings, mechanisms and points. May import
+what the pipeline may, and no stage."""

@@ -23,24 +23,26 @@ if TYPE_CHECKING:
     import torch
 
 TOO_LONG = "too long"
-FATAL = ("timeout", "limit", "load", TOO_LONG)  # what one case takes, each would: the rest is not waited for
+FATAL = ("timeout", "limit", "load", TOO_LONG)  # later cases would fail in the same way: they are not run
 NOT_IN_A_KERNEL = "not in a kernel"
 KEPT = "kept answer"
-SEEN_ON_VIRTUAL = (NOT_IN_A_KERNEL, OFF_STREAM)  # reasons that a GPU has no eye for
+SEEN_ON_VIRTUAL = (NOT_IN_A_KERNEL, OFF_STREAM)  # reasons that a GPU cannot detect
 _COPIED_SHARE = 8  # the runtime may copy an eighth of what changes, or a few parameters
 _COPIED_FREELY = 4096  # bytes
 
 
 @dataclass(frozen=True)
 class CaseRun:
-    """A case's verdict, and what the virtual GPU saw of it: of its first call, and of all."""
+    """A case's verdict, and the virtual GPU's reports: on its first call, and on all calls."""
 
     result: CaseResult
     report: Report
-    # A right answer changes memory here: doing nothing would not pass, nor would refusing everything.
+    # A right answer changes memory here: an empty kernel would fail, and so would one that refuses every
+    # call.
     counts: bool
     outcomes: tuple[Outcome, ...] = ()
-    # The runtime copied or filled as many bytes as a right answer changes: it may have done all of it.
+    # The runtime copied or filled as many bytes as a right answer changes: it may have written the whole
+    # answer.
     maybe_copied: bool = False
 
 
@@ -63,10 +65,10 @@ def run_cases(
     *,
     where: str = "cpu",
     phase: str = "correctness",
-    tell: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
     budget: TimeBudget | None = None,
 ) -> Iterator[CaseRun]:
-    """One verdict a case, as they come. `where` is the device that holds inputs and expectations."""
+    """Yields one verdict per case. `where` is the device that holds inputs and expected outputs."""
     ended_by = ""
     budget = budget or TimeBudget()
     for number, (case, public) in enumerate(cases):
@@ -81,7 +83,7 @@ def run_cases(
                 yield _failed(case, public, TOO_LONG, budget.why_over(number, len(cases)))
             continue
         started = time.monotonic()
-        tell(f"case {number + 1} of {len(cases)}: {case.name}")
+        notify(f"case {number + 1} of {len(cases)}: {case.name}")
         seed = seeds.derive(secret, phase, number)
         other_values = Random(seeds.derive(seed, "other values"), where)
         run = _run_case(task, session, case, public, Random(seed, where), other_values, budget)
@@ -117,7 +119,7 @@ def _run_case(
         outcomes.append(budget.spend(session.run(task.entry, call, budget.for_a_call)))
         if not outcomes[-1].ok:
             break
-    # Only now is an expectation computed: while the submission runs there is none to look for.
+    # The expected output is computed only now, so that the submission cannot find it while it runs.
     wanted = answer(task, case.size, calls[0])
     reason, message = _judge(task, case, calls[0], outcomes[0], wanted)
     if not reason and len(outcomes) > 1:
@@ -133,8 +135,8 @@ def _run_case(
 
 
 def without_copied(runs: Sequence[CaseRun]) -> list[CaseRun]:
-    """A few bytes that the runtime copies may be parameters; but not in a submission whose answers it copies
-    in another case."""
+    """Few bytes that the runtime copies may be parameters; but not in a submission whose answers the runtime
+    copies in another case."""
     if not any(run.result.reason == NOT_IN_A_KERNEL for run in runs):
         return list(runs)
     for run in runs:
@@ -150,7 +152,7 @@ def without_copied(runs: Sequence[CaseRun]) -> list[CaseRun]:
 def _judge(
     task: Task, case: Case, call: Call, outcome: Outcome, wanted: Answer | None = None
 ) -> tuple[str, str]:
-    """A word and a sentence when the call failed or its answer is wrong, else two empty ones."""
+    """A reason and a sentence when the call failed or its answer is wrong, else two empty strings."""
     if not outcome.ok:
         return explain(outcome)
     wanted = wanted or answer(task, case.size, call)
@@ -161,7 +163,7 @@ def _judge(
 
 
 def _reason_seen(report: Report) -> str:
-    """The first finding of a call with a wrong answer, which is most often the reason for it."""
+    """The first finding of a call with a wrong answer: most often it is the cause."""
     if not report.findings:
         return ""
     finding = report.findings[0]
@@ -184,27 +186,27 @@ def _judge_anew(task: Task, case: Case, call: Call, outcome: Outcome, first: Out
     reason, message = _judge(task, case, call, outcome)
     if not reason:
         return "", ""
-    told = f"right at first, but not in a later call with the same sizes and other values: {message}"
-    # Where answers may be off by a little, a kernel near the edge is right once and wrong the next time.
+    explained = f"right at first, but not in a later call with the same sizes and other values: {message}"
+    # Where the comparison has a tolerance, a kernel near its limit is right once and wrong the next time.
     near = not isinstance(task.compare, Exact)
     kept = any(same_buffers({"": outcome.after[name]}, {"": first.after[name]}) for name in call.outputs)
-    return (KEPT if reason == "mismatch" and (kept or not near) else reason), told
+    return (KEPT if reason == "mismatch" and (kept or not near) else reason), explained
 
 
 def _wrong_by_itself(task: Task, session: Session, case: Case, call: Call, budget: TimeBudget) -> bool:
-    """Whether a worker that has seen no other call is wrong as well: then nothing was kept. A mistake that
-    few values show, such as ties, is right at first by chance."""
+    """Whether a fresh worker gives a wrong answer as well: then no answer was kept from an earlier call. A
+    mistake that few values show, such as ties, is right at first by chance."""
     session.close()
     outcome = budget.spend(session.run(task.entry, call, budget.for_a_call))
     return bool(_judge(task, case, call, outcome)[0])
 
 
 def _judge_kernels(report: Report, changed: int) -> tuple[str, str]:
-    """Right answers count when kernels made them: the runtime's own copies are no solution, and stores
-    elsewhere beside such copies prove nothing. Nor is what kernels carry to memory that the host sees, for
-    whoever works on it there.
+    """Right answers count when kernels made them. The runtime's own copies do not count, even beside kernels
+    that store elsewhere. Nor do answers that kernels move to memory that the host sees: host code may have
+    computed them there.
 
-    Only the virtual GPU can tell; elsewhere a report is empty and says nothing.
+    Only the virtual GPU counts these bytes; elsewhere the report is empty and nothing is judged.
     """
     if not report.profile or changed == 0:
         return "", ""

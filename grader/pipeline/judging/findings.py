@@ -1,4 +1,4 @@
-"""The virtual GPU's findings over all cases, told once each."""
+"""The virtual GPU's findings over all cases, without repeats."""
 
 from __future__ import annotations
 

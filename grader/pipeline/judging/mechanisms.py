@@ -22,7 +22,7 @@ def look_everywhere(
     runs: Sequence[CaseRun],
     resources: Sequence[KernelResources],
 ) -> list[MechanismResult]:
-    """The results, with what the calls of `runs` lack of mechanisms that can be seen in any call."""
+    """The results, and what calls of `runs` lack of those mechanisms that any call shows."""
     cases = {case.name: case for case in task.cases}
     found = []
     for mechanism, result in zip(mechanisms, results, strict=True):

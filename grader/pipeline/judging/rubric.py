@@ -13,7 +13,7 @@ PARTS = ("correct", "clean", "mechanism", "speed")
 NEEDS_CORRECT = "counts once every case is right"
 MISSING = "missing"  # the reason of a step whose entry point is not there yet
 
-# A failed case's reason, as a verdict. "input changed" and "not repeatable" say it themselves.
+# A failed case's reason, as a verdict. "input changed" and "not repeatable" are verdicts already.
 _VERDICTS = {
     "mismatch": "wrong answer",
     "timeout": "does not end",
@@ -32,15 +32,15 @@ _VERDICTS = {
 
 
 def correct_part(exercise: Exercise, runs: Sequence[CaseRun], worth: float | None = None) -> PartResult:
-    """The lesser of the public and the hidden share of cases passed; cases that nothing-done passes are no
-    merit, but failing them is a fault."""
+    """Points for the lesser of the shares of public and hidden cases that pass. A case that an empty kernel
+    passes earns nothing, but failing it costs points."""
     worth = exercise.points.correct if worth is None else worth
     shares = []
     for public in (True, False):
         group = [run for run in runs if run.result.public is public]
-        merits = [run for run in group if run.counts or not run.result.passed]
-        if merits:
-            shares.append(sum(run.result.passed for run in merits) / len(merits))
+        counting = [run for run in group if run.counts or not run.result.passed]
+        if counting:
+            shares.append(sum(run.result.passed for run in counting) / len(counting))
     share = min(shares, default=0.0)
     failed = [run.result for run in runs if not run.result.passed]
     message = f"{len(runs) - len(failed)} of {len(runs)} cases passed"
@@ -85,7 +85,7 @@ def speed_part(exercise: Exercise, correct: bool, speed: Speed | None) -> PartRe
 def step_part(
     step: Step, cases: Sequence[CaseResult], findings: int, mechanisms: Sequence[MechanismResult]
 ) -> PartResult:
-    """All of the step's points or none: the steps themselves are what an exercise's points are split into."""
+    """All of the step's points or none: an exercise's points are split into steps, and no further."""
     failed = [case for case in cases if not case.passed]
     lacking = [result.message for result in mechanisms if not result.passed]
     if failed and failed[0].reason == MISSING:
@@ -103,7 +103,7 @@ def step_part(
 
 
 def verdict(record: Record) -> str:
-    """In a few words, from cases, points and speed."""
+    """A few words that follow from cases, points and speed."""
     failed = next((case for case in record.deciding_cases if not case.passed), None)
     if failed is not None:
         return _VERDICTS.get(failed.reason, failed.reason)

@@ -1,6 +1,6 @@
 """Does an entry point take what its caller passes? C linkage has no types to compare, so the source is read.
 
-Only a warning ever comes of it: a reader this simple may be mistaken.
+It only ever warns: a reader this simple may be mistaken.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from common.build.diagnostics import Diagnostic
 from grader.spec import Argument, Scalar
 
 _NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
-# What a parameter's type says of how it is passed; types with other names are passed over.
+# How a parameter of each type is passed; types with other names are skipped.
 _KINDS = {
     "i32": re.compile(r"\b(?:int|int32_t|unsigned|uint32_t)\b"),
     "i64": re.compile(r"\b(?:int64_t|long|size_t|uint64_t|ptrdiff_t)\b"),
@@ -49,7 +49,7 @@ def mismatch(source: Path, text: str, entry: str, arguments: Sequence[Argument])
 
 
 def _parameters(code: str, start: int) -> list[str] | None:
-    """Of a definition whose bracket has just been opened; None for a declaration, or for anything else."""
+    """The parameters of a definition, from after its opening bracket; None for anything else."""
     depth, parts, end = 1, [""], start
     while depth and end < len(code):
         char = code[end]

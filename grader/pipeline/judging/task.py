@@ -1,4 +1,4 @@
-"""What is done with every entry point, be it the exercise's own or a step's: run, checked, looked at."""
+"""Runs, checks and examines one entry point: the exercise's own, or a step's."""
 
 from __future__ import annotations
 
@@ -23,16 +23,21 @@ _HIDDEN_LOOKS = 3
 def run_task(
     task: Task, program: object, context: Context, secret: str, step: str = ""
 ) -> tuple[list[CaseRun], str]:
-    """Every case on the context's device, and what the program printed. Whoever hears of the cases is given
-    the name of the `step`."""
+    """Every case on the context's device, and the program's output. Events carry the `step`'s name."""
     device, runs = context.device, []
     cases = cases_on(device, task, secret)
     with device.session(program) as session:
         for run in run_cases(
-            task, session, cases, secret, where=device.tensors_on, tell=context.tell, budget=context.budget
+            task,
+            session,
+            cases,
+            secret,
+            where=device.tensors_on,
+            notify=context.notify,
+            budget=context.budget,
         ):
             runs.append(run)
-            context.hear(CaseDone(step, run.result, run.report.findings))
+            context.on_event(CaseDone(step, run.result, run.report.findings))
             if context.quick and not run.result.passed:
                 break
         return without_copied(runs), session.output
@@ -43,19 +48,19 @@ def all_right(runs: Sequence[CaseRun]) -> bool:
 
 
 def check_on_virtual(task: Task, program: Libraries, context: Context, secret: str) -> list[CaseRun]:
-    """The public cases once more where findings are seen, for a task that ran on a GPU."""
+    """Run the public cases again on the virtual GPU, which reports findings, for a task that ran on a GPU."""
     device = context.device.virtual
     public = [(case, public) for case, public in cases_on(device, task, secret) if public]
     with device.session(program) as session:
         budget = device.time_budget()
         return list(
-            run_cases(task, session, public, secret, phase="checks", tell=context.tell, budget=budget)
+            run_cases(task, session, public, secret, phase="checks", notify=context.notify, budget=budget)
         )
 
 
 def check_between_blocks(task: Task, case: Case, program: Libraries, context: Context, secret: str) -> Report:
-    """What the virtual GPU has to say of one call when it looks at what blocks leave each other."""
-    context.tell("looking at what blocks leave each other")
+    """The virtual GPU's report on one call, with the check for races between blocks on."""
+    context.notify("looking for races between blocks")
     call = task.inputs(case.size, Random(seeds.derive(secret, "between blocks")))
     with context.device.virtual.session_between_blocks(program) as session:
         return session.run(task.entry, call, CALL_SECONDS).report
@@ -70,8 +75,8 @@ def look_at(
     secret: str,
     runs: Sequence[CaseRun] = (),
 ) -> tuple[list[MechanismResult], Outcome]:
-    """At hidden cases and at the `public` one: a kernel cannot know where it will be looked at. What is cheap
-    to see is looked for in every call of `runs` on the virtual GPU, too."""
+    """Look for mechanisms in hidden cases and in the `public` one: a kernel cannot know which calls are
+    examined. Mechanisms that are cheap to see are looked for in every call of `runs`, too."""
     device = context.device.virtual
     hidden = [case for case, is_public in cases_on(device, task, secret) if not is_public]
     results = []
@@ -80,7 +85,7 @@ def look_at(
             call = task.inputs(case.size, Random(seeds.derive(secret, "mechanism", number)))
             outcome = session.run(task.entry, call, CALL_SECONDS)
             results.append(look(mechanisms, case, outcome, program.resources))
-    # The public case last: of several that lack something, it is the one a student can repeat.
+    # The public case comes last: of several failing cases, a student can repeat that one.
     worst = [
         next((one for one in reversed(ones) if not one.passed), ones[-1])
         for ones in zip(*results, strict=True)

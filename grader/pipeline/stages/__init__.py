@@ -1,2 +1,2 @@
 """The stages of a grading, one module each: build, steps, correctness, checks, mechanism, speed, points. A
-stage imports how things are judged, and of other stages their results alone."""
+stage may import `judging`, and of other stages only their results."""

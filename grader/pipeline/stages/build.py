@@ -1,4 +1,4 @@
-"""A submission becomes a program: libraries compiled behind walls, or a Python file that workers import."""
+"""Makes a program of a submission: libraries compiled in a sandbox, or a Python file for workers."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ Program = Libraries | PythonProgram
 
 @dataclass(frozen=True, kw_only=True)
 class Built(Result):
-    """The program, or `failure`: why there is none. The baseline may still be in the compiler's hands."""
+    """The program, or `failure`: why there is none. The baseline may still be compiling."""
 
     program: Program | None = None
     baseline: Future[Libraries] | None = None
@@ -34,9 +34,9 @@ class Built(Result):
 def run(submission: Submission, context: Context, earlier: Results) -> Built:
     if submission.in_python:
         return _python(submission, context)
-    context.tell("building")
+    context.notify("building")
     compiling = begin(_compile, submission, context)
-    _import_torch()  # takes seconds, in which the compilers have the other core
+    _import_torch()  # takes seconds; the compilers run on the other core meanwhile
     program = compiling.result()
     if program.failed is not None:
         return Built(diagnostics=program.diagnostics, failure=program.failed.message, ends=True)
@@ -45,15 +45,15 @@ def run(submission: Submission, context: Context, earlier: Results) -> Built:
         diagnostics=diagnostics,
         flags=unusual_calls(program.virtual_library),
         program=program,
-        # Needed much later, and begun now, when no message of the compiler's waits for it.
+        # Needed much later. It starts here so that the compiler's messages for the student's file come first.
         baseline=_begin_baseline(submission, context, program),
     )
 
 
 def _compile(submission: Submission, context: Context) -> Libraries:
-    """And say at once what came of it, whatever else is still to be loaded."""
+    """Compile, and report the result at once, before torch has loaded."""
     program = context.device.compile(submission.path, context.scratch / "submission")
-    context.hear(BuildDone(program.failed is None, program.seconds, program.diagnostics))
+    context.on_event(BuildDone(program.failed is None, program.seconds, program.diagnostics))
     return program
 
 
@@ -65,12 +65,12 @@ def _python(submission: Submission, context: Context) -> Built:
             failure=f"{submission.exercise.id} is an exercise in CUDA: hand in a kernel.cu", ends=True
         )
     program = python_program(submission.path, submission.text, track, context.scratch / "submission")
-    # On a GPU it is timed against libraries.
+    # On a GPU it is timed against the compiled baseline.
     return Built(program=program, baseline=_begin_baseline(submission, context, program))
 
 
 def _begin_baseline(submission: Submission, context: Context, program: Program) -> Future[Libraries] | None:
-    """Where speed will be looked at, unless something turns out to be wrong."""
+    """Start to compile the baseline if speed is to be graded."""
     if "speed" not in context.wanted or context.step is not None:
         return None
     if not (context.device.timed and program.timed):
@@ -79,7 +79,7 @@ def _begin_baseline(submission: Submission, context: Context, program: Program) 
 
 
 def _signatures(submission: Submission, context: Context) -> list[dict[str, Any]]:
-    """Warnings about entry points that take something else than they are given."""
+    """Warnings about entry points whose parameters differ from the arguments they get."""
     exercise = submission.exercise
     found = []
     tasks: tuple[Task, ...] = (*exercise.steps, exercise)
@@ -90,8 +90,8 @@ def _signatures(submission: Submission, context: Context) -> list[dict[str, Any]
 
 
 def _import_torch() -> None:
-    """Tensors here are small: threads would wait for each other, and for whoever else grades on this
-    machine."""
+    """With one thread: tensors here are small, and more threads would wait for each other and for other
+    gradings on this machine."""
     import torch
 
     torch.set_num_threads(1)

@@ -1,6 +1,6 @@
-"""The virtual GPU's findings: of the cases just run there, or of the public ones run again.
+"""The virtual GPU's findings: from the cases just run there, or from the public ones run again.
 
-That answers came from kernels, on the stream that was given, only shows there, too."""
+Only the virtual GPU shows, too, that kernels on the given stream made the answers."""
 
 from __future__ import annotations
 
@@ -23,8 +23,8 @@ from grader.pipeline.submission import Submission
 
 @dataclass(frozen=True, kw_only=True)
 class Checks(Result):
-    """`runs` are those on the virtual GPU. Findings of steps are in the record with the others, but cost the
-    steps alone: `own` are the exercise's."""
+    """`runs` are those on the virtual GPU. The record holds findings of steps, too, but these cost only the
+    steps' points: `own` counts the exercise's."""
 
     runs: tuple[CaseRun, ...] = ()
     own: tuple[Finding, ...] = ()

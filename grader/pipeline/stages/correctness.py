@@ -19,7 +19,7 @@ class Correctness(Result):
 
     @property
     def fatal(self) -> bool:
-        """Whether no further call is worth waiting for."""
+        """Whether further calls would fail in the same way."""
         return any(run.result.reason in FATAL for run in self.runs)
 
 
@@ -29,5 +29,5 @@ def run(submission: Submission, context: Context, earlier: Results) -> Correctne
     program = earlier.of(Built).program
     runs, output = run_task(submission.exercise, program, context, context.seed)
     cases = [run.result for run in runs]
-    context.hear(TaskDone("", cases))
+    context.on_event(TaskDone("", cases))
     return Correctness(cases=cases, output=output, correct=all_right(runs), runs=tuple(runs))

@@ -1,4 +1,4 @@
-"""What the exercise teaches, looked for in one call after the other on the virtual GPU."""
+"""Looks for what the exercise teaches in several calls on the virtual GPU."""
 
 from __future__ import annotations
 
@@ -18,14 +18,14 @@ from grader.pipeline.submission import Submission
 
 @dataclass(frozen=True, kw_only=True)
 class Mechanisms(Result):
-    """What a call launched goes into the record, too: it is what a profile shows."""
+    """The record also gets the launches of a call: a profile shows them."""
 
 
 def run(submission: Submission, context: Context, earlier: Results) -> Mechanisms | None:
     program, correctness = earlier.of(Built).program, earlier.find(Correctness)
     if not isinstance(program, Libraries) or correctness is None or correctness.fatal:
         return None
-    context.tell("looking at how it works")
+    context.notify("looking at how it works")
     exercise, checks = submission.exercise, earlier.find(Checks)
     runs = checks.runs if checks is not None else correctness.runs
     found, outcome = look_at(

@@ -1,4 +1,4 @@
-"""Points by the exercise's rubric, from what all other stages made."""
+"""Points by the exercise's rubric, from the results of all other stages."""
 
 from __future__ import annotations
 
@@ -51,8 +51,8 @@ def _not_built(exercise: Exercise, failure: str, context: Context) -> list[PartR
 
 
 def _counted(earlier: Results) -> Sequence[CaseRun]:
-    """The runs that points for right answers are counted from. Those on a GPU, unless the virtual GPU showed
-    what a GPU cannot see; and a case that went wrong while it was timed."""
+    """The runs that points for right answers are counted from: those on a GPU, unless the virtual GPU showed
+    what a GPU cannot detect; and a case that was wrong while it was timed."""
     correctness, checks, speeds = earlier.find(Correctness), earlier.find(Checks), earlier.find(Speeds)
     if checks is not None and not checks.correct:
         return [run for run in checks.runs if run.counts]
@@ -61,7 +61,7 @@ def _counted(earlier: Results) -> Sequence[CaseRun]:
 
 
 def _own_parts(submission: Submission, context: Context, earlier: Results) -> list[PartResult]:
-    """Of the exercise itself: right answers, and for the stages that were wanted what they found."""
+    """The exercise's own parts: right answers, and the parts of the optional stages that were wanted."""
     exercise, correct = submission.exercise, earlier.correct
     parts = [rubric.correct_part(exercise, _counted(earlier))]
     if (checks := earlier.find(Checks)) is not None:

@@ -1,5 +1,5 @@
-"""Points of a submission in Python. What checks and mechanisms are worth counts with the answers there, when
-a Triton kernel gives them; only a GPU can tell the speed."""
+"""Points of a submission in Python. Right answers of a Triton kernel also earn the points for checks and
+mechanisms; speed is measured on a GPU only."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from grader.python_track.program import PythonProgram
 from grader.python_track.triton_source import NO_KERNEL
 from grader.records.record import PartResult
 
-INTERPRETED = "run by Triton's interpreter on the CPU: correctness only, nothing is said about speed"
+INTERPRETED = "run by Triton's interpreter on the CPU: correctness only, speed is not measured"
 _ONLY_IN_CUDA = "only in a kernel.cu"
 
 

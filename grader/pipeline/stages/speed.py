@@ -16,7 +16,7 @@ from grader.timing.modelled.model import model
 
 @dataclass(frozen=True, kw_only=True)
 class Speeds(Result):
-    """A case that is wrong only where it is timed is as wrong as any other."""
+    """A case that is wrong only while it is timed counts as wrong."""
 
 
 def run(submission: Submission, context: Context, earlier: Results) -> Speeds | None:
@@ -36,10 +36,10 @@ def _speed(submission: Submission, context: Context, baseline: Libraries, progra
     if device.modelled:
         assert isinstance(program, Libraries)  # no other program is timed there
         return model(
-            exercise, device.virtual, baseline, program, context.seed, context.tell, quick=context.quick
+            exercise, device.virtual, baseline, program, context.seed, context.notify, quick=context.quick
         )
     from grader.timing.measured.measure import measure  # needs a GPU's torch
 
     assert isinstance(device, GpuDevice)
     ours = device.session(program)  # type: ignore[arg-type]
-    return measure(exercise, baseline.gpu_library, ours, context.seed, context.tell)
+    return measure(exercise, baseline.gpu_library, ours, context.seed, context.notify)

@@ -1,4 +1,4 @@
-"""The smaller entry points on the way to the whole: each earns its points by itself, or loses them alone."""
+"""The smaller entry points that lead to the whole exercise: each earns or loses its own points."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from grader.spec import Step, seeds
 
 @dataclass(frozen=True)
 class GradedStep:
-    """What came of a step, and what the virtual GPU saw of it."""
+    """A step's results, and the virtual GPU's reports on it."""
 
     step: Step
     cases: tuple[CaseResult, ...]
@@ -47,15 +47,15 @@ class Steps(Result):
 
 def run(submission: Submission, context: Context, earlier: Results) -> Steps | None:
     program, steps = earlier.of(Built).program, context.steps(submission.exercise)
-    if not isinstance(program, Libraries):  # a Python file has the exercise's own entry alone
+    if not isinstance(program, Libraries):  # a Python file has only the exercise's own entry
         return None
-    in_order = InOrder(context.hear, len(steps))
+    in_order = InOrder(context.on_event, len(steps))
 
     def grade(number: int) -> GradedStep:
-        with in_order.part(number) as hear:
-            return grade_step(steps[number], program, dataclasses.replace(context, hear=hear))
+        with in_order.part(number) as on_event:
+            return grade_step(steps[number], program, dataclasses.replace(context, on_event=on_event))
 
-    # One place is the exercise's own, which takes longest and runs beside the steps.
+    # One worker is left for the exercise's own entry, which takes longest and runs beside the steps.
     places = max(1, context.device.tasks_at_once - 1) if context.quick else 1
     with ThreadPoolExecutor(places) as pool:
         graded = tuple(pool.map(grade, range(len(steps))))
@@ -67,14 +67,14 @@ def run(submission: Submission, context: Context, earlier: Results) -> Steps | N
 
 
 def grade_step(step: Step, program: Libraries, context: Context) -> GradedStep:
-    """Run a step's cases and look at how they are done."""
+    """Run a step's cases and look for its mechanisms."""
 
-    def tell(text: str) -> None:
-        context.tell(f"{step.name}, {text}")
+    def notify(text: str) -> None:
+        context.notify(f"{step.name}, {text}")
 
-    device, own = context.device, dataclasses.replace(context, tell=tell)
+    device, own = context.device, dataclasses.replace(context, notify=notify)
     secret = seeds.derive(context.seed, "step", step.name)
-    # Where it will be timed, it must be right as well.
+    # Its answers must be right at the timed cases, too.
     cases = step.cases if device.modelled else (*step.cases, *step.bench)
     runs, output = run_task(dataclasses.replace(step, cases=cases), program, own, secret, step.name)
     if runs and runs[0].result.reason == "entry":
@@ -90,7 +90,7 @@ def grade_step(step: Step, program: Libraries, context: Context) -> GradedStep:
     if step.blocks_share and all_right(runs):
         reports.append(check_between_blocks(step, step.case(step.blocks_share), program, own, secret))
     results = tuple(dataclasses.replace(run.result, step=step.name) for run in runs)
-    context.hear(TaskDone(step.name, results))
+    context.on_event(TaskDone(step.name, results))
     return GradedStep(step, results, tuple(reports), tuple(seen), output)
 
 

@@ -1,2 +1,1 @@
-"""Records as HTML pages that need nothing from elsewhere. May import records, words and the rest of
-render."""
+"""Records as self-contained HTML pages. May import records, words and the rest of render."""

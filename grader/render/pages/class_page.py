@@ -1,4 +1,4 @@
-"""The pages of a class: an index, and one page a submission."""
+"""The pages of a class: an index, and one page per submission."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""One self-contained page a submission: verdict, points, cases, findings, speed and the annotated source."""
+"""One self-contained page per submission: verdict, points, cases, findings, speed, annotated source."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _MOST_LINES = 6000
 
 
 def submission_page(record: Record, remark: str = "") -> str:
-    """The page of one record. It holds no seed, and whatever the submission wrote appears as text."""
+    """The page of one record. It holds no seed, and text from the submission is escaped."""
     record = for_student(record)
     full = record.max_points > 0 and record.points >= record.max_points
     earned = f"{numbers.points_of(record.points, record.max_points)} points"
@@ -173,7 +173,7 @@ def _occupancy(value: Mapping[str, object]) -> str:
 
 
 def annotated_source(record: Record) -> Markup | None:
-    """Each line with its cost as warmth, its traffic beside it and its findings below it."""
+    """Each line with its cost as a colour, its traffic beside it and its findings below it."""
     if not record.source.strip():
         return None
     counts = line_counters(record)
@@ -196,7 +196,7 @@ def annotated_source(record: Record) -> Markup | None:
             tag("tr", tag("td"), tag("td", message, class_="note found", colspan=2))
             for message in found.get(number, ())
         ]
-    legend = "Warmer lines ask for more 32-byte sectors or run more instructions; × is sectors per request."
+    legend = "Redder lines request more 32-byte sectors or run more instructions; × is sectors per request."
     return tag("div", tag("p", legend, class_="faint") if counts else None, _source_table(rows))
 
 

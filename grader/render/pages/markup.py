@@ -1,4 +1,4 @@
-"""HTML and SVG put together so that nothing unescaped can get in: plain strings are always escaped."""
+"""Builds HTML and SVG; plain strings are always escaped."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ def table(columns: Iterable[str], rows: Iterable[Iterable[Child]]) -> Markup:
 
 
 def page(title: str, *body: Child) -> Markup:
-    """A whole page that loads nothing: the policy forbids what escaping should already have prevented."""
+    """A whole page that loads nothing: the policy is a second defence behind escaping."""
     policy = (
         "default-src 'none'; style-src 'unsafe-inline'; img-src data:; base-uri 'none'; form-action 'none'"
     )

@@ -1,4 +1,4 @@
-"""Plots as inline SVG, drawn by hand so that a page needs nothing from elsewhere."""
+"""Plots as inline SVG, without a library, so that a page is self-contained."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ class _Axis:
 
 
 def speedups(speed: Speed) -> Markup | None:
-    """A bar a case with its interval, and the targets as lines."""
+    """One bar per case with its interval, and the targets as lines."""
     cases = [case for case in speed.over_baseline if math.isfinite(case.ratio)]
     if not cases:
         return None

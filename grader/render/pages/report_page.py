@@ -1,4 +1,4 @@
-"""One page over everything: the grades of a class and the benchmarks of every device."""
+"""One page with the grades of a class and the benchmarks of every device."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def report_page(records: Sequence[Record], benchmarks: Mapping[str, Mapping[str,
 
 
 def _overview(records: Sequence[Record]) -> Markup:
-    """By exercise: how many, how many reached full marks, the mean and what went wrong how often."""
+    """By exercise: submissions, those with full marks, the mean, and the number of each problem."""
     rows = []
     for exercise in sorted({record.exercise for record in records}):
         mine = [record for record in records if record.exercise == exercise]
@@ -75,7 +75,7 @@ def _benchmark(stem: str, content: Mapping[str, Any], exercise: str, entry: Mapp
 
 
 def _speed_of(entry: Mapping[str, Any], *, modelled: bool) -> Speed:
-    """The solution against the baseline, as a record would hold it: for the same plots."""
+    """The solution against the baseline as in a record, for the same plots."""
     cases = []
     for shape in entry["shapes"]:
         base, mine = shape["results"].get("baseline"), shape["results"].get("solution")

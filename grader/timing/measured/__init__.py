@@ -1,2 +1,2 @@
-"""Times measured on a GPU: interleaved with the baseline, and held against a second clock. May import what
-`grader.timing` holds beside it."""
+"""Times measured on a GPU: interleaved with the baseline, and checked by a second clock. May import the other
+modules of `grader.timing`."""

@@ -1,4 +1,4 @@
-"""Kernels and libraries side by side at one case: the same inputs for all on a inputs, answers checked."""
+"""Kernels and libraries compared at one case: the same inputs for all sides, answers checked."""
 
 from __future__ import annotations
 
@@ -18,26 +18,26 @@ from grader.timing.measured.shared_inputs import SharedInputs
 Side = GpuSession | OnBuffers
 CALLS_IN_A_GRAPH = 16
 ALIGNMENT: Mapping[TimingProtocol, int] = {
-    "cold": 2 << 20,  # as buffers of their own would lie
-    "graph": 512,  # what lies between buffers is refilled too, and should not fill the cache
+    "cold": 2 << 20,  # like separate allocations
+    "graph": 512,  # gaps between buffers are refilled, too, and should not fill the cache
 }
-_MOST_BYTES = 4 << 30  # of all the buffers of a graph's calls
+_MOST_BYTES = 4 << 30  # all buffers of a graph's calls
 _Result = TypeVar("_Result")
 
 
 class WentWrong(Exception):
-    """While it was timed, the submission failed or left a wrong answer; the text says how."""
+    """The submission failed or gave a wrong answer while it was timed; the text describes it."""
 
 
 class NotTimed(Exception):
-    """The submission cannot be timed in this way; the text says why."""
+    """The submission cannot be timed in this way; the text explains why."""
 
 
 class TimedComparison:
-    """What the side `judged` does wrong is raised as WentWrong or NotTimed; any other's mistake is ours, and
-    a CourseError. `count` calls are timed together: one, or all those of a graph.
+    """A mistake of the side `judged` raises WentWrong or NotTimed; a mistake of another side is ours and
+    raises CourseError. `count` calls are timed together: one, or all those of a graph.
 
-    Sides named in `elsewhere` stand on another case, in memory of its own, with inputs of the same seed.
+    Sides in `elsewhere` use another case, in its own memory, with inputs of the same seed.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class TimedComparison:
             inputs.close(one for one in self._given.values() if isinstance(one, GpuSession))
 
     def refresh(self, seed: str) -> None:
-        """New inputs for all; the first time, memory for them, and everybody ready on it."""
+        """Make new inputs for all sides; the first time, also allocate memory and prepare every side."""
         first = [inputs.draw(seed) for inputs in self._distinct]
         self.count = min(calls_together(self._protocol, call) for call in first)
         for inputs in self._distinct:
@@ -82,12 +82,12 @@ class TimedComparison:
             self._make_ready(name)
 
     def run(self, name: str, what: Callable[[Timed], _Result]) -> _Result:
-        """Do something with a side, on fresh memory."""
+        """Call `what` with a side, on fresh memory."""
         self._inputs[name].fill()
         return self._guarded(name, lambda: what(self.sides[name]))
 
     def check(self, name: str) -> None:
-        """Is what this side has just left in memory the answer?"""
+        """Require that this side's result in memory is right."""
         inputs = self._inputs[name]
         wrong = inputs.first_wrong()
         if wrong is None:
@@ -98,10 +98,10 @@ class TimedComparison:
             message = f"call {number + 1} of {self.count} in the graph: {message}"
             if inputs.untouched(number):
                 message += (
-                    ". Its kernel is not in the graph, or does not read its inputs when that is replayed"
+                    ". Its kernel is not in the graph, or does not read its inputs when the graph is replayed"
                 )
         if name == self._judged:
-            raise WentWrong(f"it went wrong while it was timed: {message}")
+            raise WentWrong(f"it was wrong while it was timed: {message}")
         raise CourseError(f"{name} is wrong at {inputs.case.name}: {message}")
 
     def _make_ready(self, name: str) -> None:
@@ -118,9 +118,9 @@ class TimedComparison:
             return TorchGraph(side, inputs.size, self.count, arena)
         return TorchCall(side, inputs.size, arena)
 
-    def _guarded(self, name: str, deed: Callable[[], _Result]) -> _Result:
+    def _guarded(self, name: str, function: Callable[[], _Result]) -> _Result:
         try:
-            return deed()
+            return function()
         except CallFailed as problem:
             if name != self._judged:
                 raise CourseError(f"{name} failed at {self._inputs[name].case.name}: {problem}") from problem

@@ -1,4 +1,4 @@
-"""Before calls are timed inside a graph: does each do its own work there, at its own turn?"""
+"""Checks, before calls are timed inside a graph, that each does its own work there, in order."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ _CALLS = 3
 
 
 def trial(task: Task, case: Case, session: GpuSession, seed: str) -> str:
-    """A sentence when calls in a graph do not do what they do outside, each by itself.
+    """A sentence when calls in a graph do not do what each does alone.
 
-    A call's memory gets its contents right before it, inside the graph, and its inputs become others right
-    after it: work that is not captured, or that another call of the graph does, finds the wrong ones.
+    Inside the graph, a call's memory is filled right before it and its inputs are replaced right after it:
+    work that is not captured, or that another call does, reads wrong inputs.
     """
     size = case.size
     calls, others = (

@@ -1,4 +1,4 @@
-"""Sides of a comparison timed in turns, in an order nobody knows, until there are samples enough."""
+"""Times the sides of a comparison interleaved, in random order, until there are enough samples."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from grader.spec import Case, Task, TimingProtocol, seeds
 from grader.timing.measured.comparison import Side, TimedComparison
 from grader.timing.measured.plausibility import Samples
 
-_WARM_UP = 2  # turns that load modules and make contexts
+_WARM_UP = 2  # rounds that load modules and make contexts
 _LEAST_TURNS = 11
-_BATCHES, _TIMES_IN_A_BATCH = 5, 24  # for the clock outside
-_LOOKS = 3  # at what is doubted, before it is not believed
+_BATCHES, _TIMES_IN_A_BATCH = 5, 24  # for this process's clock
+_LOOKS = 3  # attempts before an implausible time is rejected
 _HOST_CALLS = 48  # in a row: fewer than a stream has room for
 _HOST_TURNS = 9
 
@@ -36,11 +36,11 @@ def time_interleaved(
     lingers: Callable[[], str] = lambda: "",
     doubted: Callable[[], str] = lambda: "",
 ) -> None:
-    """Adds a sample to each side's for every turn; fewer turns, but not too few, once the deadline is over.
+    """Adds one sample per side and round; after the deadline, rounds stop at a minimum.
 
-    Sides named in `elsewhere` stand on other cases, those `unchecked` leave no answer. While work `lingers`
-    after a call there are more turns. Sides named in `outside` are timed by this process's own clock too,
-    many at a time, and again while that is `doubted`. Raises what a comparison raises.
+    Sides in `elsewhere` use other cases, those in `unchecked` leave no answer. While work `lingers` after a
+    call there are more rounds. Sides in `outside` are also timed by this process's clock, many calls at a
+    time, and again while the result is `doubted`. Raises what a comparison raises.
     """
     order = random.Random(seed)
     with TimedComparison(task, case, protocol, sides, judged, elsewhere) as comparison:
@@ -68,8 +68,8 @@ def time_interleaved(
 
 
 def _look_outside(comparison: TimedComparison, samples: Mapping[str, Samples]) -> None:
-    """Whatever else the machine does disturbs this process's clock, so each look at it stands for itself: a
-    clock in a worker that is false is caught by the last one as well."""
+    """Other work on the machine disturbs this process's clock, so each attempt replaces the one before: a
+    false clock in a worker is caught by the last attempt, too."""
     for side in samples.values():
         side.batches.clear()
     for _ in range(_BATCHES):
@@ -89,7 +89,7 @@ def time_host_interleaved(
     judged: str = "",
     unchecked: Collection[str] = (),
 ) -> dict[str, list[float]]:
-    """The host's seconds for a call, by side. Calls are repeated on the same memory and must allow that."""
+    """The host's seconds per call, by side. Calls are repeated on the same memory and must allow that."""
     order = random.Random(seed)
     samples: dict[str, list[float]] = {name: [] for name in sides}
     with TimedComparison(task, case, "cold", sides, judged, elsewhere) as comparison:

@@ -1,8 +1,8 @@
-"""Speed on a GPU: baseline, submission and what else targets name, in turns, on fresh inputs, all checked.
-Steps are timed alone.
+"""Speed on a GPU: baseline, submission and other sides that targets name, interleaved, on fresh inputs, all
+answers checked. Steps are timed alone.
 
-Event times come from the worker, where a submission could tamper with them: they are held against a clock
-it cannot reach: this process's own, over all calls. What the events claim to save must be saved there too.
+Event times come from the worker, where a submission could tamper with them. So they are compared with this
+process's own clock: time that the events claim to save must be saved there, too.
 """
 
 from __future__ import annotations
@@ -34,16 +34,16 @@ from grader.timing.measured.stream_order import out_of_order
 from grader.timing.speed_cases import COPY, SUBMISSION, Point, cases_of, points_of, speed_case
 from grader.timing.targets import decide_bandwidth, decide_host, decide_measured, describe, missed_bandwidth
 
-PAIRS = 64  # timed turns, where there is time for them
+PAIRS = 64  # timed rounds, if there is time
 _LIMIT_SECONDS = 60.0
 _MOST_ROUNDS = 4  # of PAIRS, while a target is too close to call
 _COPY_BYTES = 1 << 30
-_SMALL_CASE = 1 << 28  # bytes: making and checking the inputs of larger ones takes the time that there is
+_SMALL_CASE = 1 << 28  # bytes: making and checking larger inputs uses up the time
 _REPEATS = 9
 
 
 class Implausible(Exception):
-    """The submission's times cannot count; the text says why."""
+    """The submission's times do not count; the text explains why."""
 
 
 def measure(
@@ -51,20 +51,20 @@ def measure(
     baseline: Path,
     ours: GpuSession,
     secret: str,
-    tell: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
 ) -> Speed:
-    """All cases that targets name, within a minute; what was not reached is said. Ends the session."""
+    """Time all cases that targets name, within a minute; notes name those not reached. Ends the session."""
     with exclusive(), GpuSession(baseline) as theirs, ours:
-        return _Measurement(exercise, theirs, ours, secret, tell).run()
+        return _Measurement(exercise, theirs, ours, secret, notify).run()
 
 
 def copy_bandwidth() -> float:
-    """Bytes a second, read and written, of a plain copy on this device now."""
+    """Bytes per second, read and written, of a plain copy on this device now."""
     return 2 * _COPY_BYTES / float(np.median([time_copy(_COPY_BYTES) for _ in range(_REPEATS)]))
 
 
 def _disbelieved(point: Point) -> str:
-    """What this process's own clock has to say against the events."""
+    """A sentence when this process's clock contradicts the events."""
     if point.step is not None:
         return fits_clock_alone(point.mine)
     return fits_clock(point.samples[BASELINE], point.mine)
@@ -79,23 +79,23 @@ class _Measurement:
         theirs: GpuSession,
         ours: GpuSession,
         secret: str,
-        tell: Callable[[str], None],
+        notify: Callable[[str], None],
     ) -> None:
-        self._exercise, self._secret, self._tell = exercise, secret, tell
+        self._exercise, self._secret, self._notify = exercise, secret, notify
         self._theirs, self._ours = theirs, ours
         self._points = [point for point in points_of(exercise) if point.step is None or ours.has_steps]
         self._started = time.monotonic()
         self._deadline = self._started + _LIMIT_SECONDS
-        self._empty: dict[int, float] = {}  # seconds of so many empty kernels, by their number
+        self._empty: dict[int, float] = {}  # seconds of empty kernels, by their number
         self._idle = Samples()
         self._host_cases: list[SpeedCase] = []
         self.speed = Speed(modelled=False)
 
     def run(self) -> Speed:
         speed, points = self.speed, self._points
-        self._tell(
+        self._notify(
             f"measuring {len(points)} cases, about {len(points) * 2} s; "
-            f"none is begun after {_LIMIT_SECONDS:.0f} s"
+            f"none starts after {_LIMIT_SECONDS:.0f} s"
         )
         speed.copy_bandwidth = copy_bandwidth()
         if problem := self._cannot_be_timed():
@@ -111,14 +111,14 @@ class _Measurement:
                 close = any(target.decision == "undecided" for target in speed.targets)
                 if not close or time.monotonic() + took > self._deadline:
                     break
-                self._tell("too close to call: measuring longer")
+                self._notify("too close to call: measuring longer")
         except Implausible as problem:
             speed.notes.append(str(problem))
             speed.targets = []
             return speed
         protocols = sorted({point.protocol for point in points})
         speed.notes.append(
-            f"measured for {time.monotonic() - self._started:.0f} s, in turns with the baseline, "
+            f"measured for {time.monotonic() - self._started:.0f} s, interleaved with the baseline, "
             + " and ".join(_HOW[protocol] for protocol in protocols)
         )
         of_steps = [t for t in self._exercise.targets if isinstance(t, CopyBandwidth) and t.step]
@@ -127,7 +127,8 @@ class _Measurement:
         return speed
 
     def _cannot_be_timed(self) -> str:
-        """Is the submission's work where it is timed? Looked at once, at a case of each kind."""
+        """A sentence when the submission's work is not on the timed stream. Checked at one case of each
+        kind."""
         seed = seeds.derive(self._secret, "order")
         exercise, ours = self._exercise, self._ours
         for point in self._points:
@@ -142,21 +143,21 @@ class _Measurement:
         return trial(exercise, in_graph, ours, seed) if in_graph is not None else ""
 
     def _measure_round(self, round_number: int) -> None:
-        """The smallest first: what there may be no time for is one large case, not many small ones."""
+        """The smallest cases first: if time runs out, one large case is left out, not many small ones."""
         points = sorted((point for point in self._points if not point.failed), key=self._moved)
         for number, point in enumerate(points):
             if time.monotonic() > self._deadline:
                 if missing := [p.name for p in points if not p.mine.events]:
                     self.speed.notes.append(f"no time was left for {', '.join(missing)}")
                 return
-            self._tell(f"measuring {point.name} ({number + 1} of {len(points)})")
+            self._notify(f"measuring {point.name} ({number + 1} of {len(points)})")
             weights = [_SMALL_CASE + self._moved(one) for one in points[number:]]
             left = (self._deadline - time.monotonic()) * weights[0] / sum(weights)
             seed = seeds.derive(self._secret, "speed", round_number, number)
             self._measure_point(point, seed, time.monotonic() + left)
 
     def _moved(self, point: Point) -> int:
-        """Bytes of a call."""
+        """Bytes moved by a call."""
         return (point.step or self._exercise).moved(point.case)
 
     def _measure_point(self, point: Point, seed: str, deadline: float) -> None:
@@ -181,7 +182,7 @@ class _Measurement:
                 doubted=lambda: _disbelieved(point),
             )
         except WentWrong as problem:
-            if point.step is not None:  # the whole may be right without it
+            if point.step is not None:  # the rest is timed without it
                 point.failed = str(problem)
                 return
             self.speed.wrong[name] = str(problem)
@@ -193,7 +194,7 @@ class _Measurement:
         if throttled := before.throttled or after.throttled:
             for samples in point.samples.values():
                 samples.keep(had)
-            self.speed.notes.append(f"{name}: samples were thrown away, the GPU was throttled ({throttled})")
+            self.speed.notes.append(f"{name}: samples were discarded, the GPU was throttled ({throttled})")
         elif doubt := self._doubt(point):
             raise Implausible(f"{name}: {doubt}")
 
@@ -203,9 +204,9 @@ class _Measurement:
 
     def _doubt(self, point: Point) -> str:
         if name := self._ours.changed_code:
-            return f"the code of {name} was changed in the worker, so its clock cannot be believed"
+            return f"the code of {name} was changed in the worker, so its clock does not count"
         if self._ours.threads > self._theirs.threads:
-            return "threads of the submission outlive its call, so its work may not be over when its time is"
+            return "threads of the submission outlive its call, so it may still work after its time was taken"
         moved = self._moved(point) * point.mine.calls
         device = DeviceLimits(self.speed.copy_bandwidth, self._empty_seconds(point))
         return fits_device(moved, point.mine, device) or self._lingers(point) or _disbelieved(point)
@@ -214,8 +215,8 @@ class _Measurement:
         return works_on(point.samples.get(BASELINE) or self._idle_samples(), point.mine)
 
     def _idle_samples(self) -> Samples:
-        """Nothing, timed in the baseline's worker, which runs from then on: a step has no other measure of
-        what comes after a stream is done."""
+        """Empty timings in the baseline's worker, which is started for this: a step has no other measure of
+        the delay after a stream is done."""
         while len(self._idle.events) < _REPEATS:
             timing = time_idle(self._theirs)
             self._idle.events.append(timing.seconds)
@@ -223,7 +224,7 @@ class _Measurement:
         return self._idle
 
     def _empty_seconds(self, point: Point) -> float:
-        """As many empty kernels as there are calls, timed as the point is."""
+        """As many empty kernels as there are calls, timed like the point."""
         calls = point.mine.calls if point.protocol == "graph" else 0
         if calls not in self._empty:
             times = [time_empty_graph(calls) if calls else time_nothing() for _ in range(_REPEATS)]
@@ -235,7 +236,7 @@ class _Measurement:
             if not isinstance(target, HostTime):
                 continue
             for name in target.cases:
-                self._tell(f"measuring the host's time at {name}")
+                self._notify(f"measuring the host's time at {name}")
                 case = self._exercise.bench_case(name)
                 sides: dict[str, Side] = {
                     SUBMISSION: self._ours,

@@ -1,4 +1,4 @@
-"""Where contestants stand: a case's inputs in memory, made anew again and again, and the answer to them."""
+"""A case's inputs in memory, redrawn many times, and their right answers."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class SharedInputs:
-    """Sides that stand on the same inputs find the same inputs, in the same memory."""
+    """Sides of a comparison that share these get the same inputs in the same memory."""
 
     def __init__(self, task: Task, case: Case, alignment: int) -> None:
         self._task, self._alignment = task, alignment
@@ -36,14 +36,14 @@ class SharedInputs:
         return self._image
 
     def draw(self, seed: str) -> Call:
-        """Forget the inputs there were, and make the first call's."""
-        self.calls, self._image, self._wanted = [], None, None  # a large case has no room for both
+        """Drop the old inputs, and make those of the first call."""
+        self.calls, self._image, self._wanted = [], None, None  # memory has no room for both in a large case
         self._rng = random_inputs(seed)
         self.calls = [self._task.inputs(self.size, self._rng)]
         return self.calls[0]
 
     def place(self, count: int) -> None:
-        """Make the inputs of the other calls, and all of them ready to be filled in."""
+        """Make the inputs of the other calls and the image to fill in."""
         self.calls += [self._task.inputs(self.size, self._rng) for _ in range(count - 1)]
         self._arena = self._arena or Arena(self.calls, self._alignment)
         self._image = self._arena.image(self.calls)
@@ -52,8 +52,8 @@ class SharedInputs:
         self.arena.fill(self._before)
 
     def first_wrong(self) -> tuple[int, Difference] | None:
-        """The first call whose answer is not in memory now, and how. The answers are computed once for all
-        who stand here, and not before somebody has run."""
+        """The first call whose answer in memory is wrong, and the difference. The right answers are computed
+        once for all sides, and not before one has run."""
         if self._wanted is None:
             self._wanted = self.arena.wanted(self._task, self.size, self.calls, self._before)
         return self.arena.first_wrong(self._task, self.size, self.calls, self._wanted)
@@ -62,7 +62,7 @@ class SharedInputs:
         return self.arena.untouched(self.calls, self._before, number)
 
     def close(self, sessions: Iterable[GpuSession]) -> None:
-        """Give the memory back; every session that may have opened it forgets it first."""
+        """Free the memory, after every session that may have opened it has closed it."""
         if self._arena is None:
             return
         for session in sessions:

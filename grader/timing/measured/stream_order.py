@@ -1,4 +1,4 @@
-"""Does a call's work wait for what was on its stream before? If not, its time means nothing."""
+"""Checks that a call's work waits for earlier work on its stream. If not, its time is not valid."""
 
 from __future__ import annotations
 
@@ -14,9 +14,9 @@ from grader.timing.measured.comparison import ALIGNMENT
 
 
 def out_of_order(task: Task, case: Case, session: GpuSession, seed: str) -> str:
-    """A sentence when a call on a stream that is held writes its outputs before the stream goes on.
+    """A sentence when a call on a blocked stream writes its outputs before the stream is released.
 
-    Nothing also where nothing could be seen: a call that fails is judged elsewhere.
+    Also empty for a call that fails: that is judged elsewhere.
     """
     call = task.inputs(case.size, random_inputs(seed))
     arena = Arena([call], ALIGNMENT["cold"])
@@ -41,7 +41,7 @@ def out_of_order(task: Task, case: Case, session: GpuSession, seed: str) -> str:
 
     try:
         # The first launch of a kernel loads its code, for which the driver may wait until the device is idle:
-        # it would wait for the held stream, wherever it goes.
+        # on any stream, it would wait for the blocked one.
         ask(lambda: [one(), session.trusted("settle")])
         answers = ask(on_a_held_stream)
     except CourseError:
@@ -55,6 +55,6 @@ def out_of_order(task: Task, case: Case, session: GpuSession, seed: str) -> str:
     if not still_held or before == after:
         return ""
     return (
-        "outputs are written while the stream that was given still waits: the work is not on that stream "
+        "outputs are written while the given stream is still blocked: the work is not on that stream "
         "and cannot be timed. Launch on the stream, or make other streams wait for it and it for them"
     )

@@ -1,1 +1,1 @@
-"""Times that the cost model gives, and how far off it may be. May import what `grader.timing` holds."""
+"""Times from the cost model, and its margin of error. May import the other modules of `grader.timing`."""

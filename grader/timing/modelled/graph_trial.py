@@ -1,6 +1,6 @@
-"""Before calls in a graph are modelled: can a call be captured at all, and does its graph do the call's work?
+"""Checks, before calls in a graph are modelled, that a call can be captured and that its graph does its work.
 
-What cannot be captured has no time inside a graph, on a GPU as here."""
+A call that cannot be captured has no time inside a graph, on a GPU or here."""
 
 from __future__ import annotations
 
@@ -16,12 +16,11 @@ _REPLAYS = 2
 
 
 def trial(task: Task, case: Case, session: VirtualSession, secret: str) -> str:
-    """A sentence when a call in a graph does not do what it does outside. What the machine starves is tried
-    once more.
+    """A sentence when a call in a graph does not do what it does outside. It is tried again once if it got
+    too little CPU time.
 
-    The call's memory holds other values in every replay than when it was captured: work that was done while
-    it was captured, or answers kept from then, are the wrong ones. Nothing where the call fails by itself:
-    that is judged elsewhere.
+    The memory holds other values in every replay than during the capture, so answers computed or kept from
+    then are wrong. Empty where the call itself fails: that is judged elsewhere.
     """
     return retried(lambda: _trial(task, case, session, secret))
 
@@ -31,7 +30,7 @@ def _trial(task: Task, case: Case, session: VirtualSession, secret: str) -> str:
         task.inputs(case.size, Random(seeds.derive(secret, "graph", number)))
         for number in range(1 + _REPLAYS)
     )
-    # Once before, so that modules are loaded and first calls behind it.
+    # Warm-up: loads modules.
     if not session.run(task.entry, call, CALL_SECONDS).ok:
         return ""
     try:

@@ -1,4 +1,4 @@
-"""How far the cost model may be off for an exercise: as far as it was on that exercise's own kernels."""
+"""The cost model's margin of error for an exercise, from its error on that exercise's own kernels."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from common.virtual_gpu.profiles import DEFAULT_PROFILE, find_profile
 from grader.records.device_info import GPU, VIRTUAL, DeviceInfo
 from grader.spec import Exercise
 
-LEAST = 1.10  # the model claims nothing finer, however well it did on the variants
+LEAST = 1.10  # the margin is never smaller, even if the error on the variants is
 _QUANTILE = 0.9
 
 
@@ -30,8 +30,8 @@ def was_compared(profile: str) -> bool:
 
 
 def model_margin(exercise: Exercise, profile: str = DEFAULT_PROFILE) -> float:
-    """A factor, at least 1.10: nine in ten modelled ratios of the exercise's own kernels were within it. For
-    a card that nobody measured, that of the card that was."""
+    """A factor, at least 1.10, that contained nine in ten modelled ratios of the exercise's own kernels. For
+    a card without measurements, the margin of the measured card."""
     known = profile if was_compared(profile) else DEFAULT_PROFILE
     return margin_of(ratio_errors(exercise.id, measured(known), modelled(known)))
 

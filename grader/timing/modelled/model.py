@@ -1,4 +1,4 @@
-"""Speed without a GPU: the cost model's time for the baseline and the submission, always called modelled."""
+"""Speed without a GPU: modelled times of the baseline and the submission, always labelled modelled."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def model(
     baseline: Libraries,
     submission: Libraries,
     secret: str,
-    tell: Callable[[str], None] = lambda text: None,
+    notify: Callable[[str], None] = lambda text: None,
     *,
     quick: bool = False,
 ) -> Speed:
@@ -54,7 +54,7 @@ def model(
         pair = _Pair(exercise, theirs, ours, secret, baselines, submissions)
         modelling = _Modelling(exercise, device, submission, pair, secret, quick)
         try:
-            modelling.run(tell)
+            modelling.run(notify)
         except NotModelled as problem:
             modelling.speed.notes.append(str(problem))
         return modelling.speed
@@ -108,11 +108,11 @@ class _Modelling:
         self._lacks: list[str] = []  # what the structure of the submission's calls lacks
         self.speed = Speed(modelled=True)
 
-    def run(self, tell: Callable[[str], None]) -> None:
+    def run(self, notify: Callable[[str], None]) -> None:
         """Fill in `speed`. Raises NotModelled."""
         if why := unmodelled(self._submission.virtual_library) or self._not_in_a_graph():
             raise NotModelled(why)
-        self._model_cases(tell)
+        self._model_cases(notify)
         for target in self._targets:
             by_name = {case.name: case for case in self.speed.cases if case.protocol == target.protocol}
             self.speed.targets.append(decide_modelled(target, by_name, self._margin, self._lacks))
@@ -124,7 +124,7 @@ class _Modelling:
             return ""
         return graph_trial.trial(self._exercise, self._in_graph, self._pair.ours, self._secret)
 
-    def _model_cases(self, tell: Callable[[str], None]) -> None:
+    def _model_cases(self, notify: Callable[[str], None]) -> None:
         names = {name for target in self._targets for name in target.cases}
         cases = [case for case in self._exercise.bench if case.name in names]
         budget = self._device.time_budget()
@@ -133,7 +133,7 @@ class _Modelling:
             if budget.over:
                 self.speed.cases = []
                 raise NotModelled(budget.why_over(number, len(cases)))
-            tell(f"modelling {case.name} ({number + 1} of {len(cases)})")
+            notify(f"modelling {case.name} ({number + 1} of {len(cases)})")
             assert under_way is not None
             base, mine = (running.result() for running in under_way)
             budget.spend(mine.outcome)
@@ -189,7 +189,7 @@ def _run(exercise: Exercise, session: VirtualSession, case: Case, seed: str) -> 
 
 
 def _run_baseline(exercise: Exercise, session: VirtualSession, case: Case, seed: str) -> _Ran:
-    """The baseline ends: where it does not end in time, twice, that says something of the machine."""
+    """Run the baseline. It always ends, so if it exceeds the time twice, the machine is overloaded."""
     for _ in range(2):
         ran = _run(exercise, session, case, seed)
         if ran.outcome.ok or explain(ran.outcome)[0] != "timeout":
@@ -205,7 +205,7 @@ def _tried_in_a_graph(exercise: Exercise, targets: Sequence[Speedup]) -> Case | 
 
 
 def _other_in_a_graph(outcome: Outcome, session: VirtualSession) -> str:
-    """A sentence when the call that is modelled launched something else than its graph did."""
+    """A sentence when the modelled call launched other kernels than its graph."""
     alone, inside = (
         sorted((launch.mangled, launch.grid, launch.block) for launch in launches)
         for launches in (outcome.report.launches, session.replayed)
@@ -232,7 +232,7 @@ def _problem(exercise: Exercise, ran: _Ran) -> str:
 
 
 def _session(device: VirtualDevice, program: Libraries, secret: str) -> VirtualSession:
-    # The model looks at a few blocks of each launch; which, only the harness knows.
+    # The model samples a few blocks of each launch; the submission cannot know which.
     seed = int(seeds.derive(secret, "traced blocks")[:8], 16) | 1
     return device.measuring_session(program, {"cost_seed": seed})
 

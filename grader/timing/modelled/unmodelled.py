@@ -1,4 +1,4 @@
-"""What the cost model has no time for: a submission that does such things has no modelled speed."""
+"""Finds what the cost model cannot model: a submission that does it gets no modelled speed."""
 
 from __future__ import annotations
 
@@ -11,27 +11,25 @@ from common.build.toolchain import find_nvcc
 _FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]+)"', re.MULTILINE)
 _LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\b(?:.*\binlined_at\s+(\d+)\s+(\d+))?")
 _SLEEP = re.compile(r"\bnanosleep\.")
-_MOST_BYTES = 64 << 20  # of a library; an honest one has a few
+_MOST_BYTES = 64 << 20  # of a library; an ordinary one has a few MiB
 _PTX = re.compile(r"^\.version [^\0]*", re.MULTILINE)
 
 
 def unmodelled(library: Path) -> str:
     """A sentence when the submission's own code lets threads sleep. `library` is built for the virtual GPU
-    and holds its PTX as text. Loops in CUDA's headers that wait for a barrier may have a sleep in them."""
+    and holds its PTX as text. Sleeps inside loops of CUDA's headers that wait for a barrier are allowed."""
     if library.stat().st_size > _MOST_BYTES:
-        return (
-            f"the library is larger than {_MOST_BYTES >> 20} MiB, too large to be looked at: leave data out"
-        )
+        return f"the library is larger than {_MOST_BYTES >> 20} MiB, too large to be examined: leave data out"
     for file, line in _sleeps(library.read_bytes().decode(errors="replace")):
         return (
-            f"{Path(file).name}:{line} lets threads sleep (nanosleep), and how long is not modelled: there "
-            "is no speed to tell. Leave it out"
+            f"{Path(file).name}:{line} lets threads sleep (nanosleep), which is not modelled: there "
+            "is no modelled time. Remove it"
         )
     return ""
 
 
 def _sleeps(text: str) -> Iterator[tuple[str, int]]:
-    """File and line of every sleep that does not come from a header of CUDA's alone."""
+    """File and line of every sleep outside CUDA's own headers."""
     toolchain = find_nvcc().root.resolve()
     for ptx in _PTX.findall(text):
         files = {number: Path(name).resolve() for number, name in _FILE.findall(ptx)}

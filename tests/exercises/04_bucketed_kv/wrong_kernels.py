@@ -141,7 +141,7 @@ MISTAKES: dict[str, Mistake] = {
         new="__float2half_rn(value / total)",
         part="merge",
         cases=("two parts", "parts without keys"),
-        words="which no answer here can be. It looks like this: a row that no part saw a key of is NaN",
+        words="but must be a finite number. It looks like this: a row that no part saw a key of is NaN",
     ),
     "chunks that have not landed": Mistake(
         old="wait_for_copies<kStages - 1>();",

@@ -185,8 +185,8 @@ def test_a_sheet_is_graded_and_what_is_odd_in_it_is_told(tmp_path, capsys):
     shown = capsys.readouterr().out
     assert "0/21 points" in shown
     assert "'strides' is not on the list; did you mean 'stride'?" in shown
-    assert "4000 is no line of one.cu, which has lines 1 to" in shown
-    assert "Nobody asked for one.lines, eight.line." in shown
+    assert "4000 is not a line of one.cu, which has lines 1 to" in shown
+    assert "There is no question one.lines, eight.line." in shown
     assert cli.main(["lab", "05", str(path), "--json"]) == 0
     told = json.loads(capsys.readouterr().out)
     assert (told["points"], told["max_points"], told["unknown"]) == (0, 21, ["one.lines", "eight.line"])

@@ -142,7 +142,7 @@ MISTAKES: dict[str, Mistake] = {
             ),
         ),
         cases=("77 rows", "large scores"),
-        words="is nan, which no answer here can be",
+        words="is nan, but must be a finite number",
     ),
     "keys hidden by a number that scores can be below": Mistake(
         old="scores[sixteen][tile][i] = -INFINITY;",
@@ -178,7 +178,7 @@ MISTAKES: dict[str, Mistake] = {
         old="(kCausal && key > row)",
         new="(kCausal && key >= row)",
         cases=("a tile", "a tile, causal"),
-        words="is nan, which no answer here can be",
+        words="is nan, but must be a finite number",
     ),
     "tail keys not hidden": Mistake(
         old="if (key >= job.length || (kCausal && key > row))",
@@ -258,7 +258,7 @@ MISTAKES: dict[str, Mistake] = {
         new="float most = 0;  // the highest score",
         part="softmax on the way",
         cases=("77 rows, causal", "huge scores"),
-        words="is nan, which no answer here can be",
+        words="is nan, but must be a finite number",
     ),
     "keys as rows of the second matrix": Mistake(
         old="__half, wmma::col_major> keys;",

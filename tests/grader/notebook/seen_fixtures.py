@@ -80,7 +80,7 @@ def seen(source: str = SOURCE, wrong: str = "", launches: list[dict[str, Any]] |
 def brought_back(
     source: str = SOURCE, wrong: str = "", launches: list[dict[str, Any]] | None = None
 ) -> dict[str, Any]:
-    """What the errand answers."""
+    """What the grader process answers."""
     return {
         "file": "kernel.cu",
         "source": source,

@@ -1,4 +1,4 @@
-"""The lab as a student meets it: in another process, in a sentence when something is amiss, in a notebook."""
+"""The lab as a student uses it: in another process, with errors as sentences, in a notebook."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ import pytest
 
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
-from grader.notebook import Lab, errand
+from grader.notebook import Lab, rpc
 from grader.notebook.lab import LabError, _plain_numbers
 from grader.notebook.progress import in_notebook
 from grader.notebook.views.check_view import Check, Untouched
@@ -83,7 +83,7 @@ def test_what_only_the_other_process_can_know_is_a_sentence_too(lab: Lab):
     assert "has no bench case '7 tokens'" in read(lab.profile(case="7 tokens")).text
 
 
-def test_the_untouched_starter_is_told_what_to_do_next(lab: Lab):
+def test_the_untouched_starter_shows_what_to_do_next(lab: Lab):
     write(registry.find("01").starter.read_text())
     shown = lab.check()
     assert isinstance(shown, Untouched)
@@ -116,12 +116,12 @@ def test_a_wrong_kernel_has_the_first_wrong_element(lab: Lab):
 
 
 def test_a_grader_that_dies_is_a_sentence(lab: Lab, monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr(errand, "_MODULE", "grader.notebook.no_such_module")
+    monkeypatch.setattr(rpc, "_MODULE", "grader.notebook.no_such_module")
     write(DOES_NOTHING)
     assert "the grader stopped before it had an answer: " in read(lab.check()).text
 
 
-def test_an_interrupt_ends_the_errand_and_reaches_the_notebook(lab: Lab):
+def test_an_interrupt_ends_the_request_and_reaches_the_notebook(lab: Lab):
     write(DOES_NOTHING)
     started: set[int] = set()
     others = set(children_of(os.getpid()))  # of tests before this one
@@ -132,19 +132,19 @@ def test_an_interrupt_ends_the_errand_and_reaches_the_notebook(lab: Lab):
 
     order = {"exercise": "01", "file": "kernel.cu", "device": "virtual", "step": None}
     with pytest.raises(KeyboardInterrupt):
-        errand.run_errand("check", order, Path.cwd(), interrupt)
+        rpc.call_grader("check", order, Path.cwd(), interrupt)
     assert started
     assert not any(is_running(pid) for pid in started)
 
 
-def test_an_errand_tells_how_far_it_is(lab: Lab):
+def test_a_request_reports_its_progress(lab: Lab):
     write(DOES_NOTHING)
-    told: list[str] = []
+    progress: list[str] = []
     order = {"exercise": "01", "file": "kernel.cu", "device": "virtual", "step": None}
-    errand.run_errand("check", order, Path.cwd(), told.append)
-    assert told[0] == "building"
+    rpc.call_grader("check", order, Path.cwd(), progress.append)
+    assert progress[0] == "building"
     with pytest.raises(CourseError, match="there is no exercise"):
-        errand.run_errand("check", {**order, "exercise": "99"}, Path.cwd(), told.append)
+        rpc.call_grader("check", {**order, "exercise": "99"}, Path.cwd(), progress.append)
 
 
 def test_only_what_was_predicted_is_counted(lab: Lab, monkeypatch: pytest.MonkeyPatch):
@@ -154,7 +154,7 @@ def test_only_what_was_predicted_is_counted(lab: Lab, monkeypatch: pytest.Monkey
         orders.append(order)
         return {"values": {"launches": 1.0}, "missing": {}}
 
-    monkeypatch.setattr("grader.notebook.lab.run_errand", counted)
+    monkeypatch.setattr("grader.notebook.lab.call_grader", counted)
     empty = {one.name: ... for one in registry.find("01").predictions}
     assert "0/" in repr(lab.compare(empty))
     assert orders == []
@@ -171,7 +171,7 @@ def test_a_profile_and_a_timeline_of_the_same_file_are_made_of_one_run(
         orders.append(order)
         return brought_back()
 
-    monkeypatch.setattr("grader.notebook.lab.run_errand", profiled)
+    monkeypatch.setattr("grader.notebook.lab.call_grader", profiled)
     write("first")
     for _ in range(2):
         lab.profile(case="1 token, 8 × 128", show="stalls")
@@ -247,7 +247,7 @@ def test_a_part_of_the_untouched_starter_has_earned_nothing(lab: Lab):
     assert "points: second.cu is still the starter" in repr(Lab("01", file="second.cu").part("correct"))
 
 
-def test_validate_reads_from_a_part_what_it_stands_at_even_if_nothing_could_be_checked(
+def test_validate_reads_a_parts_points_even_if_nothing_could_be_checked(
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ):
     """nbgrader would take any text for full marks."""
@@ -264,13 +264,13 @@ def test_a_part_is_a_row_of_the_newest_check_and_of_the_file_as_it_is_now(
 ):
     ran: list[str] = []
 
-    def errand_of(name: str, order: object, folder: Path, tell: object) -> dict[str, object]:
+    def answer_of(name: str, order: object, folder: Path, notify: object) -> dict[str, object]:
         ran.append(name)
         part = PartResult("clean", 15.0, 15.0, f"check number {len(ran)}")
         record = dataclasses.replace(make_record(), parts=[part])
         return {"record": record.to_dict(), "todos": [], "remark": ""}
 
-    monkeypatch.setattr("grader.notebook.lab.run_errand", errand_of)
+    monkeypatch.setattr("grader.notebook.lab.call_grader", answer_of)
     write("first")
     lab.check()
     assert "clean: 15/15 points: check number 1" in read(lab.part("clean")).text
@@ -278,7 +278,7 @@ def test_a_part_is_a_row_of_the_newest_check_and_of_the_file_as_it_is_now(
     assert "check number 1" in read(lab.part("clean")).text
     write("second")
     assert "check number 3" in read(lab.part("clean")).text
-    assert "0/25 points: not looked at" in read(lab.part("speed")).text
+    assert "0/25 points: not checked" in read(lab.part("speed")).text
     assert ran == ["check"] * 3
 
 

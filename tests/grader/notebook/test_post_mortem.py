@@ -53,6 +53,6 @@ def test_the_sheet_is_put_beside_the_notebook_once_and_never_overwritten(folder:
     assert "'hunch' is not on the list" in shown
 
 
-def test_what_is_no_sheet_is_a_sentence(folder: Path):
+def test_a_file_that_is_not_a_sheet_is_one_error_line(folder: Path):
     (folder / SHEET).write_text("[one\n")
     assert "this is not TOML" in repr(PostMortem("05").sheet())

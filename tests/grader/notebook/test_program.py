@@ -32,7 +32,7 @@ def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 
 
 def found(**changes: Any) -> dict[str, Any]:
-    """What the errand answers of a program with one launch."""
+    """What the grader process answers for a program with one launch."""
     report = {"profile": "h200", "findings": [], "launches": [launch()]}
     plain = {"file": "kernel.cu", "source": seen().source, "warnings": [], "ending": "", "printed": "hello"}
     return {**plain, "report": report, **changes}
@@ -45,7 +45,7 @@ def test_a_program_has_what_it_printed_and_what_each_line_costs():
         assert words in html.text, words
 
 
-def test_a_finding_stands_at_its_line():
+def test_a_finding_is_shown_at_its_line_in_a_notebook():
     report = {"profile": "h200", "findings": [RACE], "launches": [launch()]}
     shown = ProgramView(found(report=report), "sectors")
     html = read(shown)
@@ -83,7 +83,7 @@ def test_what_cannot_run_is_a_sentence(folder: Path):
         (lambda: figures.wide_table(2, 3, 3, 5), "the two strides differ"),
         (lambda: figures.copies_by_size({"vector": 4, "table": 396}), "The largest has 99.0% of all bytes"),
         (lambda: figures.warp_sectors([1, 8]), "whole sectors of 32 bytes"),
-        (lambda: figures.warp_banks([1, 32]), "how many turns"),
+        (lambda: figures.warp_banks([1, 32]), "number of turns"),
         (
             lambda: figures.launches_in_time(
                 {"one": ProfileView(seen(), "sectors"), "none": Display("it failed")}

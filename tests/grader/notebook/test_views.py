@@ -76,7 +76,7 @@ def test_a_wrong_kernel_has_its_case_and_its_findings_on_marked_lines():
     assert not shown.passed
 
 
-def test_build_errors_stand_at_their_lines():
+def test_build_errors_are_shown_at_their_lines():
     error = {"file": "kernel.cu", "line": 2, "column": 3, "severity": "error", "message": "no such name"}
     warning = {**error, "severity": "warning", "message": "an unused one"}
     record = dataclasses.replace(
@@ -117,7 +117,7 @@ def hostile_answers() -> Answers:
 
 
 @pytest.mark.parametrize("view", HOSTILE_VIEWS)
-def test_hostile_text_is_text(view: str):
+def test_hostile_text_is_escaped(view: str):
     shown = HOSTILE_VIEWS[view]()
     html = read(shown)  # holds the elements against a list
     assert "<script" not in shown._repr_html_()
@@ -145,7 +145,7 @@ def test_the_profile_has_totals_bounds_a_roofline_and_a_warm_line():
     html = read(ProfileView(seen(), "sectors"))
     for words in (
         "kernel.cu at 64 tokens (tokens 64)",
-        "modelled: 4 us by itself from a cold L2",
+        "modelled: 4 us alone from a cold L2",
         "50%, limited by shared",
         "cp.async",
         "latency bounds it",
@@ -162,7 +162,7 @@ def test_the_source_can_be_coloured_by_every_measure(show: str):
     assert f"coloured by {MEASURES[show].heading}" in read(ProfileView(seen(), show)).text
 
 
-def test_a_wrong_answer_is_said_above_its_profile():
+def test_a_wrong_answer_is_reported_above_its_profile():
     assert "Its answer is wrong here" in read(ProfileView(seen(wrong="k[0] is off"), "sectors")).text
 
 
@@ -170,7 +170,7 @@ def test_the_timeline_shows_copies_beside_work_and_where_it_waits():
     shown = TimelineView(seen(), 4)
     html = read(shown)
     assert html.texts("img") == 1
-    assert "Data is on its way to a warp for 250 ns; during 20% of that time" in html.text
+    assert "Data is in flight to a warp for 250 ns; during 20% of that time" in html.text
     assert "line 3: 100 % of all waiting" in html.text
     assert "beside 3 more on its multiprocessor" in html.text
 
@@ -210,7 +210,7 @@ def test_the_lanes_of_a_warp():
     assert stalls(timeline)[3] > 99
 
 
-def test_flights_that_travel_together_are_drawn_beside_each_other():
+def test_overlapping_flights_are_stacked():
     spans = [Span(0, "global load", 1, at, at, at + 100) for at in (*range(8), 300)]
     (warp,) = lanes(Timeline(1, False, 2e9, tuple(spans)), 4)
     assert [flight.level for flight in warp.flights] == [*range(LEVELS), LEVELS - 1, LEVELS - 1, 0]

@@ -1,4 +1,4 @@
-"""One process does a notebook's errands: it is there for the next, and never in the way."""
+"""One process serves a notebook's requests, waits for the next and ends with the notebook."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ import pytest
 
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
-from grader.notebook import errand
+from grader.notebook import rpc
 from tests.virtual_gpu.small_programs import children_of, is_running
 
-# An errand process that does as it is told: {"say": …} answers, {"end": N} ends with a status.
-OBEDIENT = """
+# A server for tests: {"say": …} makes it answer, {"end": N} makes it exit with a status.
+TEST_SERVER = """
 import json, os, sys
 for line in sys.stdin:
     arguments = json.loads(line)["arguments"]
@@ -32,21 +32,21 @@ for line in sys.stdin:
 
 @pytest.fixture
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    (tmp_path / "obedient.py").write_text(OBEDIENT)
-    monkeypatch.setattr(errand, "_MODULE", "obedient")
+    (tmp_path / "test_server.py").write_text(TEST_SERVER)
+    monkeypatch.setattr(rpc, "_MODULE", "test_server")
     monkeypatch.setenv("PYTHONPATH", str(tmp_path))
     yield tmp_path
-    errand._waiting.end()
+    rpc._waiting.end()
 
 
 def sent(folder: Path, **arguments: object) -> int:
     """The number of the process that answered."""
-    found = errand.run_errand("say", {"say": "yes", **arguments}, folder, lambda text: None)
+    found = rpc.call_grader("say", {"say": "yes", **arguments}, folder, lambda text: None)
     assert found["said"] == "yes"
     return int(found["pid"])
 
 
-def test_the_next_errand_is_done_by_the_same_process(folder: Path):
+def test_the_same_process_serves_the_next_request(folder: Path):
     assert sent(folder) == sent(folder)
 
 
@@ -62,11 +62,11 @@ def test_another_folder_or_environment_takes_another_process(
     assert not is_running(second)
 
 
-def test_one_that_got_tired_of_waiting_is_replaced(folder: Path):
+def test_a_process_that_exited_while_idle_is_replaced(folder: Path):
     assert sent(folder, leave=True) != sent(folder)
 
 
-def test_one_that_dies_costs_its_errand_alone_and_its_own_words_are_told(folder: Path):
+def test_a_process_that_dies_fails_one_request_and_its_last_line_is_shown(folder: Path):
     first = sent(folder)
     with pytest.raises(CourseError, match="before it had an answer: out of memory$"):
         sent(folder, end=9, words="out of memory")
@@ -80,10 +80,10 @@ def test_the_real_one_does_many_and_ends_with_the_notebook(tmp_path: Path):
 import os
 from pathlib import Path
 from common.core.errors import CourseError
-from grader.notebook.errand import run_errand, _waiting
+from grader.notebook.rpc import call_grader, _waiting
 for _ in range(2):
     try:
-        run_errand("check", {"exercise": "99", "file": "kernel.cu"}, Path.cwd(), print)
+        call_grader("check", {"exercise": "99", "file": "kernel.cu"}, Path.cwd(), print)
     except CourseError as problem:
         print(problem)
     print(*[process._process.pid for process in _waiting._kept])
@@ -110,5 +110,5 @@ os._exit(0)  # as a kernel that is killed: nothing is tidied up
 def test_nothing_is_left_waiting_when_python_ends(folder: Path):
     pid = sent(folder)
     assert pid in children_of(os.getpid())
-    errand._waiting.end()
+    rpc._waiting.end()
     assert not is_running(pid)

@@ -1,4 +1,4 @@
-"""The process that does a notebook's errands, one after the other; see errand.py."""
+"""The process that serves a notebook's requests, one after the other; see rpc.py."""
 
 from __future__ import annotations
 
@@ -15,21 +15,21 @@ from typing import Any
 from common.core.errors import CourseError
 from grader.actions.check import checked, readable
 from grader.course.settings import choose_device, read_settings
-from grader.notebook.errand import IDLE_EXIT
+from grader.notebook.rpc import IDLE_EXIT
 from grader.records.device_info import GPU, DeviceInfo
 from grader.render.public import for_student
 from grader.spec import BASELINE, Exercise, registry
 
-Tell = Callable[[str], None]
+Notify = Callable[[str], None]
 _MOST_SOURCE = 1 << 20
-_PATIENCE_SECONDS = 600.0  # then its memory is worth more than the seconds that starting again takes
+IDLE_EXIT_SECONDS = 600.0  # then free its memory; starting again takes seconds
 
 
-def check(exercise: Exercise, file: Path, tell: Tell, *, device: str | None, step: int | None) -> Any:
+def check(exercise: Exercise, file: Path, notify: Notify, *, device: str | None, step: int | None) -> Any:
     text = readable(exercise, file, step)
     settings = read_settings()
     chosen = choose_device(device, settings)
-    found = checked(exercise, file, text, chosen, step, tell)
+    found = checked(exercise, file, text, chosen, step, notify)
     return {
         "record": None if found.record is None else for_student(found.record).to_dict(),
         "todos": [vars(todo) for todo in found.todos],
@@ -38,7 +38,7 @@ def check(exercise: Exercise, file: Path, tell: Tell, *, device: str | None, ste
 
 
 def profile(
-    exercise: Exercise, file: Path, tell: Tell, *, of: str, case: str | None, timeline: int
+    exercise: Exercise, file: Path, notify: Notify, *, of: str, case: str | None, timeline: int
 ) -> dict[str, Any]:
     from grader.actions.profile import chosen_case
     from grader.actions.profile import profile as profiled
@@ -47,7 +47,7 @@ def profile(
     source = file
     if of == BASELINE:
         source, chosen = exercise.baseline, exercise.case_of_baseline(chosen)
-    tell(f"running {source.name} at {chosen.name} on the virtual GPU")
+    notify(f"running {source.name} at {chosen.name} on the virtual GPU")
     seen = profiled(exercise, source, chosen, timeline=timeline, card=read_settings().profile)
     return {
         "file": source.name,
@@ -62,29 +62,29 @@ def profile(
     }
 
 
-def measure(exercise: Exercise, file: Path, tell: Tell, *, names: list[str]) -> dict[str, Any]:
+def measure(exercise: Exercise, file: Path, notify: Notify, *, names: list[str]) -> dict[str, Any]:
     from grader.questions.measured import Measured, timed
     from grader.questions.measured import measure as measured
 
-    found = measured(exercise, file, names=names, tell=tell)
+    found = measured(exercise, file, names=names, notify=notify)
     if on_gpu := [one.name for one in exercise.predictions if one.needs_gpu and one.name in names]:
         try:
             text = readable(exercise, file, None)
-            record = checked(exercise, file, text, DeviceInfo(GPU, ""), None, tell).record
+            record = checked(exercise, file, text, DeviceInfo(GPU, ""), None, notify).record
             found |= timed(exercise, None if record is None else record.speed)
-        except CourseError as problem:  # the rest was counted all the same
+        except CourseError as problem:  # the other quantities were counted
             found |= Measured(missing=dict.fromkeys(on_gpu, str(problem)))
     return dataclasses.asdict(found)
 
 
-def run(exercise: None, file: Path, tell: Tell, *, seconds: float) -> dict[str, Any]:
-    """A program with a main() of its own, on the virtual GPU: what it printed and what was seen of it."""
+def run(exercise: None, file: Path, notify: Notify, *, seconds: float) -> dict[str, Any]:
+    """A program with a main() of its own, on the virtual GPU: its output, findings and counters."""
     from grader.actions.run import OnVirtual, Source, run_on_virtual
 
     how, source = OnVirtual(with_figures=True), Source(file)
-    tell("building")
+    notify("building")
     program, warnings = source.build(how.target)
-    tell("running on the virtual GPU")
+    notify("running on the virtual GPU")
     ran = run_on_virtual(source, program, how, seconds=seconds, captured=True)
     return {
         "file": file.name,
@@ -96,14 +96,14 @@ def run(exercise: None, file: Path, tell: Tell, *, seconds: float) -> dict[str, 
     }
 
 
-def post_mortem(exercise: Exercise, file: Path, tell: Tell) -> dict[str, Any]:
-    """What runs of an exercise's faulty kernels showed; of a file, where one is named."""
+def post_mortem(exercise: Exercise, file: Path, notify: Notify) -> dict[str, Any]:
+    """Runs of an exercise's faulty kernels, or of one file if it is named."""
     from grader.lab.lab import find_lab, run_kernel
 
     lab = find_lab(exercise.id)
     seen = []
     for source in [file] if file.name else [lab.source(kernel) for kernel in lab.kernels]:
-        tell(f"running {source.name}")
+        notify(f"running {source.name}")
         shown = run_kernel(lab, source)
         seen.append(
             {
@@ -119,7 +119,7 @@ def post_mortem(exercise: Exercise, file: Path, tell: Tell) -> dict[str, Any]:
     return {"runs": seen}
 
 
-ERRANDS: dict[str, Callable[..., Any]] = {
+METHODS: dict[str, Callable[..., Any]] = {
     "check": check,
     "profile": profile,
     "measure": measure,
@@ -129,29 +129,29 @@ ERRANDS: dict[str, Callable[..., Any]] = {
 
 
 def main() -> int:
-    """Do what is ordered until nobody is there to order, or nobody has for long."""
-    # The answers have this channel for themselves: what anything prints goes to stderr.
+    """Serve requests until the notebook is gone or has sent none for IDLE_EXIT_SECONDS."""
+    # Only answers go through this channel: whatever else is printed goes to stderr.
     channel = os.fdopen(os.dup(sys.stdout.fileno()), "w")
     os.dup2(sys.stderr.fileno(), sys.stdout.fileno())
-    orders: queue.SimpleQueue[str] = queue.SimpleQueue()
-    threading.Thread(target=_listen, args=(orders,), daemon=True).start()
+    requests: queue.SimpleQueue[str] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(requests,), daemon=True).start()
 
     def send(**message: Any) -> None:
         print(json.dumps(message), file=channel, flush=True)
 
     while True:
         try:
-            order = json.loads(orders.get(timeout=_PATIENCE_SECONDS))
+            request = json.loads(requests.get(timeout=IDLE_EXIT_SECONDS))
         except queue.Empty:
             return IDLE_EXIT
         try:
-            answer = _obeyed(order, lambda text: send(tell=text))
+            answer = _answer(request, lambda text: send(progress=text))
         except CourseError as problem:
             send(error=str(problem))
         else:
             send(answer=answer)
         if _holds_gpu():
-            return IDLE_EXIT  # others may want its memory
+            return IDLE_EXIT  # other processes may need the GPU's memory
 
 
 def _holds_gpu() -> bool:
@@ -159,17 +159,17 @@ def _holds_gpu() -> bool:
     return torch is not None and bool(torch.cuda.is_initialized())
 
 
-def _obeyed(order: dict[str, Any], tell: Tell) -> Any:
-    arguments = order["arguments"]
+def _answer(request: dict[str, Any], notify: Notify) -> Any:
+    arguments = request["arguments"]
     named = arguments.pop("exercise", None)
     exercise = None if named is None else registry.find(named)
-    return ERRANDS[order["errand"]](exercise, Path(arguments.pop("file")), tell, **arguments)
+    return METHODS[request["method"]](exercise, Path(arguments.pop("file")), notify, **arguments)
 
 
-def _listen(orders: queue.SimpleQueue[str]) -> None:
+def _listen(requests: queue.SimpleQueue[str]) -> None:
     for line in sys.stdin:
-        orders.put(line)
-    os._exit(1)  # the notebook is gone, whatever is being done for it
+        requests.put(line)
+    os._exit(1)  # the notebook is gone: drop the work in progress
 
 
 if __name__ == "__main__":
