@@ -1,4 +1,4 @@
-"""Usual mistakes in the merge of parts: each leaves what a kernel with that mistake would leave."""
+"""Common mistakes in the merge of parts: each function leaves the result of a kernel with that mistake."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Change = Callable[[Size, Buffers], None]
 
 
 def factors_of(parts: list[Part]) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """The highest maximum of each row, and what makes each part relative to it."""
+    """The highest maximum of each row, and the factor that rescales each part to it."""
     import torch
 
     highest = torch.stack([part.max for part in parts]).amax(0)
@@ -27,7 +27,7 @@ def factors_of(parts: list[Part]) -> tuple[torch.Tensor, list[torch.Tensor]]:
 
 
 def rescaled(parts: list[Part], *, outputs: bool = True, sums: bool = True) -> torch.Tensor:
-    """As it should be, where both the outputs and the sums are rescaled."""
+    """The right merge if both outputs and sums are rescaled."""
     _, factors = factors_of(parts)
     both = list(zip(parts, factors, strict=True))
     return _quotient(

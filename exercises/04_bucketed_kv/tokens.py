@@ -64,7 +64,7 @@ def storing(
 
 
 def prefill(tokens: int, kv_heads: int, *, gpu_only: bool = False) -> Case:
-    """A long prompt on its way into the cache, at a quarter of FP16's bytes."""
+    """A long prompt to be stored in the cache, at a quarter of FP16's bytes."""
     name = f"{tokens:,} tokens × {kv_heads} heads"
     return storing(name, kv_heads=kv_heads, scattered=0, gpu_only=gpu_only, tokens=mixed(tokens, 25))
 

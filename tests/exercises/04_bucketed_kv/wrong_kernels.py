@@ -67,7 +67,7 @@ MISTAKES: dict[str, Mistake] = {
         words="none is rescaled",
     ),
     "full-mask shuffle with head_dim 80": Mistake(
-        old="  // Both loads are on their way before anything waits for either.\n",
+        old="  // Both loads are in flight before anything waits for either.\n",
         new="  if (share.eights == 0) return;\n",
         part="quantise",
         cases=("heads of 80",),
