@@ -105,7 +105,7 @@ def part_of(reading: Reading, bucket: Bucket) -> Part:
 def of_attention(
     change: Callable[[Reading], Reading] = lambda reading: reading,
     merge: Callable[[list[Part]], torch.Tensor] = rescaled,
-    told: Callable[[Part], Part] = lambda part: part,
+    written: Callable[[Part], Part] = lambda part: part,
 ) -> Change:
     """Attention that reads or merges differently; the step's buffers take an unmerged part."""
 
@@ -116,7 +116,7 @@ def of_attention(
         reading = change(read(size, buffers))
         parts = [part_of(reading, bucket) for bucket in reading.buckets]
         if "max" in buffers:
-            leave(told(parts[0]), buffers)
+            leave(written(parts[0]), buffers)
         else:
             buffers["out"].copy_(merge(parts))
 
@@ -244,7 +244,9 @@ READINGS: dict[str, Callable[[Reading], Reading]] = {
 
 OF_READING: dict[str, Change] = {name: of_attention(change) for name, change in READINGS.items()}
 ATTENDING: dict[str, Change] = OF_READING | {
-    "max is a power of 2, log2(e) times too large: multiply it by ln 2": of_attention(told=max_as_power_of_2),
+    "max is a power of 2, log2(e) times too large: multiply it by ln 2": of_attention(
+        written=max_as_power_of_2
+    ),
 }
 ATTENTION: dict[str, Change] = OF_READING | {
     name: of_attention(merge=merge) for name, merge in MERGES.items()

@@ -297,7 +297,7 @@ struct Tile {
       static_assert(kRowsAtOnce % 8 == 0, "a piece keeps its place from one row of a thread to the next");
       uint8_t* place = to + i * kRowsAtOnce * Sizes::kRowBytes;
       const bool there = first + i * kRowsAtOnce < left;
-      // TODO 4: where How::kAsync is set, copy_16_bytes_or_zeros_async() in place of this.
+      // TODO 4: if How::kAsync is set, copy_16_bytes_or_zeros_async() instead of this.
       *reinterpret_cast<uint4*>(place) = there ? *reinterpret_cast<const uint4*>(from) : uint4{};
       from += kRowsAtOnce * row_stride;
     }

@@ -424,7 +424,7 @@ struct FastAttention {
     // END SOLUTION
   }
 
-  // The weights of row g for keys t, t + 8 and t + 4, t + 12, as a product wants them: they are in lanes
+  // The weights of row g for keys t, t + 8 and t + 4, t + 12, as a product needs them: they are in lanes
   // (t, row) and (t + 4, row), for keys g and g + 8.
   __device__ void turn(const uint32_t (&weights)[kMine], uint32_t (&turned)[2]) const {
     // BEGIN SOLUTION  TODO 3: fetch them with shuffles. Rows that no lane has do not matter.

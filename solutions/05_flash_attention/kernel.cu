@@ -329,7 +329,7 @@ struct Tile {
       static_assert(kRowsAtOnce % 8 == 0, "a piece keeps its place from one row of a thread to the next");
       uint8_t* place = to + i * kRowsAtOnce * Sizes::kRowBytes;
       const bool there = first + i * kRowsAtOnce < left;
-      // BEGIN SOLUTION  TODO 4: where How::kAsync is set, copy_16_bytes_or_zeros_async() in place of this.
+      // BEGIN SOLUTION  TODO 4: if How::kAsync is set, copy_16_bytes_or_zeros_async() instead of this.
       // STARTER: *reinterpret_cast<uint4*>(place) = there ? *reinterpret_cast<const uint4*>(from) : uint4{};
       if constexpr (How::kAsync) {
         copy_16_bytes_or_zeros_async(place, from, there);
