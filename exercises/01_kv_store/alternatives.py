@@ -1,4 +1,4 @@
-"""What a user of torch would write instead, measured beside the kernels."""
+"""The same store in torch, measured beside the kernels."""
 
 from __future__ import annotations
 

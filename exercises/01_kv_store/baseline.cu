@@ -1,8 +1,8 @@
 // The store to beat: a warp copies one token, its K row first and then its V row, in one launch.
 //
-// Each row moves in the widest units that it allows, consecutive lanes on consecutive units. What is
-// sequential are the trips to memory: as far as the compiler knows, `to` and `from` may overlap, so it keeps
-// every load behind the store before it, within a row and from K to V.
+// Each row moves in the widest units that it allows, consecutive lanes on consecutive units. The round trips
+// to memory are sequential: the compiler must assume that `to` and `from` overlap, so it keeps every load
+// behind the store before it, within a row and from K to V.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 

@@ -1,4 +1,4 @@
-"""01 KV store: write new K and V rows into a paged cache, in one launch, neither waiting for the other."""
+"""01 KV store: write new K and V rows into a paged cache in one launch, K and V in flight together."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .predictions import PREDICTIONS
 HEADS = (1, 2, 3, 4, 5, 8, 12, 16, 32)
 HEAD_DIMS = (64, 80, 96, 98, 100, 128, 256)
 
-CASES = (  # the smallest first: it is the first answer a student gets
+CASES = (  # the smallest first: a student sees its result first
     store(1, 1, 64, name="one token, one head"),
     store(5, 2, 128, name="a few tokens"),
     store(64, 8, 128, name="64 tokens of 8 heads"),
@@ -46,7 +46,7 @@ BENCH = (
 
 
 def hidden(rng: Random) -> Sequence[Case]:
-    """Shapes drawn anew for every grading, odd tails included, each small enough to check in a moment."""
+    """Random shapes for each grading, odd tails included, small enough to check in a moment."""
 
     def draw(number: int) -> Case:
         heads, head_dim = rng.choice(HEADS), rng.choice(HEAD_DIMS)
@@ -66,17 +66,17 @@ def hidden(rng: Random) -> Sequence[Case]:
 
 
 def row_bytes(size: Size) -> int:
-    """Of all K and V rows, on one side."""
+    """Bytes of all K and V rows, read or written once."""
     return 2 * size.tokens * row(size) * 2
 
 
 def async_bytes(size: Size) -> int:
-    """What cp.async must move: all rows, wherever both sides are aligned to its 4 bytes."""
+    """Bytes that cp.async must move: all rows, if both sides are aligned to 4 bytes."""
     return row_bytes(size) if size.shift % 2 == 0 and size.padding % 2 == 0 else 0
 
 
 def most_loaded(size: Size) -> int:
-    """By plain loads: page numbers where cp.async brings the rows; where it cannot, the rows as well."""
+    """Bytes that plain loads may read: page numbers, and the rows where cp.async cannot copy them."""
     return row_bytes(size) // 2 + 128 * size.tokens if async_bytes(size) else 4 * row_bytes(size)
 
 
@@ -96,7 +96,7 @@ exercise = Exercise(
     bytes_moved=bytes_moved,
     mechanisms=(
         Launches(exactly=1),
-        # Beside the rows, page numbers are loaded, by every thread if need be.
+        # Plain loads may read page numbers, in every thread.
         AsyncCopies(least_bytes=async_bytes, most_loaded=most_loaded),
         NoSpills(),
     ),
@@ -109,8 +109,8 @@ exercise = Exercise(
             share=0.8,
             structure=(
                 Launches(exactly=1),
-                RoundTripsAtMost(3),  # K, V and the page number, if each is waited for by itself
-                # Rows in whole sectors on both sides, and one of indices for each of eight warps a token.
+                RoundTripsAtMost(3),  # K, V and the page number, if the kernel waits for each separately
+                # Rows in whole sectors on both sides, and a sector of indices for each of a token's 8 warps.
                 SectorsAtMost(lambda size: 2 * row_bytes(size) // 32 + 8 * size.tokens),
             ),
         ),
@@ -122,9 +122,9 @@ exercise = Exercise(
         "A cp.async starts a copy and lets the thread go on: `__pipeline_memcpy_async(shared, global, n)` "
         "from <cuda_pipeline.h> moves n = 4, 8 or 16 bytes, both sides aligned to n. `__pipeline_commit()` "
         "closes a group of copies; `__pipeline_wait_prior(n)` waits until at most the n newest groups are "
-        "still on their way.",
+        "still in flight.",
         "Start everything before you wait for anything: K as one group, V as a second, then the load of the "
-        "page number. Wait for the first group alone and store K while V still travels; then wait for V. A "
+        "page number. Wait for the first group alone and store K while V is in flight; then wait for V. A "
         "thread that stores only what it copied itself needs no __syncthreads().",
         "Let threadIdx.x walk along a row and threadIdx.y along tokens, so that a short row does not leave "
         "most of the block idle. Two units of K and two of V for each thread keep enough bytes in flight. "

@@ -1,4 +1,4 @@
-"""How the rows of a case lie in memory: the inputs of a call, and what the store should make of them.
+"""The memory layout of a case: the inputs of a call, and the right result.
 
 Sizes of a case: tokens, heads, head_dim, and
     sliced      1: K and V are slices of one qkv tensor with as many q heads; 0: two tensors of their own
@@ -6,7 +6,7 @@ Sizes of a case: tokens, heads, head_dim, and
     padding     unused elements at the end of each page
     spare       pages that no index names
     first_page  pages below this one are not in memory, as in a window of a very large cache: the pointers
-                stand where page 0 would be
+                have the address that page 0 would have
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ def store(
     first_page: int = 0,
     gpu_only: bool = False,
 ) -> Case:
-    """A case, named after its sizes unless it has a better name."""
+    """A case. Its default name states its sizes."""
     return case(
         name or f"{tokens:,} {'token' if tokens == 1 else 'tokens'}, {heads} × {head_dim}",
         gpu_only=gpu_only,
@@ -74,7 +74,7 @@ def inputs(size: Size, rng: Random) -> Call:
     """K and V arrive as slices of one projection: their rows are strided, the elements of a row are not."""
     pages = size.tokens + size.spare
     k, v, stride = places(size)
-    # A row at least, so that a call with no tokens has memory to leave alone.
+    # At least one row: a call without tokens must leave it unchanged.
     inputs = {name: rng.half(max(size.tokens, 1), stride) for name in dict.fromkeys((k.buffer, v.buffer))}
     start = -size.first_page * page_stride(size)
     return Call(

@@ -1,4 +1,4 @@
-"""Usual mistakes: each does to the buffers what a kernel with that mistake would do."""
+"""Common mistakes: each function changes the buffers as a kernel with that mistake would."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def next_token(size: Size, buffers: Buffers) -> None:
 
 
 def next_page(size: Size, buffers: Buffers) -> None:
-    """Each row goes to the page behind the one it was meant for."""
+    """Each row goes to the page after its own."""
     at = pages(size, buffers) + 1
     inside = at < len(buffers["k_cache"])
     k, v = rows(size, buffers)
@@ -73,7 +73,7 @@ def contiguous_pages(size: Size, buffers: Buffers) -> None:
 
 
 def row_tail_missing(multiple: int) -> Change:
-    """Only whole multiples of so many elements are copied of each row."""
+    """Copies each row only up to its last whole multiple of so many elements."""
 
     def change(size: Size, buffers: Buffers) -> None:
         whole = row(size) // multiple * multiple
@@ -93,7 +93,7 @@ def first_head_only(size: Size, buffers: Buffers) -> None:
 
 
 def last_tokens_missing(multiple: int) -> Change:
-    """Only whole blocks of so many tokens are stored."""
+    """Stores only whole blocks of so many tokens."""
 
     def change(size: Size, buffers: Buffers) -> None:
         whole = size.tokens // multiple * multiple

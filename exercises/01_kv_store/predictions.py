@@ -1,6 +1,6 @@
-"""Numbers to predict before they are counted: of the baseline first, then of the student's own kernel.
+"""Numbers that a student predicts before they are counted: for the baseline first, then for their kernel.
 
-Twenty points in all, and three more for the last where a GPU times the kernel.
+Twenty points in all, and three more for the last one if a GPU times the kernel.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PREDICTIONS = (
     ),
     Question(
         "baseline_round_trips",
-        "trips to memory that wait for each other, on a warp's longest chain",
+        "round trips to memory that wait for each other, on a warp's longest chain",
         Factor(1.15, 3.0),
         Counted("round_trips", ONE, "baseline"),
         points=2,
@@ -32,7 +32,7 @@ PREDICTIONS = (
         Factor(1.0, 1.0),
         Counted("launches", ONE),
         points=2,
-        why="K and V go in one launch: each further one costs more than the whole store of a token.",
+        why="One launch stores K and V: each further launch costs more than storing one token.",
     ),
     Question(
         "async_sectors",
@@ -40,7 +40,7 @@ PREDICTIONS = (
         Factor(1.0, 4.0),
         Counted("async_sectors_per_request", MANY),
         points=2,
-        why="A lane copies at most 16 bytes; lanes fill whole sectors when neighbours copy neighbours.",
+        why="A lane copies at most 16 bytes; neighbouring lanes with neighbouring units fill sectors.",
     ),
     Question(
         "bytes_written",
@@ -56,11 +56,11 @@ PREDICTIONS = (
         Factor(1.0, 4.0),
         Counted("shared_bytes", MANY),
         points=2,
-        why="Every byte on its way needs its place: threads × units × bytes of a unit, for K and for V.",
+        why="Every byte in flight needs a place: threads × units × bytes per unit, for K and for V.",
     ),
     Question(
         "occupancy",
-        "occupancy in percent: resident warps of the 64 that a multiprocessor has room for",
+        "occupancy in percent: resident warps, of the 64 that fit on a multiprocessor",
         Factor(1.05, 2.0),
         Counted("occupancy_percent", MANY),
         points=2,
@@ -72,7 +72,7 @@ PREDICTIONS = (
         Factor(1.15, 2.0),
         Counted("speedup", ONE),
         points=3,
-        why="With one token all time is launch and waiting: trips that are left over the baseline's nine.",
+        why="With one token all time is launch and waiting: count your round trips, against nine.",
     ),
     Question(
         "speedup_of_many",
@@ -80,7 +80,7 @@ PREDICTIONS = (
         Factor(1.1, 1.6),
         Counted("speedup", MANY),
         points=3,
-        why="With many tokens other warps fill the waiting, and both kernels move the same bytes.",
+        why="With many tokens other warps run while one waits, and both kernels move the same bytes.",
     ),
     Question(
         "measured_speedup",
@@ -88,6 +88,6 @@ PREDICTIONS = (
         Factor(1.15, 1.6),
         Counted(MEASURED_SPEEDUP, ONE),
         points=3,
-        why="The model knows the trips; a GPU adds what every launch costs, whatever the kernel does.",
+        why="The model counts the round trips; a GPU adds a fixed cost per launch.",
     ),
 )

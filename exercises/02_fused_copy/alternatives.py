@@ -1,4 +1,4 @@
-"""What a user of torch would write instead, measured beside the kernels."""
+"""The same copies in torch, measured beside the kernels."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ def foreach_copy(size: Size, buffers: Buffers) -> None:
 
 
 def contiguous_copy(size: Size, buffers: Buffers) -> None:
-    """As if source and destination had been laid out without gaps: what no copy into a wider table can be."""
+    """As many bytes without gaps, which a copy into a wider table never has."""
     count = size.batch * size.columns
     buffers[captured("page_table")].view(-1)[:count].copy_(buffers["page_table"].view(-1)[:count])
 

@@ -1,8 +1,8 @@
 // The copies to beat: a plain kernel for each field, six launches one after the other, as six `.copy_` calls
 // make them.
 //
-// Every kernel by itself is a good one: a thread moves one unit, the page table in units of 16 bytes where
-// its rows allow. What is slow is that there are six.
+// Each kernel by itself is good: a thread moves one unit, the page table in units of 16 bytes where its rows
+// allow. Six launches make it slow.
 #include <cuda_runtime.h>
 
 #include <algorithm>

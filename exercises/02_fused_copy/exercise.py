@@ -1,4 +1,4 @@
-"""02 Fused copy: everything a captured decoding step reads, brought up to date in one launch."""
+"""02 Fused copy: update everything that a captured decoding step reads, in one launch."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .steps import STEPS
 
 CAPTURED_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 160, 256)
 
-CASES = (  # the smallest first: it is the first answer a student gets
+CASES = (  # the smallest first: a student sees its result first
     replay(4, 16, name="a batch of 4"),
     replay(0, 16, name="an empty batch"),
     replay(5, 0, name="no columns"),
@@ -48,7 +48,7 @@ LARGE_SHAPES = tuple(replay(batch, columns).name for batch, columns in TARGET_SI
 
 
 def hidden(rng: Random) -> Sequence[Case]:
-    """Shapes drawn anew for every grading, odd tails and strides included, each small enough to check."""
+    """Random shapes for each grading, odd tails and strides included, small enough to check quickly."""
 
     def draw(number: int) -> Case:
         batch = rng.choice((1, 2, 3, 7, 17, 64, 129, 250))
@@ -67,7 +67,7 @@ def hidden(rng: Random) -> Sequence[Case]:
 
 
 def copied(size: Size) -> int:
-    """Elements that are copied."""
+    """How many elements the call copies."""
     return sum(length(size, field) for field in VECTORS) + size.batch * size.columns
 
 
@@ -76,8 +76,8 @@ def bytes_moved(size: Size) -> int:
 
 
 def most_sectors(size: Size) -> int:
-    """Of 32 bytes, read and written: whole ones, and each row and each vector may begin and end inside one.
-    Where the sides differ in alignment a warp's 128 bytes straddle a sector more."""
+    """32-byte sectors, read and written. Each row and each vector may begin and end inside a sector.
+    If the sides differ in alignment, a warp's 128 bytes touch one sector more."""
     straddling = 1 + (size.columns % 4 != 0) * 0.25
     return int(bytes_moved(size) / 32 * straddling) + 4 * (size.batch + len(FIELDS)) + size.batch
 
@@ -107,7 +107,7 @@ exercise = Exercise(
                 SectorsAtMost(most_sectors),
             ),
         ),
-        # A fifth less time is what plans for this kernel promise; half of it, at every shape, is possible.
+        # Plans for this kernel promise a fifth less time; half the time is possible at every shape.
         Speedup(
             cases=EVERY_SHAPE,
             passing=1.25,
@@ -125,19 +125,18 @@ exercise = Exercise(
     steps=STEPS,
     known_mistakes=known_mistakes(FIELDS),
     hints=(
-        "What costs time is not the bytes but the launches: each of the six kernels takes about a "
-        "microsecond in a graph, however little it copies. One kernel can do different work in different "
-        "blocks: let it look at blockIdx.y first. The first blocks along y take the vectors, a thread the "
-        "same element of all five; the others take rows of the page table.",
+        "Launches cost the time, not bytes: each of the six takes at least 0.6 µs in a graph, even if it "
+        "copies nothing. One kernel can do different work in different blocks: look at blockIdx.y first. "
+        "The first blocks along y take the vectors: a thread takes the same element of all five. The other "
+        "blocks take rows of the page table.",
         "The captured page table is wider than the batch's, so row r starts at r * destination_row_stride "
         "on one side and at r * source_row_stride on the other. Let x walk along a row and y over rows, for "
-        "blocks and for threads alike: no thread has to divide. Load everything you will move before you "
-        "store any of it: as far as the compiler knows the two sides may overlap, and it keeps the order "
-        "that you wrote.",
-        "A uint4 moves 16 bytes at an address that 16 divides. Both sides of a row can be brought there by "
-        "the same few elements only if they are equally far from such an address, in every row: that is a "
-        "question about the two pointers and the two strides, which the host can answer once. The elements "
-        "before the first unit and behind the last are yours to copy one by one.",
+        "blocks and for threads alike: no thread has to divide. Load all that a thread moves before it "
+        "stores any of it: the compiler must assume that the two sides overlap, so it keeps your order.",
+        "A uint4 needs an address that is a multiple of 16. Skipping the same few elements brings both "
+        "sides of a row to such an address only if both are equally far from one, in every row. Two "
+        "pointers and two strides decide that, so the host can decide it once. Copy the elements before "
+        "the first unit and after the last one by one.",
     ),
     alternatives=ALTERNATIVES,
     yardsticks=YARDSTICKS,

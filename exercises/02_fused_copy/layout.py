@@ -1,13 +1,13 @@
-"""How the data of a case lies in memory: the inputs of a call, and what the copy should make of them.
+"""The memory layout of a case: the inputs of a call, and the right result.
 
 Sizes of a case: batch, columns, and
     source_gap    unused elements between the rows of the source page table
     captured_gap  unused elements between the rows of the captured one: it is as wide as the longest sequence
     shift         elements before the first row of the source page table
-    captured_shift  the same on the captured side; where the two differ, no row can move in 16-byte units
-    spare         rows and elements of the captured buffers that this batch does not use; without any,
-                  the last row has no gap behind it either
-    refused       1: the captured rows are said to be narrower than the columns, which must be refused
+    captured_shift  the same on the captured side; if the two differ, no row can move in 16-byte units
+    spare         rows and elements of the captured buffers that this batch does not use; at 0
+                  the last row has no gap after it either
+    refused       1: the arguments give captured rows narrower than the columns; the kernel must refuse them
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def replay(
     refused: int = 0,
     gpu_only: bool = False,
 ) -> Case:
-    """A case, named after its sizes unless it has a better name."""
+    """A case. Its default name states its sizes."""
     return case(
         name or f"{batch:,} × {columns:,}",
         gpu_only=gpu_only,
@@ -62,7 +62,7 @@ def captured(field: str) -> str:
 
 
 def length(size: Size, field: str) -> int:
-    """Of a vector: cu_seqlens_k has an end beside every start."""
+    """The length of a vector: cu_seqlens_k has one element more, the last end."""
     return size.batch + (field == "cu_seqlens_k")
 
 
@@ -75,7 +75,7 @@ def captured_stride(size: Size) -> int:
 
 
 def buffers(size: Size, rng: Random, fields: tuple[str, ...]) -> dict[str, torch.Tensor]:
-    """Sources and captured buffers of these fields, full of values that nothing else holds."""
+    """Sources and captured buffers of these fields, filled with random values."""
     made = {}
     for field in fields:
         if field == "page_table":
@@ -89,12 +89,12 @@ def buffers(size: Size, rng: Random, fields: tuple[str, ...]) -> dict[str, torch
 
 
 def _numbers(rng: Random, count: int) -> torch.Tensor:
-    # One at least, so that an empty batch has memory to leave alone.
+    # At least one: an empty batch must leave it unchanged.
     return rng.integers(_LOWEST, _HIGHEST, max(count, 1))
 
 
 def _table(rng: Random, rows: int, stride: int, shift: int, cut: int = 0) -> torch.Tensor:
-    """With two dimensions where it has whole rows, so that a wrong element is named by row and column."""
+    """Two-dimensional if it has whole rows, so that a message names a wrong element by row and column."""
     numbers = _numbers(rng, shift + rows * stride - cut)
     return numbers.view(rows, stride) if len(numbers) == rows * stride else numbers
 
@@ -145,7 +145,7 @@ def pairs(size: Size, buffers: Buffers) -> list[tuple[torch.Tensor, torch.Tensor
 
 
 def reference(size: Size, buffers: Buffers) -> None:
-    """What the copy leaves: of an empty batch, and of one that is refused, nothing."""
+    """The right result: an empty batch and a refused call write nothing."""
     if size.batch == 0 or size.refused:
         return
     for to, source in pairs(size, buffers):

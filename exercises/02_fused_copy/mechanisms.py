@@ -1,4 +1,4 @@
-"""What this exercise looks for beside the usual: 16-byte units in the page table, where both sides allow."""
+"""A mechanism of this exercise: 16-byte units in the page table, where both sides allow them."""
 
 from __future__ import annotations
 
@@ -14,14 +14,14 @@ _LANES = 32
 
 
 def allows_16_bytes(size: Size) -> bool:
-    """Whether both sides of every row are equally far from an address that 16 divides."""
+    """Whether both sides of every row are equally far from a multiple of 16 bytes."""
     drift = source_stride(size) - captured_stride(size) if size.batch > 1 else 0
     return (size.shift - size.captured_shift) % _ELEMENTS == 0 and drift % _ELEMENTS == 0
 
 
 def most_requests(size: Size) -> int:
-    """Load instructions of warps whose lanes take 16 bytes each: a row at a time, with one instruction more
-    at either end. As many stores write it all."""
+    """Load instructions of warps whose lanes take 16 bytes each, row by row, with one instruction more
+    at either end of a row. The stores need as many."""
     return size.batch * (-(-size.columns // (_ELEMENTS * _LANES)) + 2)
 
 
@@ -42,6 +42,6 @@ class WideUnits:
         if max(loads, stores) <= most:
             return None
         return (
-            f"warps loaded {loads:,} times and stored {stores:,} times where {most:,} suffice "
+            f"warps made {loads:,} loads and {stores:,} stores; {most:,} of each suffice "
             f"({evidence.case.name}): both sides of every row allow units of 16 bytes, a uint4 for each lane"
         )

@@ -1,6 +1,6 @@
-"""Usual mistakes: each does to the buffers what a kernel with that mistake would do.
+"""Common mistakes: each function changes the buffers as a kernel with that mistake would.
 
-They serve the steps as well, whose buffers hold only some of the fields.
+The steps use them too; their buffers hold only some of the fields.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def only(field: str) -> Change:
 
 
 def instead_of_table(copy: Change) -> Change:
-    """The vectors as they should be, and this in place of the page table's copy."""
+    """The vectors are right; this replaces the page table's copy."""
 
     def change(size: Size, buffers: Buffers) -> None:
         without("page_table")(size, buffers)
@@ -50,7 +50,7 @@ def instead_of_table(copy: Change) -> Change:
 
 
 def strides(source: Callable[[Size], int], destination: Callable[[Size], int]) -> Change:
-    """Rows are looked for at other distances than they have, as far as there is memory."""
+    """Uses these strides for the rows, as far as there is memory."""
 
     def copy(size: Size, buffers: Buffers) -> None:
         read, write = buffers["page_table"].view(-1), buffers[captured("page_table")].view(-1)
@@ -64,7 +64,7 @@ def strides(source: Callable[[Size], int], destination: Callable[[Size], int]) -
 
 
 def columns_up_to(multiple: int) -> Change:
-    """Only whole multiples of so many columns are copied of each row."""
+    """Copies each row only up to its last whole multiple of so many columns."""
 
     def copy(size: Size, buffers: Buffers) -> None:
         whole = size.columns // multiple * multiple
@@ -74,7 +74,7 @@ def columns_up_to(multiple: int) -> Change:
 
 
 def rows_up_to(multiple: int) -> Change:
-    """Only whole blocks of so many rows are copied."""
+    """Copies only whole blocks of so many rows."""
 
     def copy(size: Size, buffers: Buffers) -> None:
         whole = size.batch // multiple * multiple
@@ -84,7 +84,7 @@ def rows_up_to(multiple: int) -> Change:
 
 
 def elements_up_to(multiple: int) -> Change:
-    """Only whole blocks of so many elements are copied of each vector."""
+    """Copies only whole blocks of so many elements of each vector."""
 
     def change(size: Size, buffers: Buffers) -> None:
         without(*VECTORS)(size, buffers)
@@ -135,7 +135,7 @@ def columns_of(size: Size) -> int:
     return size.columns
 
 
-# By the field that a mistake is about: a step is only asked about what it copies.
+# By field: a step is compared only with mistakes about the fields that it copies.
 _OF_FIELD: dict[str, dict[str, Change]] = {
     **{
         field: {f"{field} is not copied": without(field), f"only {field} is copied": only(field)}
@@ -177,7 +177,7 @@ _OF_ALL_VECTORS: dict[str, Change] = {
 
 
 def known_mistakes(fields: tuple[str, ...]) -> dict[str, Change]:
-    """What may be wrong with a copy of these fields."""
+    """The mistakes that a copy of these fields can have."""
     found = {name: change for field in fields for name, change in _OF_FIELD[field].items()}
     same_length = [field for field in fields if field in VECTORS[:4]]
     for number, one in enumerate(same_length):

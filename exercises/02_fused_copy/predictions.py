@@ -1,6 +1,6 @@
-"""Numbers to predict before they are counted: of six launches first, then of the student's one.
+"""Numbers that a student predicts before they are counted: for six launches first, then for their one.
 
-Twenty points in all, and three more for the last where a GPU times the kernel.
+Twenty points in all, and three more for the last one if a GPU times the kernel.
 """
 
 from __future__ import annotations
@@ -50,16 +50,16 @@ PREDICTIONS = (
         Factor(1.05, 3.0),
         Counted("load_sectors_per_request", LARGE),
         points=3,
-        why="Units of 16 bytes make a warp's request 512 bytes; those for the vectors are few and smaller.",
+        why="With 16-byte units a warp's request is 512 bytes; requests for the vectors are few and smaller.",
     ),
     Question(
         "round_trips",
-        "trips to memory that wait for each other, on a warp's longest chain",
+        "round trips to memory that wait for each other, on a warp's longest chain",
         Factor(1.0, 4.0),
         Counted("round_trips", ONE_LONG_ROW),
         points=2,
-        why="One, where a thread loads all that it will move before it stores any of it, and a long row "
-        "takes many blocks.",
+        why="One, if a thread loads all that it moves before it stores any of it, and many blocks share a "
+        "long row.",
     ),
     Question(
         "speedup_of_small",
@@ -67,7 +67,7 @@ PREDICTIONS = (
         Factor(1.25, 2.5),
         Counted("speedup", SMALL),
         points=3,
-        why="Launches are all there is to this shape, and one of six is left.",
+        why="Launches take all the time at this shape, and one of six is left.",
     ),
     Question(
         "speedup_of_large",
@@ -75,7 +75,7 @@ PREDICTIONS = (
         Factor(1.2, 2.0),
         Counted("speedup", LARGE),
         points=3,
-        why="Both move the same bytes in units as wide: what is left to win is five launches.",
+        why="Both move the same bytes in equally wide units: five launches are all that can be saved.",
     ),
     Question(
         "measured_speedup",
@@ -83,6 +83,6 @@ PREDICTIONS = (
         Factor(1.15, 1.6),
         Counted(MEASURED_SPEEDUP, LARGE),
         points=3,
-        why="Five launches less, over the time of the bytes: a model is near, and a clock is right.",
+        why="Five launches fewer, beside the time for the bytes: the model is close, the clock decides.",
     ),
 )

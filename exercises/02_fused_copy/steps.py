@@ -1,4 +1,4 @@
-"""The way to the whole copy in smaller ones: a vector, two, all five, the page table."""
+"""Steps to the whole copy: one vector, two, all five, the page table."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ VECTOR_CASES = (
 )
 
 TABLE_CASES = (
-    # Mechanisms are looked at in the first: its rows are long enough to tell units by their number.
+    # The first is the case for mechanisms: its rows are long enough to count units.
     replay(2, 512, name="2 rows of 512"),
     replay(4, 16, name="4 rows of 16"),
     replay(1, 1, name="one element"),
@@ -48,7 +48,7 @@ def hidden_vectors(rng: Random) -> Sequence[Case]:
 
 
 def hidden_tables(rng: Random) -> Sequence[Case]:
-    """The first has long rows that can move in 16-byte units, wherever they begin; the others are any."""
+    """The first has long rows that can move in 16-byte units, wherever they begin; the rest are arbitrary."""
 
     def draw(number: int) -> Case:
         batch = rng.choice((1, 2, 7, 31, 64, 130))

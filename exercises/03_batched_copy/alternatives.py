@@ -1,4 +1,4 @@
-"""What one could write instead, with torch, Triton or the CUDA runtime, measured beside the kernels."""
+"""The same copies with torch, Triton or the CUDA runtime, measured beside the kernels."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ def foreach(size: Size, buffers: Buffers) -> None:
 
 
 def cat_and_scatter(size: Size, buffers: Buffers) -> None:
-    """Sources into one flat buffer, and from there to where they belong: the copies are all still there."""
+    """Sources into one flat buffer, and from there to the destinations: as many copies as before."""
     import torch
 
     both = pairs(size, buffers)
@@ -53,8 +53,8 @@ def cat_and_scatter(size: Size, buffers: Buffers) -> None:
 
 
 def flat_copy(size: Size, buffers: Buffers) -> None:
-    """What would be left if all sources lay in one buffer, and all destinations in another, without a gap.
-    Nobody packs them here, so it leaves another answer: a yardstick."""
+    """The time if all sources were in one buffer and all destinations in another, without gaps.
+    It does not pack them, so its result is wrong: a yardstick only."""
     first = next(iter(buffers.values()))
     count = sum(copy.bytes for copy in batch_of(size).copies)
     source, destination = _flat_buffers(count, first.data_ptr(), first.device)
@@ -63,7 +63,7 @@ def flat_copy(size: Size, buffers: Buffers) -> None:
 
 @functools.lru_cache(maxsize=32)
 def _flat_buffers(count: int, of: int, device: torch.device) -> tuple[torch.Tensor, torch.Tensor]:
-    """Two for each set of buffers, told apart by an address: data from a cache would be no yardstick."""
+    """Two for each set of buffers, by address: data that stays in a cache would make it too fast."""
     import torch
 
     source = torch.empty(count, dtype=torch.uint8, device=device)
@@ -96,7 +96,7 @@ def memcpy_2d(size: Size, buffers: Buffers) -> None:
     copy_2d, stream = _memcpy_2d(), torch.cuda.current_stream().cuda_stream
     for copy in batch_of(size).copies:
         destination, source = copy.views(buffers)
-        # It knows no row that is read again and again: then each row is a copy of its own.
+        # It cannot repeat a source row (stride 0): then each row is a copy of its own.
         repeated = copy.source.stride < copy.columns
         height, times = (1, copy.rows) if repeated else (copy.rows, 1)
         for row in range(times if copy.elements else 0):

@@ -1,6 +1,6 @@
-"""What follows from a measurement of seven copies against one: four numbers, and a decision.
+"""Conclusions from a measurement of seven copies against one: four numbers, and a decision.
 
-Nothing here knows how fast a device should be: every right answer is computed from the measurement that
+No device's speed is written here: every right answer is computed from the measurement that
 benchmarks/copies/reality_check.py left beside the student's answers.
 """
 
@@ -34,13 +34,13 @@ def number(measured: object, path: str) -> float:
 
 
 def launch_us(measured: Measured) -> float:
-    """What each launch but the first costs, where there is next to nothing to copy."""
+    """The cost of each launch after the first, with almost nothing to copy."""
     more = number(measured, "rows.0.separate_us") - number(measured, "rows.0.one_us")
     return _above_zero(more / (number(measured, "copies") - 1), "seven copies were no slower than one")
 
 
 def saved_us(measured: Measured, launch: float) -> float:
-    """By one launch instead of one for each copy."""
+    """Microseconds that one launch saves, against one launch per copy."""
     return launch * (number(measured, "step.copies") - 1)
 
 
@@ -53,8 +53,8 @@ def predicted_speedup(measured: Measured) -> float:
 
 
 def break_even_bytes(measured: Measured) -> float:
-    """So many bytes take as long to copy as the launches that one copy saves: its time grows with bytes as it
-    does between the two largest sizes."""
+    """The bytes that one copy moves in the time of the launches that it saves, at the rate between the
+    two largest sizes."""
     rows = f"rows.{len(measured['rows']) - 2}", f"rows.{len(measured['rows']) - 1}"
     (less, more), (short, long) = (
         [number(measured, f"{row}.{name}") for row in rows] for name in ("bytes", "one_us")
@@ -64,15 +64,15 @@ def break_even_bytes(measured: Measured) -> float:
 
 
 def decision(measured: Measured, answers: Mapping[str, Any]) -> Accepted:
-    """Both are right near the line; half for the one that follows from the student's own wrong number."""
+    """Near the line both are right; half for the one that follows from the student's own wrong number."""
     line = number(measured, "worth_share") * number(measured, "step_us")
     saved = saved_us(measured, launch_us(measured))
-    rule = f"one launch saves {saved:.2f} us in a step, and is worth it from {line:.2f} us on"
+    rule = f"one launch saves {saved:.2f} us per step; fusing pays from {line:.2f} us on"
     right: dict[str | int, float] = {_decided(saved, line): 1.0}
     own: Any = answers.get("launch_us")
     if abs(saved - line) <= CLOSE * line:
         right |= {FUSE: 1.0, LEAVE: 1.0}
-    elif type(own) in (int, float) and abs(own) < 1e18:  # what can be reckoned with
+    elif type(own) in (int, float) and abs(own) < 1e18:  # else it would overflow
         right.setdefault(_decided(saved_us(measured, own), line), 0.5)
     return Accepted(right, rule)
 
@@ -94,27 +94,27 @@ def _conclusion(right: Callable[[Measured], float], ask: str, unit: str, how: st
 CONCLUSIONS = (
     _conclusion(
         launch_us,
-        "what each launch but the first costs, by the first row",
+        "the cost of each launch after the first, by the first row",
         "us",
         "(separate - one) / (copies - 1) in the first row",
     ),
     _conclusion(
         overhead_share,
-        "the step's launches but the first, at launch_us each, of its copies' time: 0 to 1",
+        "the step's launches after the first, at launch_us each, over its copies' time: 0 to 1",
         "",
-        "launch_us times the step's further launches, over its copy time",
+        "launch_us times the step's launches after the first, over its copy time",
     ),
     _conclusion(
         predicted_speedup,
-        "of the step's copies, if these launches were gone and nothing else",
+        "of the step's copies, if only these launches were gone",
         "×",
-        "the step's copy time, over that time less what is saved",
+        "the step's copy time, over that time minus the saving",
     ),
     _conclusion(
         break_even_bytes,
-        "so many bytes take one copy as long as the launches that it saves against seven",
+        "the bytes that one copy moves in the time of the launches that it saves against seven",
         "bytes",
-        "launch_us times (copies - 1), times the bytes a us between the last two rows of one copy",
+        "launch_us times (copies - 1), times the bytes per us between the last two rows of one copy",
     ),
     Question(
         "decision", "by the rule in the statement: fuse or leave", Choice((FUSE, LEAVE)), decision, points=2

@@ -1,7 +1,7 @@
 // The copies to beat: one plain launch for each descriptor, one after the other on the caller's stream.
 //
-// Each launch is a fair copy by itself (single_copy.cuh). What costs are the launches: each waits for the one
-// before, for no reason that the copies have.
+// Each launch is a good copy by itself (single_copy.cuh). The launches cost the time: each waits for the one
+// before, although the copies do not depend on each other.
 #include <cuda_runtime.h>
 
 #include "copy_batch.cuh"

@@ -35,13 +35,13 @@ class Family(IntEnum):
 
 
 def own(number: int, rows: int, columns: int, element_size: int = 4, **more: int) -> Batch:
-    """One copy between two buffers of its own, whose rows may be wider than the copy: by source_gap and
-    destination_gap elements, source_shift and destination_shift of which lie before it."""
+    """One copy between two buffers of its own. Their rows may be wider than the copy, by source_gap and
+    destination_gap elements; source_shift and destination_shift of these come before the copy."""
 
     def side(name: str, which: str) -> tuple[Side, tuple[tuple[int, ...], int]]:
         gap, shift = more.get(f"{which}_gap", 0), more.get(f"{which}_shift", 0)
         stride = columns + max(gap, shift)
-        # A row at least, and an element: a copy of nothing has memory to leave alone.
+        # At least one row and one element: an empty copy must leave them unchanged.
         return Side(name, shift, stride), ((max(rows, 1), max(stride, 1)), element_size)
 
     source, read = side(f"source_{number}", "source")
@@ -60,11 +60,11 @@ def together(*batches: Batch, refused: bool = False) -> Batch:
 
 
 def _in_one_table(*copies: OneCopy) -> Batch:
-    """Copies within `table`, 16 × 32, and from `other`, just as large."""
+    """Copies within `table`, 16 × 32, and from `other`, of the same size."""
     return Batch(copies, {"table": ((16, 32), 4), "other": ((16, 32), 4)}, refused=True)
 
 
-# Name -> the batch, in the order of the cases. Kept as functions: a case builds its own and no other.
+# Name -> the batch, in the order of the cases. Functions, so that a case builds only its own.
 LISTED: dict[str, Callable[[], Batch]] = {
     "one copy of a few elements": lambda: own(0, 1, 39),
     "three small copies": lambda: together(own(0, 1, 5), own(1, 1, 64), own(2, 1, 33)),
@@ -152,7 +152,7 @@ def step_of(size: Size) -> Step:
 
 
 def _metadata(size: Size) -> Batch:
-    """Sources have the step's sizes, captured tensors those of a larger one: more requests, wider tables."""
+    """Sources have the step's sizes. Captured tensors are larger: more requests, wider tables."""
 
     def field_batch(field: Field, captured: str) -> Batch:
         source = f"step_{field.name}"
@@ -240,8 +240,8 @@ def metadata(
     chunk: int = 0,
     gpu_only: bool = False,
 ) -> Case:
-    """What a step copies into tensors captured for `spare` requests more, with tables `wider` by so many
-    columns; into three `sets` at once, it is the first or the second sixteen copies of them (`chunk`)."""
+    """The copies of a step into tensors captured for `spare` more requests, with tables `wider` by so many
+    columns. With three `sets`, `chunk` selects the first or the second sixteen copies."""
     return case(
         name or f"{mode.value}, {batch:,} × {columns:,}",
         gpu_only=gpu_only,

@@ -27,7 +27,7 @@ OPTIONS = {
     " with its own pages and FlashMLA": (1, 1),
 }
 
-CASES = (  # the smallest first: it is the first answer a student gets
+CASES = (  # the smallest first: a student sees its result first
     *(listed(name) for name in LISTED if name not in GIGANTIC),
     *(
         metadata(mode, 5, 77, name=f"{mode.value}{words}", wider=51, real_pages=real_pages, flashmla=flashmla)
@@ -57,7 +57,7 @@ BENCH = (
     wide(4, 1024, 4096, 128, gpu_only=True),
     wide(4, 1024, 4097, 127, gpu_only=True),
 )
-# None may be slower than individual copies; where there is no GPU, the large ones are left out.
+# None may be slower than individual copies; without a GPU the large ones are left out.
 EVERYWHERE = tuple(case.name for case in BENCH)
 HERE_TOO = tuple(case.name for case in BENCH if not case.gpu_only)
 DECODE_SHAPES = tuple(case.name for case in DECODE)
@@ -73,7 +73,7 @@ def reference(size: Size, buffers: Buffers) -> None:
 
 
 def hidden(rng: Random) -> Sequence[Case]:
-    """Batches drawn anew for every grading, of any count, shape, alignment and element size; and steps."""
+    """Random batches for each grading, of any count, shape, alignment and element size; and steps."""
     batches = [drawn(f"hidden {number}", rng.number(0, 1 << 40)) for number in range(1, 9)]
     steps = [
         metadata(
@@ -138,17 +138,17 @@ exercise = Exercise(
     known_mistakes=KNOWN_MISTAKES,
     hints=(
         "A kernel parameter may be a struct of up to 4 KB, passed by value: with `const __grid_constant__` "
-        "before it, blocks read it where it lies, by any index. Let the host count how many tiles of work "
-        "each copy makes and write down the first tile of each; a block then finds its copy by comparing "
-        "blockIdx.x with these sixteen numbers.",
-        "Keep a thread inside one row: its row times a stride is an offset, on each side with its own "
-        "stride, in 64 bits, and is computed once. A short row takes a power of two of threads, and the "
-        "block's others take further rows; a long row takes the whole block, and several tiles. So a tiny "
-        "copy takes one block, and a huge one as many as it needs.",
+        "before it, blocks read it in place, with any index. Let the host count the tiles of work of each "
+        "copy and store the first tile of each; a block then finds its copy by comparing blockIdx.x with "
+        "these sixteen numbers.",
+        "Keep a thread inside one row. Then it computes its offset once: its row times the stride of that "
+        "side, in 64 bits. A short row takes a power of two of threads, and the block's other threads take "
+        "further rows; a long row takes the whole block, and several tiles. So a tiny copy takes one block, "
+        "and a huge one as many as it needs.",
         "Units of 16 bytes need 16-byte addresses on both sides of every row: look at both starts, both "
-        "strides and the length of a row. If only the start or the length is in the way, and both sides are "
-        "off by the same few bytes, single elements can take the edges. For a small copy that does not pay: "
-        "one trip to memory with narrow units is over before two trips with wide ones.",
+        "strides and the length of a row. If only the start or the length prevents that, and both sides are "
+        "off by the same few bytes, copy the edges as single elements. For a small copy that does not pay: "
+        "one round trip to memory with narrow units takes less time than two with wide ones.",
     ),
     alternatives=ALTERNATIVES,
     yardsticks=YARDSTICKS,

@@ -1,4 +1,4 @@
-"""Tries the five functions of faults.py on small inputs: does each do what it says? Why not, you find out."""
+"""Tries the five functions of faults.py on small inputs: does each do what its docstring says?"""
 
 from __future__ import annotations
 
@@ -83,7 +83,7 @@ def copies_on_streams(piece: Callable[..., Any]) -> bool:
     return arrived(used, sources) and waits_before == 0
 
 
-# A person gives the points, for what is said about each: solutions/03_batched_copy/mark_scheme.md.
+# A person gives the points, for the explanation of each: solutions/03_batched_copy/mark_scheme.md.
 FAULTS = tuple(
     Question(trial.__name__, ask, Function(), trial, points=0)
     for trial, ask in (

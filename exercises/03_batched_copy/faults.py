@@ -1,7 +1,7 @@
-"""Find the fault: five pieces of code that were meant to make this step faster. Each looks right.
+"""Find the fault: five pieces of code that should make this step faster. Each looks right.
 
-Say what each of them really does, show it with a few numbers, and mend it. `./course answers 03 faults.py`
-tries them all and says which do what they say, and not why the others do not.
+Explain what each really does, show it with a few numbers, and fix it. `./course answers 03 faults.py` tries
+all of them and reports which are right. It does not explain the faults.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ def one_copy_with_cat(destinations: Tensors, sources: Tensors) -> None:
 
 
 def owner_of(element: int, first_elements: Sequence[int]) -> int:
-    """The copy that an element belongs to, when all copies are numbered through; as inside a kernel."""
+    """The copy that an element belongs to, if all elements are numbered in order; as inside a kernel."""
     owner = 0
     for i in range(copies):  # type: ignore[name-defined]  # noqa: F821
         if first_elements[i] <= element:
@@ -33,14 +33,14 @@ def owner_of(element: int, first_elements: Sequence[int]) -> int:
 
 
 def copy_regions(memory: torch.Tensor, regions: Sequence[tuple[int, int, int]]) -> None:
-    """Regions of one int32 buffer: (where from, where to, how much), all in bytes."""
+    """Copies regions of one int32 buffer: (source, destination, size), all in bytes."""
     for source, destination, size in regions:
         element = torch.arange(size // 4)
         memory[destination + 4 * element] = memory[source + 4 * element]
 
 
 def batched_for_the_benchmark(destinations: Tensors, sources: Tensors) -> Callable[[], None]:
-    """What is timed against one copy each: everything in a single copy, packed before the clock starts."""
+    """To be timed against one copy each: everything in a single copy, packed before the clock starts."""
     packed = torch.cat([of.view(-1) for of in sources])
     arrived = torch.empty_like(packed)
 

@@ -1,11 +1,11 @@
 // Batched copy: up to 16 strided copies in one launch.
 //
-// How memory flows: the host plans each copy and deals tiles of work to all of them; the plan travels by
-// value as a kernel parameter, so there is no table in device memory to fill first, and a captured launch
-// carries it along. A row is cut into slots: where both sides are aligned alike, units of up to 16 bytes with
-// single elements before and behind them. A tile is a piece of a long row or several short rows, and a block
-// copies one tile: a tiny copy takes one block and a huge one thousands, all at once. A thread stays in one
-// row, so that its place is computed once, whatever it copies.
+// How memory flows: the host plans each copy and gives each a range of tiles. The plan is a kernel parameter,
+// passed by value: there is no table in device memory to fill first, and a captured launch includes it. A row
+// is cut into slots: where both sides are aligned alike, units of up to 16 bytes with single elements before
+// and after them. A tile is a piece of a long row or several short rows, and a block copies one tile: a tiny
+// copy takes one block and a huge one thousands, all at once. A thread stays in one row, so it computes its
+// place once.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -18,19 +18,19 @@
 #define BLOCK_THREADS 128
 #endif
 constexpr int kThreads = BLOCK_THREADS;  // a power of two
-// A good third of the threads that an H200 holds at once: up to that, work is spread thinly, a slot for each.
+// A good third of the threads that an H200 holds at once: up to that, each thread takes one slot.
 constexpr int64_t kThinlySpread = 132 * 768;
-// Beyond that: as many loads of a thread are on their way at once.
+// Beyond that: loads that a thread has in flight.
 __host__ __device__ constexpr int slots_per_thread(int unit_bytes) {
   return unit_bytes == 16 ? 4 : 8;
 }
 
-// 64 bytes each: one line of the cache that parameters come through.
+// 64 bytes each: one line of the constant cache, which parameters come through.
 struct alignas(64) PlannedCopy {
   const char* source;
   char* destination;
   int64_t source_stride, destination_stride;  // from row to row, in bytes
-  int64_t row_slots;                          // elements before the units, units, elements behind them
+  int64_t row_slots;                          // elements before the units, units, elements after them
   int64_t row_units;
   uint32_t rows;
   uint32_t pieces;       // tiles that a row takes, or one for several rows
@@ -55,7 +55,7 @@ PlannedCopy plan(CopyDescriptor copy) {
   // The lines below plan slots of one element each, which is right for every copy. Begin with them.
   // Then: (a) rows that are dense on both sides are one long row;
   // (b) widest_unit_bytes() finds a unit that divides both starts, both strides and the row;
-  // (c) where only the ends of the rows are in the way of a wide unit, leave them to single elements:
+  // (c) if only the ends of the rows prevent a wide unit, copy them as single elements:
   // `head` of them, then `row_units` units, then the rest of the row.
   planned.source_stride = copy.source_stride * size;
   planned.destination_stride = copy.destination_stride * size;
@@ -79,19 +79,19 @@ int64_t cut(PlannedCopy& copy, int depth) {
   return pieces <= INT32_MAX ? (copy.rows + rows_of_a_tile - 1) / rows_of_a_tile * pieces : pieces;
 }
 
-// Deals tiles to the copies, in their order. Returns how many there are.
+// Gives each copy its tiles, in order. Returns how many there are.
 int64_t deal(CopyBatch& batch, int count, bool deep) {
   int64_t tiles = 0;
   // TODO 3: fill first_tile[] and count the tiles that cut() makes of each copy.
-  // Every entry counts, those behind the last copy too: UINT32_MAX is a tile that no grid has.
+  // Fill every entry, those after the last copy too: UINT32_MAX is a tile that no grid has.
   return tiles;
 }
 
 // The copy that a tile belongs to.
 __device__ int copy_of(const CopyBatch& batch, uint32_t tile) {
   int found = 0;
-  // TODO 4: find the last copy whose first tile is not behind this one.
-  // Sixteen comparisons that do not wait for one another are over sooner than a search.
+  // TODO 4: find the last copy whose first tile is not after this one.
+  // Sixteen comparisons that do not wait for each other are faster than a search.
   return found;
 }
 
@@ -108,10 +108,10 @@ template <int kUnitBytes, int kSlots>
 __device__ void copy_units(const PlannedCopy& copy, const Row& row) {
   using Unit = Unit<kUnitBytes>;
   // TODO 5: copy those of the thread's kSlots slots that are units.
-  // Units begin behind `head` elements. Load them all before you store the first.
+  // Units begin after `head` elements. Load them all before you store the first.
 }
 
-// And its elements: the slots before and behind the units of a row.
+// And its elements: the slots before and after the units of a row.
 template <int kSlots>
 __device__ void copy_edges(const PlannedCopy& copy, const Row& row) {
   // TODO 6: copy the slots that are single elements, byte by byte or in one piece.
@@ -137,7 +137,7 @@ __global__ void __launch_bounds__(kThreads) copy_tiles(const __grid_constant__ C
       int64_t{group} * (kThreads >> copy.lanes_log2) + (threadIdx.x >> copy.lanes_log2);
   if (number_of_row >= copy.rows) return;
   // TODO 7: where does this thread's row begin on either side?
-  // A row is a stride of bytes behind the one before: offsets need 64 bits.
+  // A row begins one stride, in bytes, after the row before: offsets need 64 bits.
   const Row row{copy.source, copy.destination, threadIdx.x & (lanes - 1), lanes};
   switch (copy.unit_bytes) {  // the same for the whole block
     case 16:
@@ -170,7 +170,7 @@ extern "C" int batched_copy(const CopyDescriptor* descriptors, int count, cudaSt
   const bool deep = slots > kThinlySpread;
   const int64_t tiles = deal(batch, count, deep);
   if (tiles == 0) return cudaSuccess;
-  if (tiles > INT32_MAX) return cudaErrorInvalidValue;  // a grid has no more blocks; 1 TB at the least
+  if (tiles > INT32_MAX) return cudaErrorInvalidValue;  // the most blocks of a grid; at least 1 TB
   const auto kernel = deep ? copy_tiles<true> : copy_tiles<false>;
   kernel<<<static_cast<int>(tiles), kThreads, 0, stream>>>(batch);
   return cudaGetLastError();

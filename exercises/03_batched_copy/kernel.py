@@ -1,11 +1,11 @@
-"""Batched copy in Triton: the same exercise as kernel.cu, as a function of Python.
+"""Batched copy in Triton: the same exercise as kernel.cu, as a Python function.
 
-You may hand in this file instead of kernel.cu. `batched_copy` is called with its arguments by name: keep
-`descriptors` and `count` as they are called. It gets a list of descriptors: (source, destination, rows,
+You may hand in this file instead of kernel.cu. `batched_copy` is called with its arguments by name: do not
+rename `descriptors` and `count`. It gets a list of descriptors: (source, destination, rows,
 columns, source stride, destination stride, element size). Source and destination are tensors that begin
 where the copy does; strides count elements. It returns a cudaError_t: 0, or 1 for a batch that it refuses. On
-a GPU it must launch one kernel and be fit for a CUDA graph; without one it runs in Triton's interpreter,
-where it can be right or wrong but not fast.
+a GPU it must launch one kernel and work in a CUDA graph. Without one it runs in Triton's interpreter, which
+shows whether it is right, but not how fast it is.
 """
 
 import torch
@@ -30,7 +30,7 @@ def batched_copy(
     # TODO 2: refuse what must be refused: see "The interface" in README.md.
     for source, destination, rows, columns, source_stride, destination_stride, _ in descriptors[:count]:
         # TODO 3: one launch for all copies. A kernel may have tuples of tensors and of numbers as arguments,
-        # and tl.static_range(len(sources)) goes through them; deal tiles to the copies as kernel.cu does.
+        # and tl.static_range(len(sources)) goes through them; give each copy its tiles, as kernel.cu does.
         elements = rows * columns
         if elements:
             grid = (triton.cdiv(elements, TILE),)

@@ -1,7 +1,7 @@
-"""How the copies of a case lie in memory: the inputs of a call, and what the batch should make of them.
+"""The memory layout of a case: the inputs of a call, and the right result.
 
-A case is a batch of copies. Its sizes say by which family the batch is built (see batches.py), and with what
-numbers.
+A case is a batch of copies. Its sizes name the family that builds the batch (see batches.py), and the
+numbers for it.
 """
 
 from __future__ import annotations
@@ -100,14 +100,14 @@ class Batch:
         )
 
     def apply(self, buffers: Buffers) -> None:
-        """All copies, with torch; none, when the batch must be refused."""
+        """All copies, with torch; none if the batch must be refused."""
         for copy in () if self.refused else self.copies:
             destination, source = copy.views(buffers)
             destination.copy_(source)
 
 
 def _values(rng: Random, shape: tuple[int, ...], element_size: int) -> torch.Tensor:
-    """Elements of any bit pattern, so that no two rows look alike."""
+    """Random bit patterns, so that no two rows are equal."""
     import torch
 
     drawn = rng.bytes(math.prod(shape) * element_size)

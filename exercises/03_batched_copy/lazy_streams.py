@@ -1,7 +1,7 @@
-"""Streams as a device may run them: work waits in its stream, and what no event orders may run in any order.
+"""Streams as a device may run them: work waits in its stream; without an event, it may run in any order.
 
-A toy of the virtual GPU's rule: nothing runs before somebody waits for it, and of two pieces that may both
-run, the later one goes first. Code that relies on an order it never asked for gets the other one.
+A toy of the virtual GPU's rule: work runs only when something waits for it, and of two pieces that may both
+run, the later one goes first. Code that relies on an order without an event gets the opposite order.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ class _Work:
     done: bool = False
 
     def finish(self) -> None:
-        """What it waits for first, the latest of it before the rest; then the work itself."""
+        """Finishes the work that it waits for, latest first; then runs."""
         if self.done:
             return
         for before in reversed(self.after):
@@ -35,7 +35,7 @@ class _Work:
 
 @dataclass
 class LazyStreams:
-    """Streams by number. `host_waits` counts how often the host stood still."""
+    """Streams by number. `host_waits` counts how often the host waited."""
 
     host_waits: int = 0
     _last: dict[int, list[_Work]] = field(default_factory=dict)
@@ -47,11 +47,11 @@ class LazyStreams:
         return Event(list(self._last.get(stream, [])))
 
     def wait(self, stream: int, event: Event) -> None:
-        """What is queued in the stream from now on runs after the event."""
+        """Work queued in the stream from now on runs after the event."""
         self._last[stream] = [*self._last.get(stream, []), *event.after]
 
     def synchronise(self, stream: int) -> None:
-        """The host waits for all that is queued there."""
+        """The host waits for all work queued there."""
         self.host_waits += 1
         for work in reversed(self._last.get(stream, [])):
             work.finish()

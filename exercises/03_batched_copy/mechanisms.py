@@ -1,4 +1,4 @@
-"""What this exercise looks for beside the usual: wide units wherever the alignment of a copy allows them."""
+"""A mechanism of this exercise: wide units wherever the alignment of a copy allows them."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _LANES = 32
 
 @dataclass(frozen=True)
 class _Way:
-    """From memory or to it. Whatever brings bytes that way counts, or there would be a way around."""
+    """From memory or to it. Every instruction that moves bytes that way counts, so none is a loophole."""
 
     verb: str
     kinds: tuple[str, ...]  # of counters: see common/virtual_gpu/report.py
@@ -32,21 +32,21 @@ class _Way:
         return sum(getattr(launch.counters, f"{kind}_{figure}") for launch in launches for kind in self.kinds)
 
 
-# An atomic operation reads and writes, so it stands in both.
+# An atomic operation reads and writes, so it is in both.
 _WAYS = (
     _Way(
         "load",
         ("global_load", "async", "global_atomic"),
-        "load nothing beside the copies' own elements, and those once; a table of descriptors in device "
-        "memory is loaded by every warp: pass it by value, as a const __grid_constant__ parameter",
+        "load only the copies' own elements, each once. Every warp would load a table of descriptors in "
+        "device memory: pass it by value, as a const __grid_constant__ parameter",
     ),
-    _Way("store", ("global_store", "global_atomic"), "store nothing but the copies' own elements, and once"),
+    _Way("store", ("global_store", "global_atomic"), "store only the copies' own elements, each once"),
 )
 
 
 def most_requests(size: Size) -> int:
-    """Load or store instructions of warps that take units as wide as their copy allows: a row at a time, with
-    one instruction more at either end."""
+    """Load or store instructions of warps with units as wide as their copy allows, row by row, with one
+    instruction more at either end of a row."""
     return sum(
         copy.rows * (-(-copy.columns * copy.element_size // (copy.unit * _LANES)) + 2)
         for copy in batch_of(size).copies
@@ -67,8 +67,8 @@ class WideUnits:
             seen, moved = way.requests(evidence.launches), way.bytes(evidence.launches)
             if seen <= most:
                 continue
-            told = f"warps {way.verb} {seen:,} times where {most:,} suffice ({evidence.case.name})"
+            found = f"warps made {seen:,} {way.verb}s; {most:,} suffice ({evidence.case.name})"
             if moved > needed:
-                return f"{told}, {moved:,} bytes where the copies have {needed:,}: {way.too_much}"
-            return f"{told}: let each lane {way.verb} 16, 8 or 4 bytes at once where both sides allow it"
+                return f"{found}. They moved {moved:,} bytes; the copies have {needed:,}: {way.too_much}"
+            return f"{found}: let each lane {way.verb} 16, 8 or 4 bytes at once where both sides allow it"
         return None

@@ -1,4 +1,4 @@
-"""Usual mistakes: each does to the buffers what a kernel with that mistake would do."""
+"""Common mistakes: each function changes the buffers as a kernel with that mistake would."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Change = Callable[[Size, Buffers], None]
 
 
 def copies_changed(to_another: Callable[[OneCopy], OneCopy]) -> Change:
-    """Every copy is done as if it were another one, as far as there is memory for that."""
+    """Every copy is replaced by another one, as far as there is memory for it."""
 
     def change(size: Size, buffers: Buffers) -> None:
         for copy in batch_of(size).copies:
@@ -41,7 +41,7 @@ def _rows_inside(copy: OneCopy, side: Side, buffers: Buffers) -> int:
 
 
 def with_strides(strides: Callable[[OneCopy], tuple[int, int]]) -> Change:
-    """Row strides of source and destination taken from somewhere else."""
+    """Copies with these row strides of source and destination."""
 
     def another(copy: OneCopy) -> OneCopy:
         source, destination = strides(copy)
@@ -80,7 +80,7 @@ def begun_earlier(unit: int) -> Change:
 
 
 def only(chosen: Callable[[int, int], bool]) -> Change:
-    """Copies for which chosen(number, count) holds are done, the others are left out."""
+    """Only the copies for which chosen(number, count) holds."""
 
     def change(size: Size, buffers: Buffers) -> None:
         copies = batch_of(size).copies
@@ -92,7 +92,7 @@ def only(chosen: Callable[[int, int], bool]) -> Change:
 
 
 def elements_up_to(multiple: int) -> Change:
-    """Of each copy, counted row by row, only whole multiples of so many elements are done."""
+    """Copies only whole multiples of so many elements of each copy, counted row by row."""
 
     def change(size: Size, buffers: Buffers) -> None:
         for copy in batch_of(size).copies:
@@ -111,7 +111,7 @@ def elements_up_to(multiple: int) -> Change:
 
 
 def eight_bytes_as_four(size: Size, buffers: Buffers) -> None:
-    """Sizes and strides of a copy of 8-byte elements count 4-byte ones."""
+    """Treats 8-byte elements as 4-byte ones."""
     import torch
 
     for copy in batch_of(size).copies:

@@ -1,6 +1,6 @@
-"""Numbers to predict before they are counted: of a launch for each copy, then of one launch for all.
+"""Numbers that a student predicts before they are counted: for one launch per copy, then for one launch.
 
-Twenty points in all, and three more for the last where a GPU times the kernel.
+Twenty points in all, and three more for the last one if a GPU times the kernel.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PREDICTIONS = (
         Factor(1.0, 1.0),
         Counted("launches", STEP),
         points=2,
-        why="The plan of all copies travels as a parameter of one launch.",
+        why="The plan of all copies is a parameter of one launch.",
     ),
     Question(
         "bytes_written",
@@ -33,7 +33,7 @@ PREDICTIONS = (
         Factor(1.002, 1.5),
         Counted("bytes_written", STEP),
         points=3,
-        why="4 bytes × (five vectors of 32, 32 rows of 2,048, and 32 rows of one column a page of 64).",
+        why="4 bytes × (five vectors of 32, 32 rows of 2,048, and 32 rows of one column per page of 64).",
     ),
     Question(
         "store_sectors",
@@ -53,11 +53,11 @@ PREDICTIONS = (
     ),
     Question(
         "round_trips",
-        "trips to memory that wait for each other, on a warp's longest chain",
+        "round trips to memory that wait for each other, on a warp's longest chain",
         Factor(1.0, 3.0),
         Counted("round_trips", STEP),
         points=2,
-        why="The plan comes with the launch; what is left is one load in front of each store.",
+        why="The plan comes with the launch; one load before each store is left.",
     ),
     Question(
         "speedup_of_smallest",
@@ -73,7 +73,7 @@ PREDICTIONS = (
         Factor(1.2, 2.0),
         Counted("speedup", LARGE),
         points=3,
-        why="One copy has nearly all the bytes and takes as long in either; six launches are gone.",
+        why="One copy has nearly all the bytes and takes as long in both; six launches are gone.",
     ),
     Question(
         "measured_speedup",
@@ -81,6 +81,6 @@ PREDICTIONS = (
         Factor(1.15, 1.6),
         Counted(MEASURED_SPEEDUP, LARGE),
         points=3,
-        why="What six launches take, over the time of the one copy that has nearly all the bytes.",
+        why="Six launches fewer, beside the time of the one copy that has nearly all the bytes.",
     ),
 )

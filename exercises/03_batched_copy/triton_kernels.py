@@ -1,4 +1,4 @@
-"""The same copies in Triton, for comparison: a launch for each, and one for all. Imports Triton."""
+"""The same copies in Triton, for comparison: one launch per copy, and one for all. Imports Triton."""
 
 from __future__ import annotations
 
@@ -76,7 +76,7 @@ def all_copies(  # type: ignore[no-untyped-def]
 
 
 def copy_each(pairs: Pairs) -> None:
-    """One launch a copy."""
+    """One launch per copy."""
     for destination, source in pairs:
         if count := destination.numel():
             one_copy[(triton.cdiv(count, BLOCK),)](
@@ -92,7 +92,7 @@ def copy_each(pairs: Pairs) -> None:
 
 
 def copy_in_one_launch(pairs: Pairs) -> None:
-    """All copies at once: tiles are dealt to the copies, and the first of each is an argument."""
+    """All copies in one launch: each copy gets a range of tiles, and its first tile is an argument."""
     pairs = [pair for pair in pairs if pair[0].numel()]
     if not pairs:
         return

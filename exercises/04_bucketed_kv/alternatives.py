@@ -1,5 +1,5 @@
-"""What a user of torch has instead: attention over a cache in FP16. Measured beside the kernels, for speed
-alone: the FP16 cache is there already, and it is not this one."""
+"""Attention in torch over a cache in FP16, measured beside the kernels for speed alone: its cache holds other
+values."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     import torch
 
 _Half = tuple["torch.Tensor", "torch.Tensor"]
-# Of the newest case alone: a long context takes gigabytes.
+# Only for the newest case: a long context takes gigabytes.
 _caches: dict[tuple[int, ...], _Half] = {}
 
 
@@ -41,7 +41,7 @@ def torch_attention(backend: str) -> OnBuffers:
 
         rows = buffers["queries"]
         keys, values = _half_cache(size, rows.device)
-        # The query heads of a group stand side by side as rows, so that each key is read once.
+        # The query heads of a group are rows side by side, so that each key is read once.
         grouped = rows.view(size.batch, size.kv_heads, size.group, size.head_dim)
         with sdpa_kernel(getattr(SDPBackend, backend)):
             torch.nn.functional.scaled_dot_product_attention(grouped, keys, values, scale=softmax_scale(size))

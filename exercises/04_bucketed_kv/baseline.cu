@@ -1,10 +1,10 @@
-// Attention over a cache of one width: what a uniform INT8 cache would take. Every other width is read as
-// well, element by element.
+// Attention over a cache of one width: the time of a uniform INT8 cache. It also reads every other width,
+// element by element.
 //
 // How memory flows: a block takes a range of entries of one bucket, for one head of one sequence. Eight lanes
 // take a key, 16 bytes of it each, straight from memory; four integer dot products of four bytes for each
 // plane of the query, and the lanes add up. The same eight lanes add the value, times its weight, to outputs
-// of their own. Nobody waits for anybody before the end. A second kernel merges the blocks' parts.
+// of their own. No lane waits for another before the end. A second kernel merges the blocks' parts.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
@@ -20,7 +20,7 @@ constexpr int kWarps = 4;
 constexpr int kThreads = 32 * kWarps;
 constexpr int kDims = 128;    // of a head that is read fast
 constexpr int kLanes = 8;     // that share a key
-constexpr int kUnrolled = 4;  // keys of each eight lanes on their way at once
+constexpr int kUnrolled = 4;  // keys that each eight lanes have in flight
 constexpr int kBlocksPerSm = 4;
 
 struct Parts {
@@ -66,7 +66,7 @@ struct ByteAttention {
   }
 
   __device__ static int dot(int4 a, uint4 b) {
-    // Stored bytes are 128 too large: with their highest bit turned around they are signed.
+    // Stored bytes are 128 too large: with their highest bit flipped they are signed.
     constexpr uint32_t kSigns = 0x80808080;
     int sum = __dp4a(a.x, static_cast<int>(b.x ^ kSigns), 0);
     sum = __dp4a(a.y, static_cast<int>(b.y ^ kSigns), sum);
@@ -129,7 +129,7 @@ struct ByteAttention {
     merge_lanes();
   }
 
-  // Lanes with the same part of different keys become one.
+  // Merges lanes with the same part of different keys.
   __device__ void merge_lanes() {
 #pragma unroll
     for (int row = 0; row < kGroup; ++row) {

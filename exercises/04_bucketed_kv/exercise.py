@@ -16,7 +16,7 @@ from .predictions import PREDICTIONS
 from .shapes import attention, bound, bytes_moved, decode, in_8_bits, only
 from .steps import HEAD_DIMS, PREFILL, STEPS
 
-CASES = (  # the smallest first: it is the first answer a student gets
+CASES = (  # the smallest first: a student sees its result first
     attention("one token", tokens=only(8, 1)),
     attention("one token in each bucket", tokens=(1, 1, 1, 1)),
     attention("20 tokens", tokens=(5, 5, 5, 5)),
@@ -45,7 +45,7 @@ CASES = (  # the smallest first: it is the first answer a student gets
     attention("buckets with room", tokens=(61, 62, 63, 65), spare=2, strange=1),
     attention("keys that stand out", tokens=(210, 140, 90, 60), sharp=50),
     attention("a longer context", kv_heads=3, tokens=(811, 603, 402, 201)),
-    # So many heads that no block has a split all to itself: each attends to chunk after chunk.
+    # So many heads that a block takes several chunks, one after the other.
     attention("64 heads, keys that stand out", batch=4, kv_heads=64, sharp=50, tokens=only(8, 300)),
     attention("25k tokens of one head", kv_heads=1, tokens=(12_011, 7_001, 4_003, 2_003), gpu_only=True),
     attention("64k tokens of 2 bits", kv_heads=4, tokens=only(2, 65_536), gpu_only=True),
@@ -57,7 +57,7 @@ CASES = (  # the smallest first: it is the first answer a student gets
 
 HEADS = 32
 K = 1024
-# Times are checked against the reference, which takes seconds at the longest context: there is one of it.
+# Timed calls are checked against the reference, which takes seconds at the longest context: only one has it.
 LARGE = (
     *(decode(8, HEADS, 16 * K, budget, gpu_only=True) for budget in (20, 25, 35)),
     decode(8, HEADS, 64 * K, 25, gpu_only=True),
@@ -72,17 +72,17 @@ BENCH = (
     decode(8, HEADS, 16 * K, 50, gpu_only=True),
 )
 EVERYWHERE = tuple(case.name for case in BENCH)
-_PARTS = 192  # of a row, that are written and read again at most
+_PARTS = 192  # at most, of a row, that are written and read again
 
 
 def of_bound(case: Case, share: float) -> float:
-    """A ratio over INT8: so much of what fewer bytes allow."""
+    """A ratio over INT8: 1 plus this share of what fewer bytes allow."""
     return 1 + share * (bound(case) - 1)
 
 
 def hidden(rng: Random) -> Sequence[Case]:
-    """Shapes drawn anew for every grading, each small enough to check. Mechanisms are looked at in the first
-    few: one at least is like those that are timed, with keys enough to tell."""
+    """Random shapes for each grading, small enough to check. The first few also serve for mechanisms: at
+    least one is like the timed shapes, with enough keys."""
 
     def draw(number: int) -> Case:
         return attention(
@@ -105,7 +105,7 @@ def hidden(rng: Random) -> Sequence[Case]:
 
 
 def most_sectors(size: Size) -> int:
-    """Of 32 bytes: the cache once, with an eighth to spare, and as many parts as a row may have."""
+    """32-byte sectors: the cache once, an eighth more, and as many parts as a row may have."""
     rows = size.batch * heads_of(size)
     parts = 2 * _PARTS * rows * (size.head_dim + 8) * 4
     return (bytes_moved(size) * 9 // 8 + parts) // 32
@@ -152,27 +152,27 @@ exercise = Exercise(
     predictions=PREDICTIONS,
     known_mistakes=ATTENTION,
     hints=(
-        "Begin with steps 1 and 2, where every bit is checked. A lane takes its elements by eights: at b "
-        "bits they are b bytes, so no byte belongs to two lanes, not even at three bits. The scale wants "
-        "the largest magnitude of the head: a shuffle among its lanes, for which their number is best a "
-        "power of two; lanes without elements take part and bring zeros. rintf rounds halves to even, "
-        "roundf does not. First right, then fast: a division takes some ten instructions, and a head has "
-        "but one scale. With a correctly rounded inverse y of it, q = x * y and then "
-        "q + (x - q * scale) * y, both by fmaf, has the bits of the quotient.",
-        "A score is scale * q.k. With q = s_q (256 high + low) and k = s_k (u - offset), all of it but the "
-        "factors is an integer: products of bytes with high and with low, less offset * the sum of "
-        "(256 high + low), which no key changes. So stored elements need no subtraction and no conversion: "
-        "unpacking is shifts and masks on whole words. Where an element lands in its word is yours to "
-        "choose, as long as the query lies in the same order.",
+        "Begin with steps 1 and 2, where every bit is checked. A lane takes its elements in groups of "
+        "eight: at b bits a group is b bytes, so no byte belongs to two lanes, not even at 3 bits. The "
+        "scale needs the largest magnitude of the head: shuffle among its lanes, and make their number a "
+        "power of two; lanes without elements take part with zeros. rintf rounds halves to even, roundf "
+        "does not. First right, then fast: a division takes some ten instructions, and a head has only one "
+        "scale. With a correctly rounded inverse y of it, q = x * y and then q + (x - q * scale) * y, both "
+        "by fmaf, gives exactly the bits of the quotient.",
+        "A score is scale * q.k. With q = s_q (256 high + low) and k = s_k (u - offset), all but the "
+        "factors is an integer: products of bytes with high and with low, minus offset * the sum of "
+        "(256 high + low), which is the same for every key. So stored elements need no subtraction and no "
+        "conversion: unpack with shifts and masks on whole words. You choose where an element lands in its "
+        "word, as long as the query has the same order.",
         "Keep m (the highest score so far), sum and out for the keys you have seen. A new key with score s: "
         "if s > m, multiply sum and out by e^(m - s) and let m = s; then add e^(s - m) to sum and "
-        "e^(s - m) v to out. Two such triples merge in the same way, whatever keys they come from: lanes, "
-        "warps, blocks, buckets. Of a triple that saw no key, m is -infinity, and -infinity less itself is "
-        "NaN: take 0 for a highest score of -infinity before you subtract it.",
+        "e^(s - m) v to out. Two such triples merge in the same way, from any source: lanes, warps, "
+        "blocks, buckets. A triple that saw no key has m = -infinity, and -infinity minus -infinity is "
+        "NaN: replace m = -infinity by 0 before you subtract it.",
         "A single sequence has only kv_heads pieces of work, and the GPU has room for hundreds of blocks: "
-        "cut every bucket into splits of about equal bytes. Copies have to be on their way while you "
-        "compute: cp.async into stages of shared memory, 16 bytes a lane, a warp for itself. The block that "
-        "finishes last, by an atomic counter after a __threadfence(), can merge all parts of its head "
+        "cut every bucket into splits of about equal bytes. Copies must be in flight while you compute: "
+        "cp.async into stages of shared memory, 16 bytes per lane, each warp on its own. An atomic counter "
+        "after a __threadfence() finds the block that finishes last; it can merge all parts of its head "
         "without another launch.",
     ),
     yardsticks=YARDSTICKS,

@@ -1,4 +1,4 @@
-"""How the data of a case lies in memory: buckets, queries, masks; and what attention over them should be.
+"""The memory layout of a case: buckets, queries, masks; and the right result of attention over them.
 
 Payloads are random bytes, so that every bit pattern occurs in every place, and scales are random: nothing is
 quantised to make them. What lies past the end of a bucket looks like more of the same, and is not.
@@ -72,7 +72,7 @@ def random_scales(rng: Random, size: Size, bits: int, *shape: int) -> torch.Tens
 
 
 def filled_bucket(size: Size, rng: Random, bits: int, entries: int) -> dict[str, torch.Tensor]:
-    """The arrays of a bucket, full of what might be tokens. Slots are anything."""
+    """The arrays of a bucket, filled with random tokens and random slots."""
     rows = (size.batch, size.kv_heads, entries)
     return {
         name_of("keys", bits): random_bytes(rng, *rows, row_bytes(bits, size.head_dim)),
@@ -92,7 +92,7 @@ def buckets(size: Size, rng: Random) -> dict[str, torch.Tensor]:
                 unused = made[name_of(array, bits)][sequence, :, row[number] :]
                 unused.fill_(float("nan")) if size.strange else unused.mul_(_PAST_THE_END)
     for sequence, row in enumerate(lengths(size)):
-        # A token may be anywhere in its sequence, whatever its bucket.
+        # A token of any bucket may be anywhere in its sequence.
         order = rng.distinct(sum(row), sum(row))
         for bits, slots in zip(widths(size), order.split(row), strict=True):
             made[name_of("slots", bits)][sequence, : len(slots)] = slots
@@ -100,7 +100,7 @@ def buckets(size: Size, rng: Random) -> dict[str, torch.Tensor]:
 
 
 def mask(size: Size, rng: Random) -> torch.Tensor:
-    """By slot; without one, a buffer that has no memory."""
+    """A mask by slot; without one, a buffer that has no memory."""
     import torch
 
     if size.mask == 0:

@@ -1,4 +1,4 @@
-"""What this exercise looks for beside the usual: few launches, and products of several elements at once."""
+"""Mechanisms of this exercise: few launches, and products of several elements at once."""
 
 from __future__ import annotations
 
@@ -13,17 +13,17 @@ from .shapes import lengths
 _LANES = 32
 _BYTES_OF_A_DOT = 4
 _KEY_ELEMENTS_OF_A_PRODUCT = 1024  # at most: the largest integer mma takes half as many
-_TELLING = 256  # keys: with fewer, what every block does once outweighs what it does for each of them
+_TELLING = 256  # keys: with fewer, the fixed work of a block outweighs the work for its keys
 
 
 def is_timed(size: Size) -> bool:
-    """A shape like those of the bench: for these a kernel must be good, for others it must be right."""
+    """A shape like those of the bench: only these must be fast."""
     return size.head_dim == 128 and size.group == 1
 
 
 @dataclass(frozen=True)
 class LaunchesAtMost:
-    """All buckets in one launch, and at most a merge beside it."""
+    """All buckets in one launch, and at most one more for the merge."""
 
     most: int
 
@@ -75,10 +75,10 @@ def key_elements(size: Size) -> int:
 
 @dataclass(frozen=True)
 class IntegerProducts:
-    """Keys meet queries as bytes: by the tensor cores, or four to an instruction of __dp4a.
+    """Keys and queries are multiplied as bytes: by the tensor cores, or four per __dp4a.
 
-    What shows is the contrary: who multiplies keys as floating numbers has to convert each element of a key
-    beside each of a value. Looked for in timed shapes with many keys.
+    The counters show the opposite: a kernel that multiplies keys as floating-point numbers must convert each
+    element of a key as well as of a value. Only timed shapes with many keys are checked.
     """
 
     most_conversions: float = 2.0  # for each element of a key: one of the value's, and some for scales

@@ -1,4 +1,4 @@
-"""Usual mistakes in the merge of parts: each leaves what a kernel with that mistake would leave."""
+"""Common mistakes in the merge of parts: each function leaves the result of a kernel with that mistake."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Change = Callable[[Size, Buffers], None]
 
 
 def factors_of(parts: list[Part]) -> tuple[torch.Tensor, list[torch.Tensor]]:
-    """The highest maximum of each row, and what makes each part relative to it."""
+    """The highest maximum of each row, and the factor that rescales each part to it."""
     import torch
 
     highest = torch.stack([part.max for part in parts]).amax(0)
@@ -27,7 +27,7 @@ def factors_of(parts: list[Part]) -> tuple[torch.Tensor, list[torch.Tensor]]:
 
 
 def rescaled(parts: list[Part], *, outputs: bool = True, sums: bool = True) -> torch.Tensor:
-    """As it should be, where both the outputs and the sums are rescaled."""
+    """The right merge if both outputs and sums are rescaled."""
     _, factors = factors_of(parts)
     both = list(zip(parts, factors, strict=True))
     return _quotient(
@@ -83,12 +83,12 @@ MERGES: dict[str, Callable[[list[Part]], torch.Tensor]] = {
     "parts are added up as if they had the same maximum: none is rescaled": added_up,
     "the parts' sums are rescaled to the highest maximum, but not their outputs": outputs_as_they_are,
     "the parts' outputs are rescaled to the highest maximum, but not their sums": sums_as_they_are,
-    "a row that no part saw a key of is NaN: its highest maximum is -inf, -inf less -inf is no number, and "
-    "neither is 0 / 0": nan_without_keys,
-    "each part is normalised by itself, and the results are added up": results_added_up,
-    "each part is normalised by itself, and the results are averaged": results_averaged,
+    "a row without keys is NaN: its highest maximum is -inf, and -inf minus -inf is NaN, as is "
+    "0 / 0": nan_without_keys,
+    "each part is normalised separately, and the results are added up": results_added_up,
+    "each part is normalised separately, and the results are averaged": results_averaged,
     "the last part is missing": last_missing,
-    "the first part alone is there": first_alone,
+    "only the first part is used": first_alone,
 }
 
 
@@ -100,7 +100,7 @@ def of_merge(merge: Callable[[list[Part]], torch.Tensor]) -> Change:
 
 
 def all_outputs_added(size: Size, buffers: Buffers) -> None:
-    """Those of parts without keys too, with whatever they hold; rows that have no other parts are 0."""
+    """Adds the outputs of parts without keys too; rows that have no other parts are 0."""
     lying = [Part(*part) for part in zip(buffers["outputs"], buffers["max"], buffers["sum"], strict=True)]
     highest, _ = factors_of(lying)
     buffers["out"].copy_(rescaled(lying).masked_fill(highest.isneginf().unsqueeze(-1), 0))

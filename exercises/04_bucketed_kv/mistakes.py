@@ -1,4 +1,4 @@
-"""Usual mistakes in attention: each leaves what a kernel with that mistake would leave."""
+"""Common mistakes in attention: each function leaves the result of a kernel with that mistake."""
 
 from __future__ import annotations
 
@@ -20,12 +20,12 @@ if TYPE_CHECKING:
     import torch
 
 Change = Callable[[Size, Buffers], None]
-_MOST_ELEMENTS = 1 << 20  # of keys: guessing at larger ones takes longer than anybody waits
+_MOST_ELEMENTS = 1 << 20  # of keys: for larger cases the search for a mistake takes too long
 
 
 @dataclass(frozen=True)
 class Bucket:
-    """One bucket as somebody reads it: elements are (code - offset) * scale, keys and values apart."""
+    """One bucket as a kernel reads it: elements are (code - offset) * scale, keys and values separately."""
 
     bits: int
     key_codes: torch.Tensor  # [batch, kv_heads, entries, head_dim], as far as any sequence has some
@@ -78,7 +78,7 @@ def read(size: Size, buffers: Buffers) -> Reading:
 
 
 def part_of(reading: Reading, bucket: Bucket) -> Part:
-    """What the bucket adds: in the type of the queries, sums in float32 at least."""
+    """The bucket's part: in the type of the queries, sums in float32 at least."""
     import torch
 
     rows = reading.queries
@@ -105,9 +105,9 @@ def part_of(reading: Reading, bucket: Bucket) -> Part:
 def of_attention(
     change: Callable[[Reading], Reading] = lambda reading: reading,
     merge: Callable[[list[Part]], torch.Tensor] = rescaled,
-    told: Callable[[Part], Part] = lambda part: part,
+    written: Callable[[Part], Part] = lambda part: part,
 ) -> Change:
-    """Attention that reads something else, or merges otherwise; the step's buffers take a part as it is."""
+    """Attention that reads or merges differently; the step's buffers take an unmerged part."""
 
     def mistake(size: Size, buffers: Buffers) -> None:
         elements = sum(map(sum, lengths(size))) * size.kv_heads * size.head_dim
@@ -116,7 +116,7 @@ def of_attention(
         reading = change(read(size, buffers))
         parts = [part_of(reading, bucket) for bucket in reading.buckets]
         if "max" in buffers:
-            leave(told(parts[0]), buffers)
+            leave(written(parts[0]), buffers)
         else:
             buffers["out"].copy_(merge(parts))
 
@@ -124,7 +124,7 @@ def of_attention(
 
 
 def transposed(scales: torch.Tensor) -> torch.Tensor:
-    """[entry][head] where [head][entry] is meant."""
+    """[entry][head] instead of [head][entry]."""
     batch, heads, entries = scales.shape
     return scales.reshape(batch, entries, heads).transpose(1, 2)
 
@@ -169,7 +169,7 @@ def scale_of_one(name: str) -> Callable[[Bucket], Bucket]:
 
 
 def up_to(multiple: int) -> Callable[[Bucket], Bucket]:
-    """The end of a bucket is missing, as far as it fills no chunk."""
+    """The end of a bucket is missing, past its last whole chunk."""
 
     def change(bucket: Bucket) -> Bucket:
         import torch
@@ -190,7 +190,7 @@ def first_keys(count: int) -> Callable[[Bucket], Bucket]:
 
 
 def past_the_end(bucket: Bucket) -> Bucket:
-    """Everybody's length is that of the longest sequence."""
+    """Every sequence has the length of the longest."""
     return replace(bucket, used=bucket.used.any(0).expand_as(bucket.used))
 
 
@@ -244,7 +244,9 @@ READINGS: dict[str, Callable[[Reading], Reading]] = {
 
 OF_READING: dict[str, Change] = {name: of_attention(change) for name, change in READINGS.items()}
 ATTENDING: dict[str, Change] = OF_READING | {
-    "max is a power of 2, log2(e) times too large: multiply it by ln 2": of_attention(told=max_as_power_of_2),
+    "max is a power of 2, log2(e) times too large: multiply it by ln 2": of_attention(
+        written=max_as_power_of_2
+    ),
 }
 ATTENTION: dict[str, Change] = OF_READING | {
     name: of_attention(merge=merge) for name, merge in MERGES.items()

@@ -1,4 +1,4 @@
-"""Parts of attention, before they are normalised: the inputs of steps 3 and 4, and what must come of them.
+"""Parts of attention, before they are normalised: the inputs of steps 3 and 4, and the right results.
 
 A part is an output, the highest score, and the sum of the weights relative to it. Sizes of a merge:
     parts, rows, head_dim
@@ -111,7 +111,7 @@ def merging_inputs(size: Size, rng: Random) -> Call:
 
 
 def given_parts(buffers: Buffers) -> Sequence[Part]:
-    """Those that saw no key have an output of zeros, whatever lies in its place."""
+    """Parts without keys have an output of zeros, whatever the buffer holds."""
     outputs = buffers["outputs"].masked_fill(buffers["max"].isneginf().unsqueeze(-1), 0)
     given = zip(outputs, buffers["max"], buffers["sum"], strict=True)
     return [Part(*part) for part in given]

@@ -1,6 +1,6 @@
-"""Numbers to predict before they are counted: of the uniform INT8 baseline first, then of the student's own.
+"""Numbers that a student predicts before they are counted: for the INT8 baseline, then for their kernel.
 
-Twenty points in all, and three more for the last where a GPU times the kernel.
+Twenty points in all, and three more for the last one if a GPU times the kernel.
 """
 
 from __future__ import annotations
@@ -9,7 +9,7 @@ from grader.spec.question import MEASURED_SPEEDUP, Counted, Factor, Question
 
 QUARTER, HALF = "1 × 32 heads, 8k, budget 0.25", "1 × 32 heads, 8k, budget 0.50"
 EIGHT = "8 × 32 heads, 16k, budget 0.25"  # too large for the virtual GPU
-# The model looks at some of the blocks, others in check() than here, and a speedup may be 15 % apart by that.
+# The model samples blocks, other ones in check() than here, so two speedups may differ by 15 %.
 _MODELLED = 1.2
 
 PREDICTIONS = (
@@ -27,7 +27,7 @@ PREDICTIONS = (
         Factor(1.05, 1.6),
         Counted("first_bytes_read", QUARTER),
         points=3,
-        why="72, 104, 136 or 264 bytes a head and token, by width; queries and parts are small change.",
+        why="72, 104, 136 or 264 bytes per head and token, by width; queries and parts are small.",
     ),
     Question(
         "launches",
@@ -51,15 +51,15 @@ PREDICTIONS = (
         Factor(1.02, 1.5),
         Counted("shared_bytes", QUARTER),
         points=2,
-        why="The warps' stages, what each keeps of its keys, the planes of the query, sums of the rows.",
+        why="The warps' stages, each warp's data of its keys, the planes of the query, sums of the rows.",
     ),
     Question(
         "occupancy",
-        "occupancy in percent: resident warps of the 64 that a multiprocessor has room for",
+        "occupancy in percent: resident warps, of the 64 that fit on a multiprocessor",
         Factor(1.05, 2.0),
         Counted("occupancy_percent", QUARTER),
         points=2,
-        why="Blocks that fit by registers and by shared memory, the lesser of the two, times warps, over 64.",
+        why="Blocks that fit by registers or by shared memory, whichever is fewer, times warps, over 64.",
     ),
     Question(
         "products",
@@ -67,7 +67,7 @@ PREDICTIONS = (
         Factor(1.05, 2.0),
         Counted("matrix_instructions", QUARTER),
         points=2,
-        why="For every 16 keys of a head: so many for the scores, so many for the values, and for the sums.",
+        why="Count, for every 16 keys of a head, those for the scores, for the values and for the sums.",
     ),
     Question(
         "speedup",
@@ -75,7 +75,7 @@ PREDICTIONS = (
         Factor(_MODELLED, 1.6),
         Counted("speedup", QUARTER),
         points=3,
-        why="The bound by bytes, less what does not shrink with them: a block's beginning, and the merge.",
+        why="Less than the bound by bytes: a block's beginning and the merge do not shrink with them.",
     ),
     Question(
         "speedup_of_half",
@@ -83,7 +83,7 @@ PREDICTIONS = (
         Factor(_MODELLED, 1.6),
         Counted("speedup", HALF),
         points=2,
-        why="Nearly the same bytes: what is gained here is gained by the kernel, not by the cache.",
+        why="Nearly the same bytes: the gain here comes from the kernel, not from the cache.",
     ),
     Question(
         "measured_speedup",

@@ -31,7 +31,7 @@ MIXES = {20: (55, 26, 12, 7), 25: (34, 25, 25, 16), 35: (14, 14, 29, 43), 50: (1
 
 
 def only(bits: int, count: int) -> Tokens:
-    """So many tokens, all of one width."""
+    """This many tokens, all of one width."""
     return tuple(count if bits == each else 0 for each in WIDTHS)
 
 

@@ -1,4 +1,4 @@
-"""The way to the whole in smaller entry points: quantise, change widths, attend to a bucket, merge."""
+"""Steps to the whole attention: quantise, change widths, attend to a bucket, merge."""
 
 from __future__ import annotations
 

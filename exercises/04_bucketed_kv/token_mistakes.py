@@ -1,4 +1,4 @@
-"""Usual mistakes in quantising and packing: each leaves what a kernel with that mistake would leave."""
+"""Common mistakes in quantising and packing: each function leaves the result of a kernel with it."""
 
 from __future__ import annotations
 
@@ -93,7 +93,7 @@ def four_bits_apart(
 
 
 def largest_among(group_of: Callable[[torch.Tensor], torch.Tensor]) -> Quantising:
-    """Lanes that ask too few others: elements of one group have one scale. That of group 0 is stored."""
+    """Shuffles among too few lanes: each group of elements has its own scale. Group 0's is stored."""
 
     def change(
         heads: torch.Tensor, codes: torch.Tensor, scales: torch.Tensor, bits: int

@@ -1,5 +1,5 @@
-"""Tokens on their way into buckets, and from one bucket to another: inputs of the first two steps, and what
-must be left of them, bit by bit.
+"""Tokens that go into buckets, and from one bucket to another: inputs of the first two steps, and their right
+results, bit by bit.
 
 Sizes of a case beside those of shapes.py, with tokens counted over all sequences:
     token_gap, head_gap   elements between the heads and between the tokens of the source
@@ -64,7 +64,7 @@ def storing(
 
 
 def prefill(tokens: int, kv_heads: int, *, gpu_only: bool = False) -> Case:
-    """A long prompt on its way into the cache, at a quarter of FP16's bytes."""
+    """A long prompt to be stored in the cache, at a quarter of FP16's bytes."""
     name = f"{tokens:,} tokens × {kv_heads} heads"
     return storing(name, kv_heads=kv_heads, scattered=0, gpu_only=gpu_only, tokens=mixed(tokens, 25))
 
@@ -225,8 +225,8 @@ def stored_bytes(size: Size) -> int:
 
 
 def moves(size: Size, rng: Random) -> torch.Tensor:
-    """[moves, 6]: sequence, bucket and entry from, bucket and entry to, 0. A destination is nobody's source,
-    since each bucket's entries are dealt out once."""
+    """[moves, 6]: sequence, bucket and entry from, bucket and entry to, 0. No destination is a source: each
+    entry of a bucket is used once."""
     import torch
 
     count, buckets = size.moves, len(widths(size))

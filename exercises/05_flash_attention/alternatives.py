@@ -1,4 +1,4 @@
-"""Torch's own attention, by each of its backends: measured beside the kernels, never needed for points."""
+"""Torch's own attention, by each of its backends: measured beside the kernels, without points."""
 
 from __future__ import annotations
 

@@ -1,10 +1,10 @@
-// FlashAttention before anybody overlapped anything: 32 rows of queries against tiles of 32 keys, the
-// products on the tensor cores through WMMA fragments, whose layout is nobody's business. So scores and
-// outputs go through shared memory, where rows can be found: scores come from there to be weighed and go back
-// as weights, and the output is read, rescaled, added to and written for every tile of keys.
+// FlashAttention without any overlap: 32 rows of queries against tiles of 32 keys, the products on the tensor
+// cores through WMMA fragments, whose layout is not defined. So scores and outputs go through shared memory,
+// where rows can be addressed: scores come from there for the softmax and go back as weights, and the output
+// is read, rescaled, added to and written for every tile of keys.
 //
-// How memory flows: a block of four warps takes 32 query rows of one head. Everybody copies the next tile of
-// keys and values to shared memory and waits; everybody multiplies and waits; everybody weighs and waits.
+// How memory flows: a block of four warps takes 32 query rows of one head. All threads copy the next tile of
+// keys and values to shared memory and wait; all multiply and wait; all compute weights and wait.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

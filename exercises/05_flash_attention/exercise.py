@@ -1,4 +1,4 @@
-"""05 FlashAttention: scores that never leave the registers, tiles that are there before they are needed."""
+"""05 FlashAttention: scores that never leave the registers, tiles that arrive before they are needed."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .predictions import PREDICTIONS
 from .shapes import SEVEN, attention, bench, bytes_moved
 from .steps import AHEAD, ASYNC, COMPARE, STEPS
 
-_SMALL = 1 << 18  # scores of a case that the virtual GPU is asked for
+_SMALL = 1 << 18  # scores of a case that runs on the virtual GPU
 DOCUMENT = tuple(
     attention(
         f"{batch} × {heads} heads, {length} rows" + (", causal" if causal else ""),
@@ -48,7 +48,7 @@ CASES = (
     attention("another scale", length=60, scale=700),
     attention("large scores", length=100, size=80),
     attention("large scores, causal", length=100, size=80, causal=1, bfloat16=1),
-    # The one key that a first row sees has a score far below 0, or below what somebody takes for -infinity.
+    # The one key that a first row sees has a score far below 0, or below a finite stand-in for -infinity.
     attention("huge scores, causal", length=4, heads=16, size=500, causal=1),
     attention("no rows", length=0),
     attention("many heads", batch=7, heads=100, length=20),
@@ -115,38 +115,38 @@ exercise = Exercise(
     known_mistakes=MISTAKES,
     hints=(
         "Step 1 is one row and one key at a time. Keep the highest score so far (m), the sum of the weights "
-        "and the output, both relative to m. A new score s can only raise m: what was added up under the old "
-        "maximum is too large by a factor that depends on the two maxima alone. Let m begin at -infinity: "
-        "then the factor for the first key is 0, and nothing is special about it. job.scale has log2(e) in "
-        "it already, so weights are powers of two and nobody needs e.",
-        "Step 2 asks who is row and who is column. The first product is queries times keys turned: a key is "
-        "a row in memory and a column of the second matrix. The second product is weights times values, and "
-        "a value is a row of the second matrix. WMMA has a layout for each. A fragment is for the whole "
-        "warp: what lanes write for it must be there before any lane loads it, and what it stores before "
-        "any lane reads it.",
-        "Step 3: with mma the layout is known, and it is the point of everything. With g = lane / 4 and "
+        "and the output, both relative to m. A new score s can only raise m: sums under the old maximum are "
+        "too large by a factor that depends on the two maxima alone. Let m begin at -infinity: then the "
+        "factor for the first key is 0, and the first key needs no special case. job.scale includes log2(e), "
+        "so weights are powers of two and you need no e.",
+        "In step 2, decide what is a row and what is a column. The first product is queries times keys "
+        "transposed: a key is a row in memory and a column of the second matrix. The second product is "
+        "weights times values, and a value is a row of the second matrix. WMMA has a layout for each. A "
+        "fragment belongs to the whole warp: lanes must finish writing before any lane loads the fragment, "
+        "and the fragment must be stored before any lane reads the result.",
+        "Step 3: with mma the layout is known, and everything depends on it. With g = lane / 4 and "
         "t = lane % 4, a lane holds scores of rows g and g + 8, columns 2t and 2t + 1 of every tile of eight "
         "keys. For the next product it must hold weights of the same rows and the same columns, two tiles "
         "side by side. So nothing moves between lanes: round, pack, multiply. A row is spread over the four "
         "lanes with the same g: shuffles over 1 and 2 find its maximum, for every tile of keys. Its sum can "
         "stay in parts until the end, because all parts are relative to the same maximum.",
-        "Steps 4 and 5: a thread's copies come in groups, and a wait says how many of the newest groups may "
-        "still be on their way. Count them on paper for the first tile, one in the middle and the last. A "
-        "commit without copies makes an empty group, which keeps the count the same to the end. A wait is "
-        "for a thread's own copies: a barrier makes everybody's visible. Put the barrier between the wait "
-        "and the next fetch, and it closes a second hazard: the stage that is about to be overwritten has "
-        "been read by all.",
+        "Steps 4 and 5: a thread's copies come in groups, and a wait allows so many of the newest groups to "
+        "be still in flight. Count them on paper for the first tile, one in the middle and the last. A "
+        "commit without copies makes an empty group, which keeps the count the same to the end. A wait "
+        "covers only the thread's own copies: a barrier makes the copies of all threads visible. Put the "
+        "barrier between the wait and the next fetch, and it closes a second hazard: all threads have read "
+        "the stage that is about to be overwritten.",
         "Step 6: a row of 64 halves is 128 bytes, all 32 banks once. ldmatrix reads eight rows at the same "
-        "column: 16 bytes each from the same four banks, eight turns in place of one. If row r keeps its "
+        "column: 16 bytes each from the same four banks, eight wavefronts instead of one. If row r keeps its "
         "pieces in another order than row r + 1, the eight are in different banks. Padding would do that "
-        "too, but copies of 16 bytes need places that 16 divides, and shared memory is what stages are made "
-        "of. Whatever writes or reads a tile must agree on the order: queries, keys, values, and the output "
-        "on its way out.",
+        "too, but copies of 16 bytes need addresses that are multiples of 16, and padding takes shared "
+        "memory from the stages. All code that writes or reads a tile must use the same order: queries, "
+        "keys, values, and the output before it is stored.",
         "The whole: tiles of queries are numbered over rows, heads and batch, and a block takes one in every "
         "gridDim.x. How many blocks run at once? Multiply the multiprocessors by what __launch_bounds__ "
-        "promises. Between two tiles of a block the same shared memory changes its meaning: who may still "
-        "read the old one? With a causal mask, late tiles meet more keys than early ones: whoever begins "
-        "with the long ones ends with the short ones.",
+        "promises. Between two tiles of a block the same shared memory gets new content: which threads may "
+        "still read the old? With a causal mask, late tiles have more keys than early ones: begin with the "
+        "long ones and end with the short ones.",
     ),
     yardsticks=YARDSTICKS,
 )

@@ -1,4 +1,4 @@
-"""When V3 may take the place of V2: the criteria that it was planned with, all of them in one table."""
+"""When V3 may replace V2: all criteria of its plan, in one table."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ gate = Gate(
         TimeSaved(0.20),
         IntervalsApart(),
         EffectSize(0.8),
-        OneDistribution(0.05),  # the plan asks for p and names no limit: that of a 95 % interval
+        OneDistribution(0.05),  # the plan asks for p without a limit: take that of a 95 % interval
         CounterGained(L2_HITS, +8, "L2 hit rate"),
         CounterGained(DRAM_THROUGHPUT, -10, "DRAM throughput"),
         Clean((VIRTUAL_GPU,), "the virtual GPU's checks", needed=True),
@@ -40,6 +40,6 @@ gate = Gate(
         RegistersAtMost(96),
         NothingSpilled(),
     ),
-    # 32 rows a warp: every piece of keys and values that ldmatrix brings is used twice.
+    # 32 rows per warp: every piece of keys and values that ldmatrix loads is used twice.
     free={"BLOCK_M": 128, "BLOCK_N": 64, "BLOCKS_PER_SM": 2},
 )

@@ -1,4 +1,4 @@
-"""How the data of a case lies in memory, and what attention over it should be."""
+"""The memory layout of a case, and the right result of attention over it."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ TENSORS = ("queries", "keys", "values", "out")
 
 
 def _random(size: Size, rng: Random, name: str) -> torch.Tensor:
-    """A tensor with its gaps, which hold numbers like any other."""
+    """A tensor with its gaps, which hold random numbers too."""
     import torch
 
     rows = (size.length, size.heads) if size.rows_apart else (size.heads, size.length)

@@ -1,4 +1,4 @@
-"""What this exercise looks for beside the usual: where the products are done, and what shared memory sees."""
+"""Mechanisms of this exercise: products on the tensor cores, and little traffic in shared memory."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _LANES = 32
 
 
 def _stores(size: Size, rows: int) -> int:
-    """Of a warp, for so many rows of every head, 16 bytes a lane."""
+    """Stores of a warp for so many rows of every head, 16 bytes per lane."""
     return size.batch * size.heads * rows * size.head_dim // 8 // _LANES
 
 
@@ -26,11 +26,11 @@ class TensorCores:
     def look(self, evidence: Evidence) -> str | None:
         size = evidence.case.size
         seen = sum(launch.counters.matrix_instructions for launch in evidence.launches)
-        wanted = products(size) // (2 if size.causal else 1)  # where keys are hidden, half may be left out
+        wanted = products(size) // (2 if size.causal else 1)  # a causal kernel may skip half
         if seen >= wanted:
             return None
         return (
-            f"{seen:,} matrix instructions ({evidence.case.name}) where the two products take at least "
+            f"{seen:,} matrix instructions ({evidence.case.name}); the two products take at least "
             f"{wanted:,}: multiply queries with keys, and weights with values, by mma or wmma"
         )
 
@@ -45,24 +45,23 @@ class ScoresInRegisters:
         size = evidence.case.size
         seen = sum(launch.counters.shared_store_requests for launch in evidence.launches)
         copied = sum(launch.counters.async_bytes for launch in evidence.launches)
-        # What cp.async brings is no store. Else, for every 64 rows of queries: these, and twice the keys and
-        # values, for those who take 32 rows at a time; 16 bytes a lane.
+        # cp.async makes no stores. Without it, for every 64 rows of queries: the queries, and twice the keys
+        # and values, for kernels with 32 rows per tile; 16 bytes per lane.
         tiles = -(-size.length // 64)
         brought = 1 + (0 if copied >= 2 * 2 * elements(size) else 2 * 2 * tiles)
-        # The output, 4 bytes a lane, with all the rows of a large tile.
+        # The output, 4 bytes per lane, with all the rows of a large tile.
         most = _stores(size, tiles * 64) * brought + 4 * _stores(size, -(-size.length // 256) * 256)
         if seen <= most:
             return None
         return (
-            f"{seen:,} stores to shared memory ({evidence.case.name}) where tiles and the output take at "
-            f"most {most:,}: leave scores in the registers they come out in, and pack them for the second "
-            "product"
+            f"{seen:,} stores to shared memory ({evidence.case.name}); tiles and the output take at most "
+            f"{most:,}: keep scores in registers, and pack them for the second product"
         )
 
 
 @dataclass(frozen=True)
 class NoBankConflicts:
-    """No two lanes of an access to shared memory meet in a bank."""
+    """No access to shared memory has a bank conflict."""
 
     name: str = "no bank conflicts"
 
@@ -92,6 +91,6 @@ class Persistent:
             if blocks > at_once:
                 return (
                     f"{blocks:,} blocks of {launch.kernel} ({evidence.case.name}), of which {at_once:,} run "
-                    "at once: launch so many, and let each take tile after tile"
+                    "at once: launch that many, and let each take tile after tile"
                 )
         return None

@@ -1,4 +1,4 @@
-"""Usual mistakes: each leaves what a kernel with that mistake would leave."""
+"""Common mistakes: each function leaves the result of a kernel with that mistake."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from .shapes import elements, softmax_scale
 if TYPE_CHECKING:
     import torch
 
-_MOST_ELEMENTS = 1 << 18  # nobody guesses at what takes seconds for each guess
+_MOST_ELEMENTS = 1 << 18  # for larger cases each comparison takes seconds
 _PIECE = 8  # elements of 16 bytes, which change places in a swizzle
 _TILES = (16, 32, 64)  # keys that kernels take at a time
 Weigh = Callable[[Size, "torch.Tensor"], "torch.Tensor"]
@@ -32,7 +32,7 @@ def _attention(
     keys: Change = _as_it_is,
     values: Change = _as_it_is,
 ) -> OnBuffers:
-    """Attention whose scores become weights in such a way, over keys and values changed like that."""
+    """Attention with this softmax, over keys and values changed like this."""
 
     def leave(size: Size, buffers: Buffers) -> None:
         import torch
@@ -72,7 +72,7 @@ def _swizzled(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def _not_turned(tensor: torch.Tensor) -> torch.Tensor:
-    """Every 8 x 8 matrix of a tile with rows for columns."""
+    """Every 8 x 8 matrix of a tile, transposed."""
     full = _filled_up(tensor, 8)
     rows, columns = full.shape[-2:]
     matrices = full.unflatten(-1, (columns // 8, 8)).unflatten(-3, (rows // 8, 8))
@@ -110,7 +110,7 @@ def _not_normalised(size: Size, scores: torch.Tensor) -> torch.Tensor:
 
 
 def _no_rescale(tile: int, *, output: bool, sum: bool) -> Weigh:
-    """What was added up before a higher score came is left as it was."""
+    """Sums are not rescaled when a higher score comes."""
 
     def weigh(size: Size, scores: torch.Tensor) -> torch.Tensor:
         import torch
@@ -128,7 +128,7 @@ def _no_rescale(tile: int, *, output: bool, sum: bool) -> Weigh:
 
 
 def _past_the_end(size: Size, scores: torch.Tensor) -> torch.Tensor:
-    """Keys that are not there take weight, and have no value."""
+    """Keys past the end take weight, with values of zero."""
     return _hidden(size, scores).softmax(-1)[..., : size.length]
 
 
@@ -154,7 +154,9 @@ MISTAKES: Mapping[str, OnBuffers] = {
         _softmax, lambda size: size.head_dim**-0.5
     ),
     "weights are powers of 2, not of e": _attention(_softmax, lambda size: softmax_scale(size) * math.log(2)),
-    "values are not turned: load_matrices_turned() reads them": _attention(_softmax, values=_not_turned),
+    "values are not transposed: use load_matrices_turned() for them": _attention(
+        _softmax, values=_not_turned
+    ),
     **{
         f"a tile is swizzled where it is written and not where it is read, or the reverse ({name})": deed
         for name, deed in (

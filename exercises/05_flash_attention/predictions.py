@@ -1,6 +1,6 @@
-"""Numbers to predict before they are counted: of V2 first, then of the student's own kernel.
+"""Numbers that a student predicts before they are counted: for V2 first, then for their kernel.
 
-Twenty points in all, and three more for the last where a GPU times the kernel.
+Twenty points in all, and three more for the last one if a GPU times the kernel.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ PREDICTIONS = (
     ),
     Question(
         "v2_bytes_read",
-        "bytes that V2 reads from global memory, every time counted",
+        "bytes that V2 reads from global memory, repeated reads included",
         Factor(1.01, 2.0),
         Counted("bytes_read", TARGET, "baseline"),
         points=2,
@@ -28,7 +28,7 @@ PREDICTIONS = (
     ),
     Question(
         "bytes_read",
-        "bytes that your kernel reads from global memory, every time counted",
+        "bytes that your kernel reads from global memory, repeated reads included",
         Factor(1.01, 2.0),
         Counted("bytes_read", TARGET),
         points=3,
@@ -40,7 +40,7 @@ PREDICTIONS = (
         Factor(1.02, 2.0),
         Counted("matrix_instructions", TARGET),
         points=3,
-        why="2 · S/16 · S/8 · D/16 a head: the tiling does not change it.",
+        why="2 · S/16 · S/8 · D/16 per head: the tiling does not change it.",
     ),
     Question(
         "shared_bytes",
@@ -48,7 +48,7 @@ PREDICTIONS = (
         Factor(1.0, 2.0),
         Counted("shared_bytes", TARGET),
         points=2,
-        why="Stages × keys and values of a tile × 128 bytes; queries and output lie in the same place.",
+        why="Stages × keys and values of a tile × 128 bytes; queries and output use the same memory.",
     ),
     Question(
         "bank_conflicts",
@@ -56,7 +56,7 @@ PREDICTIONS = (
         Factor(1.0, 1.0),
         Counted("bank_conflicts", TARGET),
         points=1,
-        why="Eight rows at one column are in eight groups of banks, once they are swizzled.",
+        why="With the swizzle, eight rows at one column are in eight groups of banks.",
     ),
     Question(
         "blocks",
@@ -64,11 +64,11 @@ PREDICTIONS = (
         Factor(1.0, 2.0),
         Counted("blocks", TARGET),
         points=2,
-        why="The lesser of the tiles of queries and of the blocks that run at once.",
+        why="The tiles of queries, or the blocks that run at once, whichever is fewer.",
     ),
     Question(
         "occupancy",
-        "occupancy in percent: resident warps of the 64 that a multiprocessor has room for",
+        "occupancy in percent: resident warps, of the 64 that fit on a multiprocessor",
         Factor(1.02, 1.6),
         Counted("occupancy_percent", TARGET),
         points=2,
@@ -80,7 +80,7 @@ PREDICTIONS = (
         Factor(1.15, 2.0),
         Counted("speedup", TARGET),
         points=3,
-        why="The same products without the trips to shared memory around them, and copies behind them.",
+        why="The same products without the accesses to shared memory around them, and copies overlapped.",
     ),
     Question(
         "measured_speedup",
@@ -88,6 +88,6 @@ PREDICTIONS = (
         Factor(1.15, 1.8),
         Counted(MEASURED_SPEEDUP, TARGET),
         points=3,
-        why="What the model says, less what it does not see: how well copies hide behind products.",
+        why="The model's number, changed by what it does not see: how well products hide the copies.",
     ),
 )

@@ -1,4 +1,4 @@
-"""The way to the whole, one idea at a time: every step is the same attention, in fp16 with heads of 64."""
+"""The steps, one idea each: every step is the same attention, in fp16 with heads of 64."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from .mechanisms import NoBankConflicts, ScoresInRegisters, TensorCores
 from .mistakes import MISTAKES
 from .shapes import attention, elements
 
-# Where a row has one key torch makes no error at all, and a weight rounded to fp16 makes one.
+# For a row with one key torch makes no error at all, and a weight rounded to fp16 makes one.
 COMPARE = Normwise(times=2.0, at_most=1e-2, least=2**-11)
 CASES = (
     attention("one row", length=1),
@@ -52,13 +52,13 @@ def one_tensor(size: Size) -> int:
 
 
 def copied(size: Size) -> int:
-    """Keys and values, by those who read each once."""
+    """Keys and values, each read once."""
     return 2 * one_tensor(size)
 
 
 def many_tiles(size: Size) -> bool:
-    """So many that what comes before the first product, a tile and the queries, is the lesser part however a
-    block's work is cut: 48 KB hold two stages of 96 keys. A causal mask leaves early rows few of them."""
+    """Enough keys that the bytes before the first product, a tile and the queries, are the smaller part with
+    any tiling: 48 KB hold two stages of 96 keys. A causal mask leaves early rows few keys."""
     return size.length >= 256 and not size.causal
 
 

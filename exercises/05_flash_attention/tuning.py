@@ -1,4 +1,4 @@
-"""What can be tuned about attention: tiles, warps, how far copies run ahead, how many blocks share an SM."""
+"""The tunables of attention: tiles, warps, stages of copies, blocks that share an SM."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ TUNABLES = {
     "BLOCKS_PER_SM": (1, 2, 3, 4, 5, 6, 8),
 }
 DEFAULTS = {"BLOCK_M": 64, "BLOCK_N": 32, "WARPS": 4, "STAGES": 2, "PERSISTENT": 1, "BLOCKS_PER_SM": 5}
-# What searches on an H200 found, few heads and many, within the gated limits and without them.
+# Found by searches on an H200, for few heads and many, within the gate's limits and without them.
 WORTH = (
     {**DEFAULTS, "STAGES": 4},
     {**DEFAULTS, "BLOCK_N": 64, "STAGES": 3, "BLOCKS_PER_SM": 1},
@@ -38,7 +38,7 @@ def cuts(config: Config) -> dict[int, tuple[int, int]]:
 
 
 def indivisible(config: Config) -> str | None:
-    """What the kernel's static_asserts would refuse, without asking a compiler."""
+    """What the kernel's static_asserts would refuse, without a compiler."""
     warps = config["WARPS"]
     for head_dim, (rows, keys) in cuts(config).items():
         where = f"with heads of {head_dim}, "

@@ -1,5 +1,5 @@
 // Bonus 2: heads in parallel. A warp takes one head of one token, lanes 0-15 its K and lanes 16-31 its V, so
-// that the work of a head is known by its warp alone: the shape a store needs when it must also do something
+// that one warp has all of a head: the shape that a store needs when it must also do something
 // for each head, such as a rotation or a scale.
 //
 // threadIdx.x is the lane, threadIdx.y the warp; the block's warps take consecutive heads, and after the last
@@ -47,7 +47,7 @@ __global__ void __launch_bounds__(kLanes* kWarps) fused_store_kv_heads(StoreKv p
   if (token >= p.seq_len) return;
   const int64_t in_row = job % p.heads * p.head_dim;
 
-  // Which of the two a lane works on is a matter of pointers: the copy itself does not branch.
+  // Pointers select K or V for a lane: the copy itself does not branch.
   const bool is_v = threadIdx.x >= kHalfWarp;
   const __half* from = is_v ? p.v + token * p.v_stride : p.k + token * p.k_stride;
   const auto* head = reinterpret_cast<const Unit<kUnitBytes>*>(from + in_row);
@@ -62,7 +62,7 @@ __global__ void __launch_bounds__(kLanes* kWarps) fused_store_kv_heads(StoreKv p
       if (unit < head_units) copy_async<kUnitBytes>(&stage[threadIdx.y][i][threadIdx.x], &head[unit]);
     }
     __pipeline_commit();
-    const int64_t page = p.indices[token];  // arrives while the head travels
+    const int64_t page = p.indices[token];  // arrives while the head is in flight
     auto* to = reinterpret_cast<Unit<kUnitBytes>*>(cache + page * cache_stride + in_row);
     __pipeline_wait_prior(0);
 #pragma unroll

@@ -1,4 +1,4 @@
-// Bonus 1: the reference with cp.async, commit and wait written as PTX, to see what the intrinsics stand for.
+// Bonus 1: the reference with cp.async, commit and wait written as PTX, to show what the intrinsics emit.
 //
 // The asm is volatile and clobbers memory: the compiler must neither drop it, nor move a read of the stage
 // above the wait, nor keep an older value of the stage in a register.
@@ -11,7 +11,7 @@
 #include "units.cuh"
 
 constexpr int kThreads = 128;  // of a block, at most
-// Of K, and as many of V. Two let 4,096 rows of 2 KiB travel at once on 132 multiprocessors: no second wave.
+// Of K, and as many of V. Two let 4,096 rows of 2 KiB be in flight on 132 multiprocessors: no second wave.
 constexpr int kUnitsPerThread = 2;
 
 struct StoreKv {
@@ -26,7 +26,7 @@ struct StoreKv {
   int row_units;  // a row in units of the kernel's width
 };
 
-// Starts to copy one unit into shared memory. `.cg` passes L1 by and takes 16 bytes only; `.ca` takes 4 or 8
+// Starts to copy one unit into shared memory. `.cg` bypasses L1 and takes 16 bytes only; `.ca` takes 4 or 8
 // as well.
 template <int kUnitBytes>
 __device__ void copy_async(Unit<kUnitBytes>* shared, const Unit<kUnitBytes>* global) {
@@ -48,7 +48,7 @@ __device__ void commit_group() {
   asm volatile("cp.async.commit_group;" ::: "memory");
 }
 
-// Waits until at most the kNewest newest groups are still on their way.
+// Waits until at most the kNewest newest groups are still in flight.
 template <int kNewest>
 __device__ void wait_group() {
   asm volatile("cp.async.wait_group %0;" ::"n"(kNewest) : "memory");
@@ -80,7 +80,7 @@ __global__ void __launch_bounds__(kThreads) fused_store_kv_async(StoreKv p) {
   }
   commit_group();
 
-  const int64_t page = p.indices[token];  // arrives while the rows travel
+  const int64_t page = p.indices[token];  // arrives while the rows are in flight
   auto* k_page = reinterpret_cast<Unit<kUnitBytes>*>(p.k_cache + page * p.k_cache_stride);
   wait_group<1>();
 #pragma unroll

@@ -2,9 +2,9 @@
 // launch.
 //
 // How memory flows: threadIdx.y is one of the block's tokens, threadIdx.x a place in its row. A thread starts
-// cp.async for its units of K, then of V, and fetches the page number while they travel; it stores K as soon
-// as K is there, with V still on its way, and V after that. It stores only what it copied itself, so the wait
-// it issues is all the ordering it needs: no barrier.
+// cp.async for its units of K, then of V, and loads the page number while they are in flight. It stores K as
+// soon as K has arrived, with V still in flight, then V. It stores only what it copied itself, so its own
+// wait is all the ordering it needs: no barrier.
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
@@ -15,7 +15,7 @@
 #include "units.cuh"
 
 constexpr int kThreads = 128;  // of a block, at most
-// Of K, and as many of V. Two let 4,096 rows of 2 KiB travel at once on 132 multiprocessors: no second wave.
+// Of K, and as many of V. Two let 4,096 rows of 2 KiB be in flight on 132 multiprocessors: no second wave.
 constexpr int kUnitsPerThread = 2;
 
 struct StoreKv {
@@ -75,7 +75,7 @@ __global__ void __launch_bounds__(kThreads) fused_store_kv_async(StoreKv p) {
 
   // BEGIN SOLUTION  TODO 3: find the page, wait for K (not yet for V) and store it to k_cache.
   // TODO: Pages times stride passes 2^31 in a large cache: compute offsets in 64 bits.
-  const int64_t page = p.indices[token];  // arrives while the rows travel
+  const int64_t page = p.indices[token];  // arrives while the rows are in flight
   auto* k_page = reinterpret_cast<Unit<kUnitBytes>*>(p.k_cache + page * p.k_cache_stride);
   __pipeline_wait_prior(1);
 #pragma unroll

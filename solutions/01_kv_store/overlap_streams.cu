@@ -2,11 +2,11 @@
 //
 // Attention over a prompt reads K and V from the qkv tensor, not from the cache, so it need not wait for the
 // store:
-//     store_kv_begin(..., stream);     the store starts when all that `stream` was given so far is done
+//     store_kv_begin(..., stream);     the store starts when all earlier work of `stream` is done
 //     attention<<<..., stream>>>(...); runs beside it
 //     store_kv_end(stream);            from here on `stream` may read the cache, and overwrite K and V
-// Two events do the ordering on the device; the host waits for nothing, and a stream capture sees a fork and
-// a join.
+// Two events order the work on the device. The host never waits, and a stream capture records a fork and a
+// join.
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>
@@ -17,7 +17,7 @@
 #include "units.cuh"
 
 constexpr int kThreads = 128;  // of a block, at most
-// Of K, and as many of V. Two let 4,096 rows of 2 KiB travel at once on 132 multiprocessors: no second wave.
+// Of K, and as many of V. Two let 4,096 rows of 2 KiB be in flight on 132 multiprocessors: no second wave.
 constexpr int kUnitsPerThread = 2;
 
 struct StoreKv {
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads) fused_store_kv_async(StoreKv p) {
   }
   __pipeline_commit();
 
-  const int64_t page = p.indices[token];  // arrives while the rows travel
+  const int64_t page = p.indices[token];  // arrives while the rows are in flight
   auto* k_page = reinterpret_cast<Unit<kUnitBytes>*>(p.k_cache + page * p.k_cache_stride);
   __pipeline_wait_prior(1);
 #pragma unroll
@@ -97,7 +97,7 @@ void launch(StoreKv p, int row_bytes, cudaStream_t stream) {
   fused_store_kv_async<kUnitBytes><<<grid, block, 0, stream>>>(p);
 }
 
-// The second stream, and the events by which it starts after `stream` and `stream` goes on after it.
+// The second stream, and the events that order it after `stream` and `stream` after it.
 struct SideStream {
   cudaStream_t stream = nullptr;
   cudaEvent_t begun = nullptr, stored = nullptr;

@@ -1,6 +1,6 @@
 // Without shared memory and without cp.async: a thread loads its units of K and of V into registers, all of
-// them before it stores any. Whether cp.async is what makes the reference fast can be read off this file's
-// times.
+// them before it stores any. This file's times show whether cp.async is what makes the reference
+// fast.
 //
 // The shape of the launch is the reference's: threadIdx.y is one of the block's tokens, threadIdx.x a place
 // in its row.
@@ -44,7 +44,7 @@ __global__ void __launch_bounds__(kThreads) fused_store_kv_registers(StoreKv p) 
       v_units[i] = v_row[unit];
     }
   }
-  const int64_t page = p.indices[token];  // arrives while the rows travel
+  const int64_t page = p.indices[token];  // arrives while the rows are in flight
   auto* k_page = reinterpret_cast<Unit<kUnitBytes>*>(p.k_cache + page * p.k_cache_stride);
   auto* v_page = reinterpret_cast<Unit<kUnitBytes>*>(p.v_cache + page * p.v_cache_stride);
 #pragma unroll

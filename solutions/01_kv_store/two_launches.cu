@@ -1,4 +1,4 @@
-// Two launches of one plain row copy, K and then V: what the fused store saves is the second launch and its
+// Two launches of one plain row copy, K and then V. The fused store saves the second launch and its
 // wait.
 //
 // threadIdx.y is one of the block's tokens, threadIdx.x a place in its row. A thread moves one unit.

@@ -1,12 +1,12 @@
-// Fused copy: everything a captured decoding step reads is brought up to date in one launch: five vectors and
-// the used corner of a page table.
+// Fused copy: one launch updates everything that a captured decoding step reads: five vectors and the used
+// corner of a page table.
 //
-// How memory flows: the grid is dealt out. Its first rows of blocks take the vectors, a thread the same
-// element of all five; the others take the page table, x going along a row and y over rows, for blocks and
-// for threads alike: neighbouring blocks take neighbouring pieces, and no thread divides. A row moves in
-// units of 16 bytes wherever both sides allow, with up to three elements at each edge moved one by one. A
-// thread loads all it will move before it stores any of it: one trip to memory. Many units for each thread
-// pay once there are blocks for all SMs.
+// How memory flows: the first rows of blocks take the vectors, a thread the same element of all five. The
+// other blocks take the page table, x along a row and y over rows, for blocks and for threads alike:
+// neighbouring blocks take neighbouring pieces, and no thread divides. A row moves in units of 16 bytes
+// wherever both sides allow, with up to three elements at each edge moved one by one. A thread loads all that
+// it moves before it stores any of it: one round trip to memory. Many units per thread pay once there are
+// blocks for all SMs.
 //
 // The exercise grows to that in five steps, each an entry point of its own; see README.md.
 #include <cuda_runtime.h>
@@ -24,7 +24,7 @@
 #endif
 constexpr int kThreads = BLOCK_THREADS;  // of a block, at most
 constexpr int kManyBlocks = 128;         // about as many as there are SMs
-constexpr int kMostRows = 32'768;        // a grid has 65,535 blocks along y; no batch comes near
+constexpr int kMostRows = 32'768;        // a grid has at most 65,535 blocks along y
 constexpr int kDeepest = DEPTH;          // 16-byte units of a row that a thread has in flight
 
 // How many units that is: fewer where the table is small, and a fixed number of single elements.
@@ -172,8 +172,8 @@ __device__ void copy_row(const int* from, int* to, int columns) {
   // BEGIN SOLUTION  TODO 4: copy this thread's part of the row: loads first, then stores.
   // TODO: It is units_held<Unit>(kDeep) units, across<kDeep>() apart; blockIdx.x is the block's place along
   // TODO: the row.
-  // TODO: With kEdges a row may start and end anywhere: elements before the first address that the unit
-  // TODO: divides, and those behind the last whole unit, are copied one by one.
+  // TODO: With kEdges a row may start and end anywhere: copy elements before the first aligned unit, and
+  // TODO: those after the last whole unit, one by one.
   constexpr int kElements = sizeof(Unit) / sizeof(int);
   const int misplaced = kEdges ? reinterpret_cast<uintptr_t>(to) / sizeof(int) % kElements : 0;
   const int head = min(columns, (kElements - misplaced) % kElements);
@@ -195,7 +195,7 @@ __device__ void copy_row(const int* from, int* to, int columns) {
   Unit held[kHeld];
 #pragma unroll
   for (int i = 0; i < kHeld; ++i) {
-    if (i * step < left) held[i] = __ldcs(&unit_from[i * step]);  // nobody will ask for the source again
+    if (i * step < left) held[i] = __ldcs(&unit_from[i * step]);  // the source is not read again
   }
 #pragma unroll
   for (int i = 0; i < kHeld; ++i) {
@@ -205,7 +205,7 @@ __device__ void copy_row(const int* from, int* to, int columns) {
   // END SOLUTION
 }
 
-// The rows of a block, of which there may be others before it: `block` is its place over rows.
+// The rows of a block. `block` is its place over rows; blocks for the vectors may come before it.
 template <typename Unit, bool kDeep, bool kEdges>
 __device__ void copy_rows(const Table& table, int block) {
   const int64_t row = kDeep ? block : int64_t{block} * blockDim.y + threadIdx.y;
@@ -218,7 +218,7 @@ __device__ void copy_rows(const Table& table, int block) {
   // END SOLUTION
 }
 
-// Units of 16 bytes need both sides of every row to be equally far from the last address that 16 divides.
+// For units of 16 bytes both sides of every row must be equally far from the last multiple of 16 bytes.
 bool can_move_16_bytes(const Table& table) {
   // BEGIN SOLUTION  TODO 4: when may rows be copied in units of 16 bytes?
   // TODO: Two pointers and two strides decide.
@@ -259,7 +259,7 @@ __global__ void __launch_bounds__(kThreads) copy_page_table_kernel(const Table t
   copy_rows<Unit, kDeep, kEdges>(table, blockIdx.y);
 }
 
-// Sizes that no call can mean: rows of the destination must not overlap.
+// Sizes that have no meaning: rows of the destination must not overlap.
 bool is_refused(const Table& table) {
   if (table.rows < 0 || table.rows > kMostRows || table.columns < 0) return true;
   return table.rows > 1 && table.destination_stride < table.columns;
@@ -287,13 +287,13 @@ extern "C" int copy_page_table(const int* page_table, int* captured_page_table, 
 
 // ---- Step 5: the whole -----------------------------------------------------------------------------------
 
-// Parameters come through a cache in lines of 64 bytes, and every block waits for the first of each: all that
-// the page table needs comes first, and fits one.
+// Parameters come through the constant cache in lines of 64 bytes, and every block waits for each line that
+// it reads: all that the page table needs comes first and fits in one line.
 template <typename Unit, bool kDeep, bool kEdges>
 __global__ void __launch_bounds__(kThreads)
     fused_copy_kernel(const Table table, const int vector_blocks, const __grid_constant__ Sources from,
                       const __grid_constant__ Destinations to) {
-  // BEGIN SOLUTION  TODO 5: deal the blocks out. The first `vector_blocks` along y take the vectors:
+  // BEGIN SOLUTION  TODO 5: divide the blocks. The first `vector_blocks` along y take the vectors:
   // TODO: gridDim.x blocks for each, of blockDim.x * blockDim.y threads. The others take rows of the table.
   if (blockIdx.y < vector_blocks) {
     const int block = blockIdx.y * gridDim.x + blockIdx.x;

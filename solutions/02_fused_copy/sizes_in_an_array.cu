@@ -1,8 +1,8 @@
-// Design choice 2, option B: pointers and sizes in an array of copies, which says nothing of what is copied.
+// Design choice 2, option B: pointers and sizes in an array of copies, without names for the fields.
 //
-// A vector is a table of one row. Each copy gets as many blocks as it has pieces of kPiece elements, and a
-// prefix table says where each one's blocks begin; a block finds its copy with a short search. A seventh
-// field is one more line in the launcher. What it costs: the search, and a division for the block's row.
+// A vector is a table of one row. Each copy gets one block per piece of kPiece elements, and a prefix table
+// has the first block of each copy; a block finds its copy with a short search. A seventh field is one more
+// line in the launcher. The cost: the search, and a division for the block's row.
 #include <cuda_runtime.h>
 
 #include <cstdint>

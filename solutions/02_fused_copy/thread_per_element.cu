@@ -1,8 +1,8 @@
-// Design choice 1, option A: a thread for each element, whatever field it belongs to.
+// Design choice 1, option A: one thread per element, for all fields.
 //
-// All elements are numbered through: the five vectors one after the other, then the page table row by row. A
-// thread finds out where its number falls. It is the shortest way to write a fused copy; it moves 4 bytes a
-// thread and pays a division for each element of the page table.
+// Elements have consecutive numbers: the five vectors one after the other, then the page table row by row. A
+// thread finds the field of its number. This is the shortest way to write a fused copy; it moves 4 bytes per
+// thread and needs a division for each element of the page table.
 #include <cuda_runtime.h>
 
 #include <cstdint>

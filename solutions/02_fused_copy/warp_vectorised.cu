@@ -1,9 +1,9 @@
-// Design choice 1, option B: a warp for each row of the page table, its lanes on consecutive units of 16
+// Design choice 1, option B: one warp per row of the page table, its lanes on consecutive units of 16
 // bytes.
 //
-// Behind the warps that have a row come those that copy the vectors, a lane the same element of all five.
-// Only whole tables of 16-byte rows take the wide path; anything else moves an element at a time. Where rows
-// are few and long, few warps have all the work: compare with kernel.cu, whose blocks share a row.
+// After the warps that have a row come those that copy the vectors, a lane the same element of all five.
+// Only tables whose rows are all aligned to 16 bytes take the wide path; others move one element at a time.
+// If rows are few and long, few warps have all the work: compare with kernel.cu, whose blocks share a row.
 #include <cuda_runtime.h>
 
 #include <cstdint>

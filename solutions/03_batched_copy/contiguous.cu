@@ -1,7 +1,7 @@
-// Contiguous only: a batch of flat memory copies in one launch, the simplest thing that could work.
+// Contiguous only: a batch of flat memory copies in one launch, the simplest kernel that could work.
 //
-// It knows no rows. A strided copy is therefore as many flat ones as it has rows, and whatever exceeds
-// sixteen takes another launch: what "the tensors are mostly contiguous" costs on the day one of them is not.
+// It has no rows. A strided copy becomes one flat copy per row, and every sixteen copies take another
+// launch: the cost of "the tensors are mostly contiguous" when one of them is not.
 #include <cuda_runtime.h>
 
 #include <cstdint>
@@ -11,7 +11,7 @@
 
 constexpr int kThreads = 256;
 constexpr int64_t kOneWave = 132 * 2048;  // threads that fit on an H200 at once
-constexpr int kUnitsPerThread = 4;        // where there is more to do than that
+constexpr int kUnitsPerThread = 4;        // if there is more work than that
 
 struct FlatCopy {
   const char* source;

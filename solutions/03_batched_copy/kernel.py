@@ -41,7 +41,7 @@ def copy_tiles(  # type: ignore[no-untyped-def]
     HUGE: tl.constexpr,
 ):
     tile = tl.program_id(0)
-    if HUGE:  # a division of 64 bits takes a hundred instructions: only where it must
+    if HUGE:  # a division of 64 bits takes a hundred instructions: only if necessary
         tile = tile.to(tl.int64)
     for i in tl.static_range(len(sources)):
         if (tile >= first_tiles[i]) & (tile < first_tiles[i + 1]):
@@ -56,7 +56,7 @@ def copy_tiles(  # type: ignore[no-untyped-def]
 
 
 def batched_copy(descriptors: list[tuple], count: int) -> int:  # type: ignore[type-arg]
-    """Copies all of them, or none of a batch that is refused; the cudaError_t that kernel.cu would return."""
+    """Copies all of them, or none if it refuses the batch; returns the cudaError_t that kernel.cu would."""
     copies = [Copy(*descriptor) for descriptor in descriptors[:count]]
     if is_refused(copies):
         return INVALID_VALUE

@@ -1,9 +1,9 @@
 // Individual copies side by side: seven streams, forked from the caller's and joined to it again.
 //
-// The fork (an event on the caller's stream that every side stream waits for) orders the copies behind what
-// produced their sources; the join (an event on each side stream that the caller's waits for) orders what
-// follows behind the copies. Both happen on the device: the host waits for nothing, and a capture turns them
-// into edges of the graph. The launches are as many as before, and the events come on top.
+// The fork (an event on the caller's stream that every side stream waits for) orders the copies after the
+// work that produced their sources; the join (an event on each side stream that the caller's waits for)
+// orders later work after the copies. Both happen on the device: the host never waits, and a capture turns
+// them into edges of the graph. There are as many launches as before, and the events in addition.
 #include <cuda_runtime.h>
 
 #include <algorithm>

@@ -1,6 +1,6 @@
-// Strided, an element at a time: one launch, every thread takes one element of one copy and finds its row by
-// division. Right for every batch, and as simple as a strided kernel gets; what it leaves out are wide units,
-// of which contiguous data could have sixteen bytes at once.
+// Strided, one element per thread: one launch, every thread takes one element of one copy and finds its row
+// by division. Right for every batch, and as simple as a strided kernel gets. It has no wide units;
+// contiguous data could move 16 bytes at once.
 #include <cuda_runtime.h>
 
 #include <cstdint>

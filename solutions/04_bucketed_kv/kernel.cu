@@ -1,12 +1,12 @@
 // Bucketed key/value cache: quantise tokens into buckets of 2, 3, 4 and 8 bits, and attend over all of them.
 //
 // How memory flows in the attention: a block takes a split, a range of entries of one bucket, for one head of
-// one sequence. Its warps take turns at the chunks of it, which each streams through shared memory with
-// asynchronous copies of its own, so that no warp waits for another. A chunk's keys are multiplied with the
-// queries as bytes by the tensor cores, the query being two planes of bytes that stand in one matrix; the
-// weights stay in the registers where they came out and are multiplied with the values as halves. What a warp
-// keeps is a running maximum, a sum and an output that is not yet normalised; warps are merged in the block,
-// blocks by whichever of them is the last.
+// one sequence. Its warps take its chunks in turn. Each streams its chunks through shared memory with
+// asynchronous copies of its own, so that no warp waits for another. The tensor cores multiply a chunk's keys
+// with the queries as bytes; the query is two planes of bytes in one matrix. The weights stay in registers
+// and are multiplied with the values as halves. A warp keeps a running maximum, a sum and an output that is
+// not yet normalised (online softmax). The block merges its warps, and the last block merges the
+// blocks.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
 
@@ -30,10 +30,10 @@ constexpr int kStageBytes = 9984;  // shared memory for the chunks of a warp
 
 // ---- Step 1: quantise and pack ---------------------------------------------------------------------------
 //
-// A group of lanes takes a head of a token, up to sixteen elements each. Who takes which, and how packed
-// elements are stored, is bucket_rows.cuh's.
+// A group of lanes takes a head of a token, up to sixteen elements each. bucket_rows.cuh decides which lane
+// takes which, and how packed elements are stored.
 
-constexpr int kRowBlocks = 4;  // on an SM: many warps hide how long each of them waits for memory
+constexpr int kRowBlocks = 4;  // on an SM: many warps hide the memory latency of each
 
 // The largest magnitude among the lanes of a head: `lanes` of them, a power of two, some without elements.
 __device__ float largest(const Elements& mine, int lanes) {
@@ -73,9 +73,9 @@ __device__ uint64_t pack(const Eight& values, float scale, int bits) {
   uint64_t packed = 0;
   // BEGIN SOLUTION  TODO 1: round(value / scale), halves to even, clamped, plus the offset: never negative.
   // TODO: Element 0 goes to the lowest bits.
-  // A division takes long. One inverse for all eight, and one correction of each product with it, gives the
-  // same bits: a correct inverse is all that takes. Then a sum with 1.5 * 2^23 rounds, because it has no room
-  // for fractions, and its lowest bits are a whole number.
+  // A division is slow. One correctly rounded inverse for all eight, and one correction of each product with
+  // it, gives the same bits. Then adding 1.5 * 2^23 rounds, because the sum has no bits for fractions: its
+  // lowest bits are a whole number.
   constexpr float kWhole = 12582912;
   constexpr uint32_t kWholeBits = 0x4b400000;
   const float inverse = 1 / scale, lowest = static_cast<float>(-stored_offset(bits)), highest = -1 - lowest;
@@ -98,7 +98,7 @@ __device__ void store_elements(uint8_t* row, const Elements& mine, float scale, 
                                int head_dim) {
   uint8_t* to = row + 2 * share.part * kBits;
   const uint64_t first = pack(mine.eights[0], scale, kBits);
-  if (head_dim % 16 == 0) {  // rows begin where sixteen may
+  if (head_dim % 16 == 0) {  // rows begin where sixteen elements may
     store_sixteen<kBits>(to, first, pack(mine.eights[1], scale, kBits));
   } else {
     store_eight<kBits>(to, first);
@@ -125,7 +125,7 @@ __global__ void __launch_bounds__(kRowThreads, kAligned ? kRowBlocks : 1)
     quantize_kernel(const __half* keys, const __half* values, int64_t token_stride, int64_t head_stride,
                     const __grid_constant__ Buckets buckets, const int4* places, const Dealing dealing) {
   const Share share(dealing);
-  // Both loads are on their way before anything waits for either.
+  // Both loads are in flight before anything waits for either.
   const int64_t from = share.token * token_stride + share.head * head_stride + 16 * share.part;
   const Halves key = load_halves<kAligned>(keys + from, share.eights);
   const Halves value = load_halves<kAligned>(values + from, share.eights);
@@ -233,7 +233,7 @@ struct Results {
   RowStats* final;      // [rows], or null
 };
 
-// What the scores and weights of a key are made of. A key that nobody may see has scores of -infinity.
+// The factors of a key's scores and weights. A hidden key has scores of -infinity.
 struct KeyInfo {
   float score_scale, bias, value_scale, log_value_scale;
 };
@@ -247,7 +247,7 @@ struct Shared {
   bool last;
 };
 
-// For where it is hardly ever needed: no register is kept for it.
+// For rare use: no register is kept for it.
 __device__ int lane_read_anew() {
   int lane;
   asm volatile("mov.u32 %0, %%laneid;" : "=r"(lane));
@@ -324,7 +324,7 @@ struct FastAttention {
     // END SOLUTION
   }
 
-  // A lane looks at every 32nd key of the chunk: its scales, and whether anybody may see it.
+  // A lane looks at every 32nd key of the chunk: its scales, and whether the mask hides it.
   __device__ void look_at_keys(int chunk, const uint8_t* staged) const {
 #pragma unroll
     for (int key = lane; key < kKeys; key += 32) {
@@ -362,7 +362,7 @@ struct FastAttention {
     // BEGIN SOLUTION  TODO 3: rows.keys() of rows g and g + 8, then four integer products for each plane.
     // TODO: mma_u8_s8() has key g in c[0] and c[1], key g + 8 in c[2] and c[3], and of each the columns 2t
     // TODO: and 2t + 1. With kManyRows, these are two rows of one plane; without, both planes of row t.
-    // TODO: A stored element is too large by stored_offset(): what is too much is offset[i], for every key.
+    // TODO: A stored element is too large by stored_offset(): subtract offset[i] from every key's product.
     uint32_t low[8], high[8];
     rows.keys(sixteen, low);
     rows.keys(sixteen + 8 * Rows::kRowBytes, high);
@@ -392,7 +392,7 @@ struct FastAttention {
     // END SOLUTION
   }
 
-  // Everything so far of this lane's row i becomes relative to another exponent. Returns the factor.
+  // Rescales this lane's sums of row i to another exponent. Returns the factor.
   __device__ float rescale_sum(int i, float to) {
     const float factor = power_of_2(stats[i].reference - finite(to));
     stats[i].reference = to;
@@ -424,10 +424,10 @@ struct FastAttention {
     // END SOLUTION
   }
 
-  // The weights of row g for keys t, t + 8 and t + 4, t + 12, as a product wants them: they are in lanes
+  // The weights of row g for keys t, t + 8 and t + 4, t + 12, as a product needs them: they are in lanes
   // (t, row) and (t + 4, row), for keys g and g + 8.
   __device__ void turn(const uint32_t (&weights)[kMine], uint32_t (&turned)[2]) const {
-    // BEGIN SOLUTION  TODO 3: fetch them with shuffles. Rows that no lane has are of no use.
+    // BEGIN SOLUTION  TODO 3: fetch them with shuffles. Rows that no lane has do not matter.
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const int from = 4 * (t + 4 * i);
@@ -436,7 +436,7 @@ struct FastAttention {
         const uint32_t odd = __shfl_sync(~0u, weights[kMine - 1], from + g / 2);
         turned[i] = g % 2 ? odd : even;
       } else {
-        turned[i] = __shfl_sync(~0u, weights[0], from + g % 4);  // again for rows that nobody asks for
+        turned[i] = __shfl_sync(~0u, weights[0], from + g % 4);  // again for rows that are not used
       }
     }
     // END SOLUTION
@@ -634,13 +634,13 @@ __device__ void attend_split(const Attention& job, const Split& split, Shared& s
   OneSplit attention(job, split, shared);
   attention.run();
   attention.publish();
-  __syncthreads();  // and nobody needs the stages any more
+  __syncthreads();  // and no warp needs the stages any more
   auto* outputs = reinterpret_cast<float*>(shared.stages) + threadIdx.x / 32 * job.group * job.head_dim;
   attention.store(outputs, [&](int row) { return highest_reference(shared, row); });
   __syncthreads();
 }
 
-// What the warps have becomes one part of their rows, or the answer where a row has but one part.
+// Merges the warps into one part of their rows, or into the answer if a row has only one part.
 __device__ void merge_warps(const Attention& job, const Results& results, const Split& split, int head_dim,
                             Shared& shared) {
   const int elements = job.group * head_dim;
@@ -677,8 +677,8 @@ __device__ RowStats read_stats(const RowStats* stats) {
   return {__ldcg(numbers), __ldcg(numbers + 1), __ldcg(numbers + 2)};
 }
 
-// All parts of a head's rows become the answer. Every warp adds up every fourth part, so that many reads are
-// on their way at once.
+// Merges all parts of a head's rows into the answer. Every warp adds up every fourth part, so that many reads
+// are in flight.
 __device__ void merge_splits(const Attention& job, const Results& results, const Split& split, int head_dim,
                              Shared& shared) {
   const int warp = threadIdx.x / 32, lane = threadIdx.x % 32;
@@ -724,7 +724,7 @@ __device__ void merge_splits(const Attention& job, const Results& results, const
     // BEGIN SOLUTION  TODO 3: add up every fourth part of these four elements, times its factor.
     const int row = i / head_dim, d = i % head_dim;
     const float* from = results.parts + row_of(job, split, row) * head_dim + d;
-    // Not further unrolled: the last block meets this code for the first time, and fetching it costs more.
+    // Not unrolled further: the last block runs this code once, and fetching more instructions costs more.
 #pragma unroll 2
     for (int part = warp; part < job.parts; part += kWarps) {
       const float4 more = __ldcg(reinterpret_cast<const float4*>(from + part * job.rows * head_dim));
@@ -748,17 +748,17 @@ __device__ void merge_splits(const Attention& job, const Results& results, const
   }
 }
 
-// Counts a split that is done, and merges the parts of its head where it was the last of them.
+// Counts a finished split, and merges the parts of its head after the last one.
 __device__ void finish_split(const Attention& job, const Results& results, const Split& split, int head_dim,
                              Shared& shared) {
-  // BEGIN SOLUTION  TODO 3: the block that comes last merges the parts of its head. Which is it?
+  // BEGIN SOLUTION  TODO 3: the last block to finish merges the parts of its head. Which is it?
   // TODO: What a block has written must be visible before it counts itself, and the counter is 0 again for
   // TODO: the next call.
   __syncthreads();
   if (threadIdx.x == 0) {
     __threadfence();
     auto* counters = reinterpret_cast<unsigned*>(results.counters);
-    const unsigned last = job.parts - 1;  // which makes the counter 0 again
+    const unsigned last = job.parts - 1;  // at this value the counter becomes 0 again
     shared.last = atomicInc(&counters[split.sequence * job.kv_heads + split.head], last) == last;
     __threadfence();
   }
@@ -864,8 +864,8 @@ extern "C" int bucketed_attention(const __half* queries, const Bucket* buckets, 
   return cudaSuccess;
 }
 
-// The same, and what every key weighs: summed over the rows of its sequence, by slot. `scores` has room for
-// as many numbers as rows times all capacities.
+// The same, and the weight of every key, summed over the rows of its sequence, by slot. `scores` has room for
+// rows times all capacities numbers.
 extern "C" int attend_and_weigh(const __half* queries, const Bucket* buckets, int bucket_count,
                                 const int64_t* lengths, const uint8_t* mask, int64_t mask_stride, __half* out,
                                 float* weights, int64_t weights_stride, float* scores, float* scratch,
@@ -893,7 +893,7 @@ extern "C" int attend_and_weigh(const __half* queries, const Bucket* buckets, in
 
 // ---- Step 4: merge ---------------------------------------------------------------------------------------
 //
-// Parts that somebody else has made: a warp for each row.
+// Merges given parts: one warp per row.
 __global__ void __launch_bounds__(kThreads)
     merge_kernel(const float* outputs, const float* max, const float* sum, __half* out, int parts, int rows,
                  int head_dim) {

@@ -1,4 +1,4 @@
-// One query row against a long cache, in half precision: decoding, where nothing is used twice and only bytes
+// One query row against a long cache, in half precision: decoding uses every byte once, so only bytes
 // count.
 //
 // How memory flows: the keys of a head are cut into splits, so that one sequence fills the GPU. A block takes
@@ -17,7 +17,7 @@
 
 constexpr int kWarps = 4;
 constexpr int kThreads = 32 * kWarps;
-constexpr int kUnrolled = 4;     // keys of a group on their way at once
+constexpr int kUnrolled = 4;     // keys of a group in flight
 constexpr int kLeastKeys = 128;  // of a split
 constexpr int kBlocksPerSm = 8;
 
@@ -33,7 +33,7 @@ struct Decode {
   float scale;  // times log2(e)
 };
 
-// What is known of some keys: exponents are powers of two.
+// The state after some keys: exponents are powers of two.
 struct State {
   float most, sum;
 };
@@ -102,7 +102,7 @@ __global__ void __launch_bounds__(kThreads)
     }
   }
 
-  // Groups become one in shared memory.
+  // Merges the groups in shared memory.
   __shared__ float of_groups[kAtOnce][kDim];
   __shared__ State of_states[kAtOnce];
   const int mine = warp * kGroups + group;

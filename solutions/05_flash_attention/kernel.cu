@@ -4,7 +4,7 @@
 // How memory flows: a block takes a tile of query rows of one head. The tile's queries go through shared
 // memory into registers once. Tiles of keys and values arrive by asynchronous copies, one or two tiles ahead
 // of the one in use. Scores come out of the tensor cores into registers, become weights there, and go back
-// into the tensor cores from there: shared memory never sees them. Nor does it see the output before it is
+// into the tensor cores from there: they are never in shared memory. Neither is the output before it is
 // finished. Blocks are persistent: as many as the GPU holds at once, each taking tile after tile.
 #include <cuda_bf16.h>
 #include <cuda_fp16.h>
@@ -42,7 +42,7 @@ namespace wmma = nvcuda::wmma;
 #define BLOCKS_PER_SM 5
 #endif
 
-// With FLASH_DEBUG, flash_attention_debug() shows what else only registers see.
+// With FLASH_DEBUG, flash_attention_debug() shows what else only registers hold.
 #ifndef FLASH_DEBUG
 #define FLASH_DEBUG 0
 #endif
@@ -59,7 +59,7 @@ struct Cut<128> {
   static constexpr int kRows = 16 * kWarps, kKeys = 32, kStages = 2, kBlocksPerSm = 2;
 };
 
-// How tiles of keys and values come: one idea more from level to level.
+// How tiles of keys and values arrive: each level adds one idea.
 template <bool async, bool ahead, bool swizzle>
 struct Level {
   static constexpr bool kAsync = async, kAhead = ahead, kSwizzle = swizzle;
@@ -91,15 +91,15 @@ __device__ inline float power_of_2(float x) {
   return result;
 }
 
-// ---- Step 1: softmax on the way
+// ---- Step 1: online softmax
 // ----------------------------------------------------------------------------
 //
-// A warp takes a row, lane i has elements i and i + 32 of it. Every key in turn: its score, and what it
+// A warp takes a row, lane i has elements i and i + 32 of it. For every key: its score, and what it
 // changes.
 
 constexpr int kStepDim = 64;  // of the steps, which are in half precision
 
-// What a row knows of the keys so far.
+// The state of a row after the keys so far.
 struct Running {
   float most = -INFINITY;  // the highest score
   float sum = 0;           // of the weights, relative to it
@@ -141,8 +141,8 @@ __global__ void __launch_bounds__(128) scalar_kernel(const __grid_constant__ Att
 // ---- Step 2: tensor cores, and scores in shared memory
 // ------------------------------------------------------
 //
-// A warp takes 16 rows and 16 keys at a time, as WMMA fragments: who has which element of one is not said, so
-// scores and outputs go through shared memory, where rows can be found.
+// A warp takes 16 rows and 16 keys at a time, as WMMA fragments. Their layout is not defined, so scores and
+// outputs go through shared memory, where rows can be addressed.
 
 struct WarpShared {
   alignas(32) float scores[16][16];
@@ -259,7 +259,7 @@ template <int kDim, bool kSwizzle>
 struct Rows {
   static constexpr int kBytes = 2 * kDim, kPieces = kDim / 8;
   __device__ static int place(int row, int piece) {
-    // BEGIN SOLUTION  TODO 6: where kSwizzle is asked for, swizzled<kBytes>() says where a piece lies.
+    // BEGIN SOLUTION  TODO 6: if kSwizzle is set, swizzled<kBytes>() is the place of a piece.
     if (kSwizzle) return swizzled<kBytes>(row, piece);
     // END SOLUTION
     return row * kBytes + piece * kPieceBytes;
@@ -329,7 +329,7 @@ struct Tile {
       static_assert(kRowsAtOnce % 8 == 0, "a piece keeps its place from one row of a thread to the next");
       uint8_t* place = to + i * kRowsAtOnce * Sizes::kRowBytes;
       const bool there = first + i * kRowsAtOnce < left;
-      // BEGIN SOLUTION  TODO 4: where How::kAsync is set, copy_16_bytes_or_zeros_async() in place of this.
+      // BEGIN SOLUTION  TODO 4: if How::kAsync is set, copy_16_bytes_or_zeros_async() instead of this.
       // STARTER: *reinterpret_cast<uint4*>(place) = there ? *reinterpret_cast<const uint4*>(from) : uint4{};
       if constexpr (How::kAsync) {
         copy_16_bytes_or_zeros_async(place, from, there);
@@ -455,7 +455,7 @@ struct Tile {
 
   __device__ void multiply_values(const uint8_t* values, const Scores& weights) {
     // BEGIN SOLUTION  TODO 3: out[sixteen][tile] += weights times values, 16 keys at a time.
-    // TODO: The weights of two tiles of keys, packed, are the first side of a product as they stand: rows
+    // TODO: The weights of two tiles of keys, packed, are the first side of a product as they are: rows
     // TODO: g and g + 8 of the first tile, then of the second. load_matrices_turned() makes the other side.
     // STARTER: (void)values, (void)weights;
 #pragma unroll
@@ -489,12 +489,12 @@ struct Tile {
     const int tiles = (end + kKeys - 1) / kKeys;
     if constexpr (How::kAhead) {
       // BEGIN SOLUTION  TODO 5: begin to fetch kStages - 1 tiles. Then, for each tile: wait until it is
-      // TODO: there, let everybody see it, begin to fetch the next into the stage that nobody needs, attend.
+      // TODO: there, make it visible to all threads, begin to fetch the next into the free stage, attend.
 #pragma unroll
       for (int i = 0; i < kStages - 1; ++i) fetch(i, tiles);
       for (int i = 0; i < tiles; ++i) {
         wait_for_copies<kStages - 2>();
-        __syncthreads();  // the tile is there, and nobody needs the one before any more
+        __syncthreads();  // the tile is there, and no warp needs the one before any more
         fetch(i + kStages - 1, tiles);
         attend(i);
       }
@@ -589,7 +589,7 @@ struct Tile {
   }
 };
 
-// As many as registers allow. The whole is cut to fit; steps need some more.
+// As many as registers allow. The whole kernel fits; steps need some more.
 template <int kDim, class How>
 constexpr int blocks_per_sm() {
   return How::kSwizzle ? Cut<kDim>::kBlocksPerSm : std::min(4, Cut<kDim>::kBlocksPerSm);
@@ -607,8 +607,8 @@ __global__ void __launch_bounds__(kThreads, blocks_per_sm<kDim, How>())
   // STARTER: if (i < all) {
   for (int i = blockIdx.x; i < all; i += gridDim.x) {
     // END SOLUTION
-    // Where later rows see more keys, those come first: the last to run are the short ones. Every second
-    // round goes the other way, or a block would take long tiles alone and its neighbour short ones.
+    // If later rows see more keys, those come first, and the short tiles run last. Every second round goes
+    // the other way, or one block would take only long tiles and its neighbour only short ones.
     const int head = i / tiles;
     const bool longest_first = kCausal && head * tiles / gridDim.x % 2 == 0;
     const int tile = longest_first ? tiles - 1 - i % tiles : i % tiles;
@@ -648,7 +648,7 @@ bool misaligned(const void* tensor, const Strides& strides) {
          (strides.batch | strides.head | strides.row) % 8 != 0;
 }
 
-// A call's arguments as a job. Nothing to do is cudaSuccess with an empty batch.
+// A call's arguments as a job. Without rows it is cudaSuccess with an empty batch.
 cudaError_t make_job(Attention& job, const void* queries, const void* keys, const void* values, void* out,
                      const Strides* strides, int batch, int heads, int length, float scale) {
   if (batch < 0 || heads < 0 || length < 0) return cudaErrorInvalidValue;

@@ -1,4 +1,4 @@
-// Attention with eight threads a row, each with eight columns of the query and of the output in registers.
+// Attention with eight threads per row, each with eight columns of the query and of the output in registers.
 // Tiles come by asynchronous copies into two buffers in turn, so that one can be filled while the other is
 // worked on.
 //
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads)
 
   for (int tile = 0; tile < tiles; ++tile) {
     fetch(tile + 1);
-    wait_for_copies<1>();  // the tile that was begun last stays under way
+    wait_for_copies<1>();  // the tile that was begun last stays in flight
     __syncthreads();
     const Buffer& here = buffers[tile % 2];
     for (int key = 0; key < kTile; ++key) {

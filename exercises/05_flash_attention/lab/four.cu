@@ -1,5 +1,5 @@
-// Attention with four threads a row, each with a quarter of the query and of the output in registers. They
-// meet twice a key, to sum up its score; everything else is their own. All rows of a warp read the same key
+// Attention with four threads per row, each with a quarter of the query and of the output in registers. They
+// exchange data twice per key, to sum up its score. All rows of a warp read the same key
 // at the same time, which costs shared memory one broadcast.
 //
 // All tensors are [length][heads][64].
@@ -9,9 +9,9 @@
 #include <cstdint>
 
 constexpr int kDim = 64;
-constexpr int kRows = 32;  // of queries, a block
+constexpr int kRows = 32;  // of queries per block
 constexpr int kKeys = 32;  // in a tile
-constexpr int kParts = 4;  // threads a row
+constexpr int kParts = 4;  // threads per row
 constexpr int kPart = kDim / kParts;
 constexpr int kThreads = kRows * kParts;
 constexpr unsigned kAllLanes = ~0u;

@@ -1,4 +1,4 @@
-"""The lab's task, which all of its kernels share, and the words that its answers are written in."""
+"""The lab's task, which all of its kernels share, and the words for its answers."""
 
 from __future__ import annotations
 
@@ -41,18 +41,18 @@ lab = FaultLab(
     compare=Normwise(),
     cases=(case("two heads of 256", heads=2, length=256),),
     faults={
-        "bank-conflicts": "lanes that read together meet in the same banks",
-        "buffer-reuse": "a buffer is filled anew while others still read what it held",
-        "missing-barrier": "no barrier stands between what one thread writes and what another reads",
-        "no-rescale": "what was summed up is not rescaled when a higher score comes along",
-        "padding": "rows are padded so that 16 bytes no longer lie where 16 bytes can be copied",
-        "query-part": "a lane multiplies by the part of the query it holds, where other parts are due",
+        "bank-conflicts": "lanes that read together read from the same banks",
+        "buffer-reuse": "a buffer is overwritten while other threads still read it",
+        "missing-barrier": "there is no barrier between one thread's write and another's read",
+        "no-rescale": "sums are not rescaled when a higher score comes",
+        "padding": "rows are padded so that copies of 16 bytes are no longer aligned to 16 bytes",
+        "query-part": "a lane multiplies by the part of the query that it holds, where it needs other parts",
         "row-index": "an array for the rows of one warp is indexed by the row in the whole tile",
-        "rows-over-warps": "the rows do not come out even over the warps, and nothing stops the last one",
+        "rows-over-warps": "the rows do not divide evenly among the warps, and nothing stops the last warp",
         "scale": "scores are not scaled, or more than once",
         "shuffle-mask": "a shuffle names lanes that do not take part in it",
-        "stride": "a row is looked for where it would be in another layout",
-        "wait-too-early": "work begins on a tile while copies into it may be under way",
-        "wait-too-long": "a wait is for more copies than are needed, and nothing is left to work beside",
+        "stride": "a row's address is computed for another layout",
+        "wait-too-early": "work on a tile begins while copies into it may be in flight",
+        "wait-too-long": "a wait covers more copies than needed, so none overlap with work",
     },
 )

@@ -1,6 +1,6 @@
 // Attention with a warp for every few rows of queries. For a row, each lane scores one key of the tile and
 // then sums up two of the 64 columns. Keys and values pass through shared memory, a tile of 32 at a time; the
-// softmax is kept up as the tiles go by, so no row of scores is ever whole.
+// softmax is online, so no row of scores is ever complete.
 //
 // All tensors are [length][heads][64].
 #include <cuda_fp16.h>
@@ -9,8 +9,8 @@
 #include <cstdint>
 
 constexpr int kDim = 64;
-constexpr int kRows = 32;  // of queries, a block
-constexpr int kKeys = 32;  // in a tile, one a lane
+constexpr int kRows = 32;  // of queries per block
+constexpr int kKeys = 32;  // in a tile, one per lane
 constexpr int kWarps = 6;
 constexpr int kThreads = 32 * kWarps;
 constexpr int kRowsPerWarp = (kRows + kWarps - 1) / kWarps;
@@ -65,7 +65,7 @@ __global__ void __launch_bounds__(kThreads)
       }
       const float factor = __expf(most[r] - highest), weight = __expf(score - highest);
       most[r] = highest;
-      sum[r] = sum[r] * factor + weight;  // of this lane's keys; the lanes' sums meet at the end
+      sum[r] = sum[r] * factor + weight;  // of this lane's keys; the lanes' sums are added at the end
       total[r].x *= factor;
       total[r].y *= factor;
       for (int key = 0; key < kKeys; ++key) {

@@ -1,9 +1,9 @@
 // expect: correct mismatch: the page table is flattened: the captured rows are written without the gaps
 // Design choice 3, option A: the page table as one long vector, which needs no rows and no strides.
 //
-// It is right only when neither side has gaps between rows. The captured page table always has them: it is as
-// wide as the longest sequence allowed. Every row but the first then lands in the wrong place, inside the
-// table, where no check of memory can see it.
+// It is right only if neither side has gaps between rows. The captured page table always has gaps: it is as
+// wide as the longest sequence allowed. Every row but the first lands in the wrong place, inside the table,
+// where no memory check can see it.
 #include <cuda_runtime.h>
 
 #include <cstdint>

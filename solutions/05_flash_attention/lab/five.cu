@@ -1,4 +1,4 @@
-// Attention with eight threads a row, each with eight columns of the query and of the output in registers.
+// Attention with eight threads per row, each with eight columns of the query and of the output in registers.
 // Tiles come by asynchronous copies into two buffers in turn, so that one can be filled while the other is
 // worked on.
 //
@@ -50,7 +50,7 @@ __global__ void __launch_bounds__(kThreads)
       copy_16_bytes_async(&to.keys[row][column], keys + from);
       copy_16_bytes_async(&to.values[row][column], values + from);
     }
-    commit_copies();  // past the last tile an empty group, so that the wait may count on one
+    commit_copies();  // after the last tile an empty group, so that the wait may count on one
   };
 
   fetch(0);
@@ -61,7 +61,7 @@ __global__ void __launch_bounds__(kThreads)
 
   for (int tile = 0; tile < tiles; ++tile) {
     fetch(tile + 1);
-    wait_for_copies<1>();  // the tile that was begun last stays under way
+    wait_for_copies<1>();  // the tile that was begun last stays in flight
     __syncthreads();
     const Buffer& here = buffers[tile % 2];
     for (int key = 0; key < kTile; ++key) {

@@ -8,9 +8,9 @@
 #include <cstdint>
 
 constexpr int kDim = 64;
-constexpr int kKeys = 32;  // in a tile, one a lane
+constexpr int kKeys = 32;  // in a tile, one per lane
 constexpr int kWarps = 16;
-constexpr int kRows = kWarps;  // of queries, a block: one a warp
+constexpr int kRows = kWarps;  // of queries per block: one per warp
 constexpr int kThreads = 32 * kWarps;
 constexpr int kPerLane = kDim / 32;
 constexpr int kPitch = kDim + 8;  // 16 bytes more, so that 8 rows of 16-byte pieces fall into 32 banks
@@ -64,7 +64,7 @@ __global__ void __launch_bounds__(kThreads)
     }
     const float factor = __expf(most - highest), weight = __expf(score - highest);
     most = highest;
-    sum = sum * factor + weight;  // of this lane's keys; the lanes' sums meet at the end
+    sum = sum * factor + weight;  // of this lane's keys; the lanes' sums are added at the end
 #pragma unroll
     for (float& element : total) element *= factor;
     for (int key = 0; key < kKeys; ++key) {

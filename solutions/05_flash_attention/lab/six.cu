@@ -1,5 +1,5 @@
 // Attention on the tensor cores: a warp has 16 rows, and while it works on one tile of keys and values the
-// next is on its way into the other half of the buffer. Scores and output never leave the registers.
+// next is in flight into the other half of the buffer. Scores and output never leave the registers.
 //
 // All tensors are [length][heads][64].
 #include <cuda_fp16.h>
@@ -71,11 +71,11 @@ __global__ void __launch_bounds__(kThreads)
       commit_copies();
     }
     if (tile + 1 < tiles) {
-      wait_for_copies<1>();  // this tile's copies, while the next ones stay under way
+      wait_for_copies<1>();  // this tile's copies, while the next ones stay in flight
     } else {
       wait_for_copies<0>();
     }
-    __syncthreads();  // everybody's part of the tile is there
+    __syncthreads();  // all threads' parts of the tile are there
 
     float scores[4][4] = {};
     for (int step = 0; step < kDim / 16; ++step) {

@@ -1,6 +1,6 @@
-// Attention whose tiles come by asynchronous copies, 16 bytes each, past the registers. A lane scores one key
+// Attention whose tiles come by asynchronous copies, 16 bytes each, without registers. A lane scores one key
 // by itself, so the lanes of a warp read the same columns of 32 rows; the rows of the tiles are a little
-// longer than they need be, because with 128 bytes each they would all begin in the same bank.
+// longer than necessary, because with 128 bytes each they would all begin in the same bank.
 //
 // All tensors are [length][heads][64].
 #include <cuda_fp16.h>
@@ -68,7 +68,7 @@ __global__ void __launch_bounds__(kThreads)
     begin_load(value_tile, values + head + first * row_stride, row_stride);
     commit_copies();
     wait_for_copies<0>();
-    __syncthreads();  // everybody's copies have landed
+    __syncthreads();  // the copies of all threads have landed
 #pragma unroll
     for (int r = 0; r < kRowsPerWarp; ++r) {
       const int row = warp * kRowsPerWarp + r;
@@ -88,7 +88,7 @@ __global__ void __launch_bounds__(kThreads)
         high[r] += w * __half2float(value_tile[key][lane + 32]);
       }
     }
-    __syncthreads();  // nobody needs this tile any more
+    __syncthreads();  // no warp needs this tile any more
   }
 
 #pragma unroll

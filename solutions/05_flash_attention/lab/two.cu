@@ -1,5 +1,5 @@
 // Attention with the queries of a block in shared memory too. A warp has eight rows and keeps, for each of
-// them, the highest score so far, the sum of the weights and two columns a lane of the output: all of the
+// them, the highest score so far, the sum of the weights and two columns per lane of the output: all of the
 // softmax's state stays with the warp, and nothing of it is in shared memory.
 //
 // All tensors are [length][heads][64].

@@ -117,7 +117,7 @@ WRONG: dict[str, Wrong] = {
         old="return apart % 16 == 0 && drift % 4 == 0;",
         new="return false && apart + drift == 0;",
         part="the page table",
-        words="warps loaded 32 times and stored 32 times where 12 suffice (2 rows of 512)",
+        words="warps made 32 loads and 32 stores; 12 of each suffice (2 rows of 512)",
     ),
     "wide loads and narrow stores": Wrong(
         old="if (i * step < left) unit_to[i * step] = held[i];",
@@ -126,7 +126,7 @@ WRONG: dict[str, Wrong] = {
         "      reinterpret_cast<volatile int*>(&unit_to[i * step])[e] ="
         " reinterpret_cast<const int*>(&held[i])[e];",
         part="the page table",
-        words="warps loaded 8 times and stored 32 times",
+        words="warps made 8 loads and 32 stores",
     ),
     "a step's own mistake": Wrong(
         old="  to.input_ids[i] = input_id;\n  to.out_loc[i] = out_loc;",

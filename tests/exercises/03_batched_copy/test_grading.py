@@ -115,7 +115,7 @@ def test_a_table_in_device_memory_is_not_told_to_widen_its_units(
     _, record = mistaken("table in device memory")
     told = {seen.name: seen.message for seen in record.mechanisms if not seen.passed}
     advice = told["wide units where alignment allows"]
-    assert "a table of descriptors in device memory is loaded by every warp: pass it by value" in advice
+    assert "Every warp would load a table of descriptors in device memory: pass it by value" in advice
     assert "16, 8 or 4 bytes" not in advice
 
 

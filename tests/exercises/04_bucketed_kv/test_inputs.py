@@ -245,8 +245,8 @@ SHOWN_BY = {
     "the mask is ignored": "a mask",
     "lengths of the longest sequence are used for all": "two sequences of different lengths",
     "query heads read the wrong key heads: head h belongs to key head h / group": "4 query heads share a key",
-    "a row that no part saw a key of is NaN: its highest maximum is -inf, -inf less -inf is no number, and "
-    "neither is 0 / 0": "a mask that hides a sequence",
+    "a row without keys is NaN: its highest maximum is -inf, and -inf minus -inf is NaN, as is "
+    "0 / 0": "a mask that hides a sequence",
 }
 
 

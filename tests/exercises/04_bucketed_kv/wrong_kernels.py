@@ -67,7 +67,7 @@ MISTAKES: dict[str, Mistake] = {
         words="none is rescaled",
     ),
     "full-mask shuffle with head_dim 80": Mistake(
-        old="  // Both loads are on their way before anything waits for either.\n",
+        old="  // Both loads are in flight before anything waits for either.\n",
         new="  if (share.eights == 0) return;\n",
         part="quantise",
         cases=("heads of 80",),
@@ -141,7 +141,7 @@ MISTAKES: dict[str, Mistake] = {
         new="__float2half_rn(value / total)",
         part="merge",
         cases=("two parts", "parts without keys"),
-        words="but must be a finite number. It looks like this: a row that no part saw a key of is NaN",
+        words="but must be a finite number. It looks like this: a row without keys is NaN",
     ),
     "chunks that have not landed": Mistake(
         old="wait_for_copies<kStages - 1>();",
@@ -322,7 +322,7 @@ MISTAKES: dict[str, Mistake] = {
         more=((_NORMALISED, "__float2half_rn(value / total)"),),
         part="merge",
         cases=("two parts", "parts without keys"),
-        words="a row that no part saw a key of is NaN: its highest maximum is -inf",
+        words="a row without keys is NaN: its highest maximum is -inf",
     ),
     "what lies in a part without keys": Mistake(
         old="if (factor > 0) value += factor * outputs[place * head_dim + d];",

@@ -11,7 +11,7 @@ from tests.exercises.wrong_kernel import Wrong
 
 WHOLE = "correct"
 _FIRST_LINE_AFTER_INCLUDES = "namespace wmma = nvcuda::wmma;"
-_FIRST_STEPS = ("// What a row knows of the keys so far.", "// ---- Steps 3 to 6")
+_FIRST_STEPS = ("// The state of a row after the keys so far.", "// ---- Steps 3 to 6")
 _STEPS_ENTRIES = ("// The steps: half precision", "// All tensors are [batch]")
 _WHOLES_ENTRY = ("// All tensors are [batch]", "")
 _EITHER = "  return launch<__half, 64>(job, causal, stream);\n"

@@ -23,7 +23,7 @@ _KEYS_READ = "load_matrices(b, keys + Row::place(row, 2 * step + lane / 8 % 2));
 _VALUES_READ = "load_matrices_turned(b, values + Row::place(16 * step + lane % 16, 2 * pair + lane / 16));"
 _QUERIES_READ = "load_matrices(queries[sixteen][step], shared + Row::place(row, 2 * step + lane / 16));"
 _COPIED = "copy_16_bytes_or_zeros_async(place, from, there);"
-_STAGE_READY = "        __syncthreads();  // the tile is there, and nobody needs the one before any more\n"
+_STAGE_READY = "        __syncthreads();  // the tile is there, and no warp needs the one before any more\n"
 _AHEAD = f"        wait_for_copies<kStages - 2>();\n{_STAGE_READY}        fetch(i + kStages - 1, tiles);\n"
 _LOOPS_END = "      }\n      // END SOLUTION\n"
 _ATTENDS = f"        attend(i);\n{_LOOPS_END}"
@@ -105,7 +105,7 @@ MISTAKES: dict[str, Mistake] = {
         old="load_matrices_turned(b, values",
         new="load_matrices(b, values",
         cases=("16 rows",),
-        words="values are not turned",
+        words="values are not transposed",
     ),
     "no rescale of the output": Mistake(
         old="          tile[2 * side] *= factor;\n          tile[2 * side + 1] *= factor;\n",
