@@ -1,0 +1,30 @@
+"""The speed of a program over its baseline, on the device that grades: measured or modelled."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from grader.building.libraries import Libraries
+from grader.devices.device import Device, GpuDevice
+from grader.records.record import Speed
+from grader.spec import Exercise
+from grader.timing.modelled.model import model
+
+
+def speed_over_baseline(
+    exercise: Exercise,
+    device: Device,
+    baseline: Libraries,
+    program: Any,  # what the device runs
+    secret: str,
+    notify: Callable[[str], None],
+    *,
+    quick: bool = False,
+) -> Speed:
+    """At the cases of the exercise's targets, with every answer of the program checked."""
+    if not isinstance(device, GpuDevice):
+        return model(exercise, device.virtual, baseline, program, secret, notify, quick=quick)
+    from grader.timing.measured.measure import measure  # needs a GPU's torch
+
+    return measure(exercise, baseline.gpu_library, device.session(program), secret, notify)
