@@ -1,5 +1,4 @@
-"""Compares an answer with the reference: the first wrong element, how many are wrong, and the likely
-mistake."""
+"""Compares an answer with the reference: the first wrong element, their number, and the likely mistake."""
 
 from __future__ import annotations
 
@@ -36,8 +35,7 @@ class Answer:
 
 
 def answer(task: Task, size: Size, call: Call) -> Answer:
-    """To be computed only after the submission has answered. A call that must be refused changes no
-    buffer."""
+    """To be computed only after the submission has run. A call that must be refused changes no buffer."""
     return _answer(task.reference if call.returns == 0 else None, task.compare, size, call)
 
 
@@ -196,8 +194,7 @@ def _filled_in(name: str, call: Call, wanted: Answer, after: Mapping[str, torch.
 
 def _written_by_reference(task: Task, size: Size, call: Call, wanted: Answer) -> dict[str, torch.Tensor]:
     """Which elements of each output the reference writes: those that change when it starts from the outputs
-    or from their complement. An element computed from other output elements differs then, and was written,
-    too."""
+    or from their complement. An element computed from other output elements differs then, and was written."""
     other = {name: tensor.clone() for name, tensor in call.kept.items()}
     for name in call.outputs:
         bits(other[name]).bitwise_not_()

@@ -88,8 +88,7 @@ def _normwise(rule: Normwise, output: Output) -> str | None:
 
 
 def largest_row_error(got: torch.Tensor, exact: torch.Tensor) -> float:
-    """The largest relative error of a row: the norm of its error over the norm of the exact row; NaN counts
-    as infinite."""
+    """The largest of all rows' errors: norm of the error over norm of the exact row; infinite for NaN."""
     import torch
 
     if got.numel() == 0:

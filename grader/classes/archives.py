@@ -105,8 +105,7 @@ def _hold_its_place(target: Path, reason: str, out: Unpacked) -> None:
 
 
 def _write(opened: zipfile.ZipFile, member: zipfile.ZipInfo, target: Path, most: int) -> int:
-    """Unpack one member and return its size. The size in the zip's directory may be false, so bytes are
-    counted."""
+    """Unpack one member and return its size. The size in the directory may be false, so bytes are counted."""
     target.parent.mkdir(parents=True, exist_ok=True)
     written = 0
     with opened.open(member) as read, target.open("xb") as write:

@@ -114,8 +114,7 @@ class GradingProcess:
 
 
 def _grade(job: Job, run: int, progress: Connection) -> None:
-    """The process's main function. Its only result is the record that it writes, atomically, in its scratch
-    folder."""
+    """The process's main function. Its only result is the record in its scratch folder."""
     _end_with_the_run(run)
     os.sched_setaffinity(0, job.cpus)
     os.environ["OMP_NUM_THREADS"] = str(len(job.cpus))
@@ -138,8 +137,7 @@ def _grade(job: Job, run: int, progress: Connection) -> None:
 
 
 def _move_to(folder: Path) -> None:
-    """Findings and diagnostics name files relative to the current folder: there the student's is just
-    kernel.cu."""
+    """Findings and diagnostics name files relative to this folder: the student's is just kernel.cu."""
     for name in (*_FOLDER_VARIABLES, *_PROGRAM_VARIABLES):
         value = os.environ.get(name, "")
         # A program's name without a slash is searched for in PATH from any folder.
@@ -191,8 +189,7 @@ def _kill_tree(root: int) -> None:
 
 
 def _tree(root: int | None) -> list[int]:
-    """A process and its descendants, from the kernel's lists of children, or from all of /proc where it has
-    none."""
+    """A process and its descendants, from the kernel's lists of children, else from all of /proc."""
     found, waiting = [], [root] if root is not None else []
     while waiting:
         pid = waiting.pop()

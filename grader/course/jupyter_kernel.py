@@ -28,8 +28,7 @@ SPEC = {
 
 
 def register() -> str:
-    """Register for Jupyter from .venv and for the user's others. Returns a sentence if another clone's kernel
-    stays."""
+    """Register in .venv and for the user's other Jupyters. A sentence if another clone's kernel stays."""
     _write(Path(sys.prefix) / "share" / "jupyter")
     from jupyter_core.paths import jupyter_data_dir
 

@@ -26,8 +26,7 @@ def notebook_folder(assignment: str) -> Path:
 
 
 def start(exercise: Exercise) -> tuple[list[Path], list[Path]]:
-    """Copy the starter and its files into the work folder: the files copied, and those that were there
-    already."""
+    """Copy the starter and its files into the work folder: the files copied, and those that existed."""
     folder = work_folder(exercise)
     sources = [exercise.starter, *(exercise.folder / name for name in _STARTED_WITH)]
     copied: list[Path] = []

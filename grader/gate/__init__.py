@@ -1,2 +1,1 @@
-"""Acceptance: decides whether a kernel may replace the baseline, by measurements and criteria, with
-reasons."""
+"""Decides whether a kernel may replace the baseline, by measurements and criteria, with reasons."""

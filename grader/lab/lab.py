@@ -47,7 +47,7 @@ EVIDENCE = {
     "sync": "a finding: a barrier or a shuffle that not all reach",
     "async": "a finding: an asynchronous copy and an access that do not wait for each other",
     WRONG_ANSWER: "the comparison with the reference, where there is no finding",
-    MODELLED_TIME: "of a call, against that of a mended copy",
+    MODELLED_TIME: "of a call, against that of a fixed copy",
     ROUND_TRIPS: "trips to memory that wait for each other",
     BANK_CONFLICTS: "in shared memory, loads and stores",
     SECTORS: "32-byte pieces that a load or copy of a warp touches",

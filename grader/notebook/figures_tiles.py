@@ -87,8 +87,8 @@ def pipelines(tiles: int, copy: float, work: float) -> Display:
 
 
 def _schedule(tiles: int, copy: float, work: float, stages: int) -> tuple[list[float], list[float]]:
-    """Start times of each copy and of each tile's products: a copy waits for a free buffer and for the copy
-    before."""
+    """Start times of each copy and of each tile's products: a copy waits for a buffer and for the last
+    copy."""
     copies: list[float] = []
     works: list[float] = []
     for number in range(tiles):
@@ -101,8 +101,7 @@ def _schedule(tiles: int, copy: float, work: float, stages: int) -> tuple[list[f
 
 
 def score_fragment(lanes: Sequence[int]) -> Display:
-    """16 rows by 8 keys as an mma leaves them: the lane of each score; the scores of some lanes are
-    coloured."""
+    """16 rows by 8 keys as an mma leaves them: the lane of each score; those of some lanes are coloured."""
     colours = ("#e6693e", "#4bb8a9", "#c9a0dc", "#e6a817", "#6baed6")
     with styled():
         figure = new_figure(6.0, 4.6)

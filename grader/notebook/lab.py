@@ -44,8 +44,7 @@ class LabError(CourseError):
 
 
 class Lab:
-    """One exercise and the student's file for it: `kernel.cu` beside the notebook, unless `file` names
-    another."""
+    """One exercise and the student's `file` for it, by default `kernel.cu` beside the notebook."""
 
     def __init__(self, exercise: str, file: str = KERNEL) -> None:
         try:
@@ -134,8 +133,7 @@ class Lab:
         return shown_or_error(asked)
 
     def compare(self, predictions: Mapping[str, object]) -> Display:
-        """Your numbers beside the counted ones, and measured ones where there is a GPU, with the points of
-        each."""
+        """Your numbers beside counted ones, and measured ones where there is a GPU, with their points."""
 
         def compared() -> Display:
             from grader.course.settings import choose_device, read_settings

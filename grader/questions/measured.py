@@ -1,5 +1,4 @@
-"""The truths of predictions: counters of the named kernels on the virtual GPU, and speedups measured on a
-GPU."""
+"""The truths of predictions: counters of kernels on the virtual GPU, and speedups measured on a GPU."""
 
 from __future__ import annotations
 

@@ -1,2 +1,1 @@
-"""Records of gradings as plain data, and the comparison of repeated ones. May import the core and the
-words."""
+"""Records of gradings as data, and the comparison of repeated ones. May import the core and the words."""

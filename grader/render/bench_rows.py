@@ -9,8 +9,7 @@ from grader.words import numbers
 
 
 def bench_rows(entry: Mapping[str, Any]) -> tuple[list[str], list[list[str]]]:
-    """Columns and rows: one row per shape, one column per kernel, with its time and its ratio over the
-    baseline."""
+    """Columns and rows: one row per shape, one column per kernel, with time and ratio over the baseline."""
     kernels = list(dict.fromkeys(name for shape in entry["shapes"] for name in shape["results"]))
     rows = [
         [

@@ -56,8 +56,7 @@ def profile_plot(report: Report, source: Path, path: Path) -> None:
 
 
 def bench_plot(exercise: str, entry: Mapping[str, Any], device: str, path: Path, *, modelled: bool) -> None:
-    """Ratio over the baseline and effective bandwidth, over bytes moved: one line per kernel, one row per
-    sweep."""
+    """Ratio over the baseline and bandwidth, over bytes moved: one line per kernel, one row per sweep."""
     pyplot = _pyplot()
     sweeps = _sweeps(entry["shapes"])
     size = (13, 0.5 + 4.5 * len(sweeps))

@@ -24,8 +24,7 @@ OnBuffers = Callable[[Size, "Mapping[str, torch.Tensor]"], None]
 
 
 class Task(Protocol):
-    """What the correctness stage needs of an exercise or a step: an entry point, its inputs and its
-    reference."""
+    """What the correctness stage needs of an exercise or a step: entry point, inputs and reference."""
 
     @property
     def entry(self) -> str: ...

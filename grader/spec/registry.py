@@ -23,8 +23,7 @@ def exercise_folders() -> list[Path]:
 
 
 def package_of(folder: Path) -> str:
-    """The package name for a folder's files. A loaded package of the same name from another folder is
-    dropped."""
+    """The package name for a folder's files. A loaded package of that name from elsewhere is dropped."""
     package = f"exercise_{folder.name}"
     known = sys.modules.get(package)
     if known is None or list(known.__path__) != [str(folder)]:

@@ -133,8 +133,7 @@ def missed_bandwidth(target: CopyBandwidth, why: str) -> TargetResult:
 
 
 def decide_host(target: HostTime, cases: Mapping[str, SpeedCase]) -> TargetResult:
-    """Earned is the share of cases in which the call returns to the host as soon as the alternative's
-    does."""
+    """Earns the share of cases in which the call returns as soon as the alternative's."""
     wanted = [cases[name] for name in target.cases]
     most = target.at_most / (1 - _RESOLUTION)
     slow = [case for case in wanted if case.seconds > most * case.baseline_seconds]

@@ -1,5 +1,4 @@
-"""A search at one case: proposes configurations, checks them at gates, builds ahead, times and stores
-them."""
+"""A search at one case: proposes configurations, checks gates, builds ahead, times and stores them."""
 
 from __future__ import annotations
 
@@ -67,8 +66,7 @@ class Search:
         self._best: Contender | None = None
 
     def run(self, trials: int, deadline: float) -> None:
-        """Search until `trials` configurations of the study were built, all were tried, or the time is
-        over."""
+        """Until `trials` configurations of the study were built, all were tried, or the time is over."""
         try:
             self._reopen_best()
             while self._build_ahead(trials, deadline) and time.monotonic() < deadline:

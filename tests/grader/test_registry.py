@@ -31,5 +31,5 @@ def test_two_folders_of_one_name_are_two_exercises(tmp_path: Path) -> None:
 
 
 def test_an_unknown_bench_case_is_reported_with_the_known_ones():
-    with pytest.raises(LookupError, match="there is no case '2 tokens'; there are '1 token, 8 × 128', "):
+    with pytest.raises(LookupError, match="there is no case '2 tokens'; the cases are '1 token, 8 × 128', "):
         registry.find("01").bench_case("2 tokens")

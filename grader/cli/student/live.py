@@ -13,8 +13,7 @@ from grader.words import numbers
 
 
 class LiveResults:
-    """Prints each event once, and keeps what was `shown`. `progress` is the line below, which is cleared
-    first."""
+    """Prints each event once, and keeps what was `shown`. `progress` is the line below, cleared first."""
 
     def __init__(self, progress: Progress) -> None:
         self._progress = progress

@@ -1,2 +1,1 @@
-"""Sessions on a CUDA device: its memory, CUDA graphs and clocks. May import the other modules of
-`grader.devices`."""
+"""Sessions on a CUDA device: its memory, CUDA graphs and clocks. May import the rest of `grader.devices`."""

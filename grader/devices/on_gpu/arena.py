@@ -94,8 +94,7 @@ class Arena:
         self.buffer.free()
 
     def address(self, base: int, number: int, name: str) -> int:
-        """The address of a call's buffer in a process that has the arena at `base`; 0 for one without
-        elements."""
+        """A buffer's address in a process that has the arena at `base`; 0 for one without elements."""
         place = (self._places[number] | self._scratch[number])[name]
         return base + place.offset if place.bytes else 0
 

@@ -39,8 +39,7 @@ class Memory(Protocol):
 
 
 class Shared:
-    """The worker opens this process's memory, which this process reads itself: the worker cannot forge
-    contents."""
+    """The worker opens this process's memory and cannot forge what this process reads."""
 
     descriptors: tuple[int, ...] = ()
 

@@ -56,8 +56,7 @@ class GpuSession:
 
     @property
     def threads(self) -> int:
-        """How many threads the worker has now: a thread that outlives a call may do its work after the
-        timing."""
+        """How many threads the worker has: one that outlives a call may work after the timing."""
         return self._worker.threads() if self._worker is not None else 0
 
     @property
@@ -136,8 +135,7 @@ class GpuSession:
     def order(
         self, entry: str, call: Call, address: Callable[[str], int], stream: int = 0, *, idle: bool = False
     ) -> Order:
-        """A call of the submission with its buffers at these addresses; with `idle`, an empty call
-        instead."""
+        """A call of the submission with its buffers at these addresses; with `idle`, an empty one."""
         types, values = convert(entry, arguments(call, address, stream), None)
         if idle:
             return Order(self._support, "do_nothing", types, values)

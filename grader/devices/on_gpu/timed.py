@@ -42,8 +42,7 @@ class Timed(ABC):
 
     @abstractmethod
     def time_host(self, count: int) -> float:
-        """The host's seconds per call, over `count` calls in a row without waiting for any. Raises
-        CallFailed."""
+        """The host's seconds per call, over `count` calls without waiting for any. Raises CallFailed."""
 
     @abstractmethod
     def close(self) -> None: ...

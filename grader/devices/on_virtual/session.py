@@ -244,8 +244,7 @@ class VirtualSession:
         )
 
     def _ready(self) -> tuple[VirtualGpu, Library]:
-        """The device with our own library. If they do not start, the machine is at fault: the caller gets the
-        exception."""
+        """The device with our own library. If they do not start, the machine is at fault."""
         try:
             gpu = self._gpu = self._gpu or self._start()
             trusted = self._trusted = self._trusted or self._make_stream(gpu)

@@ -23,8 +23,7 @@ _NOBODY: dict[str, Any] = {"username": "", "filename": "", "timestamp": datetime
 
 
 class CollectPlainFiles(ExchangeCollect):
-    """Copies only regular files: a link could name any file that the instructor can read, such as a
-    solution."""
+    """Only regular files: a link could name any file that the instructor can read, such as a solution."""
 
     src_records: list[dict[str, Any]]
 

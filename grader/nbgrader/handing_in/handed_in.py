@@ -97,8 +97,7 @@ def _plain_files_only(place: Path) -> Iterator[str]:
 
 
 def _timestamp(place: Path) -> Iterator[str]:
-    """Remove an unreadable timestamp: nbgrader would stop at it; without one a submission counts as in
-    time."""
+    """Remove an unreadable timestamp, at which nbgrader stops; without one a submission is in time."""
     from nbgrader.utils import parse_utc
 
     path = place / TIMESTAMP

@@ -1,7 +1,7 @@
 """The points of each autograded cell of a notebook, and the reasons, from a record and answers read as data.
 
 grade_id "part-SLUG"           a part of the kernel's points, by its name: part-correct, part-speed, a step's
-grade_id "predictions-points"  the predictions of the cell "predictions", held against what was counted
+grade_id "predictions-points"  the predictions of the cell "predictions", compared with their true values
 """
 
 from __future__ import annotations

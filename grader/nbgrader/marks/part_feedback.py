@@ -1,5 +1,5 @@
-"""Feedback on one part: its points and reasons, cases, findings at their lines, counters, speed with its
-interval."""
+"""Feedback on one part: points and reasons, cases, findings at their lines, counters, speed with
+intervals."""
 
 from __future__ import annotations
 

@@ -56,13 +56,13 @@ def _body(
     exercise: Exercise, record: Record, todos: Sequence[Todo], remark: str, file: str
 ) -> Iterable[Child]:
     passed = record.is_correct
-    mend: tuple[tuple[str, Child], ...] = (
+    to_fix: tuple[tuple[str, Child], ...] = (
         ("Compiler messages", _diagnostics(record, file)),
         ("The first case that fails", _first_failure(record)),
         ("Findings on your lines", _findings(record)),
     )
     sections: tuple[tuple[str, Child], ...] = (
-        *mend,
+        *to_fix,
         ("Cases", _cases(record)),
         ("How it works", _mechanisms(record)),
         ("Speed", _speed(exercise, record)),

@@ -38,9 +38,9 @@ def correct_part(exercise: Exercise, runs: Sequence[CaseRun], worth: float | Non
     shares = []
     for public in (True, False):
         group = [run for run in runs if run.result.public is public]
-        merits = [run for run in group if run.counts or not run.result.passed]
-        if merits:
-            shares.append(sum(run.result.passed for run in merits) / len(merits))
+        counting = [run for run in group if run.counts or not run.result.passed]
+        if counting:
+            shares.append(sum(run.result.passed for run in counting) / len(counting))
     share = min(shares, default=0.0)
     failed = [run.result for run in runs if not run.result.passed]
     message = f"{len(runs) - len(failed)} of {len(runs)} cases passed"

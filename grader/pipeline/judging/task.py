@@ -23,8 +23,7 @@ _HIDDEN_LOOKS = 3
 def run_task(
     task: Task, program: object, context: Context, secret: str, step: str = ""
 ) -> tuple[list[CaseRun], str]:
-    """Run every case on the context's device; also returns what the program printed. Events carry the
-    `step`'s name."""
+    """Every case on the context's device, and the program's output. Events carry the `step`'s name."""
     device, runs = context.device, []
     cases = cases_on(device, task, secret)
     with device.session(program) as session:
@@ -77,8 +76,7 @@ def look_at(
     runs: Sequence[CaseRun] = (),
 ) -> tuple[list[MechanismResult], Outcome]:
     """Look for mechanisms in hidden cases and in the `public` one: a kernel cannot know which calls are
-    examined. Mechanisms that are cheap to see are looked for in every call of `runs` on the virtual GPU,
-    too."""
+    examined. Mechanisms that are cheap to see are looked for in every call of `runs`, too."""
     device = context.device.virtual
     hidden = [case for case, is_public in cases_on(device, task, secret) if not is_public]
     results = []

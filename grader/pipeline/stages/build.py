@@ -1,5 +1,4 @@
-"""Turns a submission into a program: libraries compiled in a sandbox, or a Python file that workers
-import."""
+"""Makes a program of a submission: libraries compiled in a sandbox, or a Python file for workers."""
 
 from __future__ import annotations
 

@@ -1,5 +1,4 @@
-"""One self-contained page per submission: verdict, points, cases, findings, speed and the annotated
-source."""
+"""One self-contained page per submission: verdict, points, cases, findings, speed, annotated source."""
 
 from __future__ import annotations
 

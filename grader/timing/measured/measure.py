@@ -53,8 +53,7 @@ def measure(
     secret: str,
     notify: Callable[[str], None] = lambda text: None,
 ) -> Speed:
-    """Time all cases that targets name, within a minute; notes name those that were not reached. Ends the
-    session."""
+    """Time all cases that targets name, within a minute; notes name those not reached. Ends the session."""
     with exclusive(), GpuSession(baseline) as theirs, ours:
         return _Measurement(exercise, theirs, ours, secret, notify).run()
 
@@ -128,7 +127,7 @@ class _Measurement:
         return speed
 
     def _cannot_be_timed(self) -> str:
-        """A sentence when the submission's work is not on the timed stream. Checked once, at a case of each
+        """A sentence when the submission's work is not on the timed stream. Checked at one case of each
         kind."""
         seed = seeds.derive(self._secret, "order")
         exercise, ours = self._exercise, self._ours

@@ -40,8 +40,7 @@ class Samples:
 
 @dataclass(frozen=True)
 class DeviceLimits:
-    """This device's limits, measured just now: a copy, in bytes per second, and as many empty kernels, in
-    seconds."""
+    """Measured just now: a copy, in bytes per second, and as many empty kernels, in seconds."""
 
     copy_bandwidth: float
     empty_seconds: float

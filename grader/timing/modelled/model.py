@@ -1,5 +1,4 @@
-"""Speed without a GPU: the cost model's times for the baseline and the submission, always labelled
-modelled."""
+"""Speed without a GPU: modelled times of the baseline and the submission, always labelled modelled."""
 
 from __future__ import annotations
 

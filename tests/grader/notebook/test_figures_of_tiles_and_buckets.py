@@ -26,7 +26,7 @@ FIGURES: dict[str, tuple[Callable[[], Display], str]] = {
     "errors": (lambda: errors_by_width({"flat": {2: 80.0, 8: 1.0}}), "norm of the row"),
     "tiles": (lambda: score_tiles(512, 64, 32, block=3, now=6), "8 × 16 tiles."),
     "causal": (lambda: score_tiles(512, 64, 32, block=3, now=6, causal=True), "72 of them are made"),
-    "pipelines": (lambda: pipelines(8, 3, 4), "One place: 56 units"),
+    "pipelines": (lambda: pipelines(8, 3, 4), "One buffer: 56 units"),
     "fragment": (lambda: score_fragment([0, 5]), "lane 4g + t"),
     "banks": (lambda: piece_banks(3), "piece 3"),
 }
