@@ -11,7 +11,6 @@ import pytest
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from common.virtual_gpu.report import Counters, LineCounters, Report
-from grader.actions import check as check_action
 from grader.actions import profile as profile_run
 from grader.cli import main
 from grader.cli.student import check, hint, profile, start
@@ -27,7 +26,7 @@ __all__ = ["course"]
 
 
 def graded_as(monkeypatch: pytest.MonkeyPatch, record: Record) -> None:
-    monkeypatch.setattr(check_action, "_grade", lambda *arguments: record)
+    monkeypatch.setattr("grader.pipeline.grading.grade", lambda *arguments, **options: record)
 
 
 def test_start_copies_and_never_overwrites(course, capsys):
