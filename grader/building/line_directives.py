@@ -9,23 +9,13 @@ from __future__ import annotations
 
 import re
 
+from grader.building.comments import without_comments
+
 _SPLICE = re.compile(r"\\[ \t\v\f]*(?:\r\n|\n|\r)")
 _BLANK = r"[ \t\v\f\ufeff]*+"
 # A comment may precede it or separate its two words: a # and a comment match, whatever follows.
 _DIRECTIVE = re.compile(rf"(?:^|\*/){_BLANK}(?P<mark>#|%:){_BLANK}(?:line\b|\d|/\*)", re.MULTILINE)
 _NEEDS_MORE_READING = re.compile(r'R"|\r(?!\n)')
-# Comments, and what could be mistaken for one.
-_TOKEN = re.compile(
-    r"""
-      (?P<comment> /\*.*?(?:\*/|\Z) | //[^\n]* )
-    | "(?:\\[^\n]|[^"\\\n])*"?
-    | '(?:\\[^\n]|[^'\\\n])*'?
-    | \.?[0-9](?:'?[\w.]|[eEpP][+-])*  # 1'000'000 holds no character literal
-    | \w+
-    | .
-    """,
-    re.DOTALL | re.VERBOSE,
-)
 
 
 def line_directive(text: str) -> int | None:
@@ -34,14 +24,9 @@ def line_directive(text: str) -> int | None:
     if not _DIRECTIVE.search(spliced.replace("\r", "\n")):
         return None  # nearly always: the slow search is not needed
     if not _NEEDS_MORE_READING.search(spliced):
-        spliced = _TOKEN.sub(_without_comment, spliced)
+        spliced = without_comments(spliced)
     found = _DIRECTIVE.search(spliced.replace("\r", "\n"))
     return None if found is None else _line_of(text, found.start("mark"))
-
-
-def _without_comment(token: re.Match[str]) -> str:
-    """A comment is a blank, even one that spans lines. Positions do not change."""
-    return " " * len(token[0]) if token["comment"] else token[0]
 
 
 def _line_of(text: str, place: int) -> int:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 from common.core.errors import CourseError
 from grader.building.build import HEADERS
+from grader.building.comments import without_comments
 from grader.classes.submissions import Submission, read_source
 from grader.spec import Case, registry
 from grader.spec.names import is_named
@@ -38,8 +39,10 @@ class Tunable:
         raise CourseError(f"{self.id} is not tuned at a case {name!r}; its cases are: {known}")
 
     def fingerprint(self) -> str:
-        """Of the source, its headers and the tunables: times of another kernel do not apply to this one."""
-        parts = [*_with_headers(self.source), repr(self.tuning.tunables)]
+        """Of the code, its headers and the tunables: times of another kernel do not apply to this one.
+        Comments and white space do not count."""
+        code = [" ".join(without_comments(text).split()) for text in _with_headers(self.source)]
+        parts = [*code, repr(self.tuning.tunables)]
         return hashlib.sha256("\0".join(parts).encode()).hexdigest()[:12]
 
 

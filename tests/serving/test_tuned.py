@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 
 import pytest
@@ -69,3 +70,16 @@ def test_the_h200_has_configurations_for_few_heads_and_many() -> None:
     assert few
     assert many
     assert few != many
+
+
+def test_a_comment_makes_no_other_kernel_and_a_number_does(tmp_path) -> None:
+    tunable = find("05")
+    text = tunable.source.read_text()
+
+    def fingerprint(changed: str) -> str:
+        source = tmp_path / "kernel.cu"
+        source.write_text(changed)
+        return dataclasses.replace(tunable, source=source).fingerprint()
+
+    assert fingerprint(f"// another word\n\n{text}") == tunable.fingerprint()
+    assert fingerprint(f"{text}\nint one = 1;\n") != tunable.fingerprint()

@@ -5,7 +5,7 @@
 #include <functional>
 #include <vector>
 
-#include "../programs/check.cuh"
+#include "../../../benchmarks/virtual_gpu/programs/check.cuh"
 
 constexpr unsigned kAll = 0xffffffffu;
 

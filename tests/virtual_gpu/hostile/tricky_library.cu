@@ -12,7 +12,7 @@
 #include <functional>
 #include <vector>
 
-#include "../programs/check.cuh"
+#include "../../../benchmarks/virtual_gpu/programs/check.cuh"
 
 namespace cg = cooperative_groups;
 

@@ -6,7 +6,7 @@
 #include <functional>
 #include <vector>
 
-#include "../programs/check.cuh"
+#include "../../../benchmarks/virtual_gpu/programs/check.cuh"
 
 __global__ void neighbours_in_a_word(int* out) {
   __shared__ half halves[128];
