@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
+from collections.abc import Mapping, Sequence
 
 _NAMELESS = "(anonymous namespace)::"  # of no use to a reader
 _SECONDS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "us"), (1e-9, "ns"))
@@ -65,11 +67,24 @@ def points_of(value: float, most: float) -> str:
     return f"{points(value)}/{points(most)}"
 
 
-def sizes(values: dict[str, int]) -> str:
-    """Commas only from five digits on."""
+def sizes(values: Mapping[str, int], usual: Mapping[str, int] | None = None) -> str:
+    """Without those that are as `usual`. Commas only from five digits on."""
+    shown = {name: value for name, value in values.items() if (usual or {}).get(name) != value}
+    if values and not shown:
+        return "the usual"
     return ", ".join(
-        f"{name} {value:,}" if value >= 10_000 else f"{name} {value}" for name, value in values.items()
+        f"{name} {value:,}" if value >= 10_000 else f"{name} {value}" for name, value in shown.items()
     )
+
+
+def usual_sizes(cases: Sequence[Mapping[str, int]]) -> dict[str, int]:
+    """The sizes that most of several cases share: a table is easier to read without them."""
+    usual = {}
+    for name in dict.fromkeys(name for case in cases for name in case):
+        [(value, times)] = Counter(case.get(name) for case in cases).most_common(1)
+        if value is not None and 1 < times > len(cases) / 2:
+            usual[name] = value
+    return usual
 
 
 def duration(value: float) -> str:

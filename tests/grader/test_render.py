@@ -278,3 +278,14 @@ def test_why_a_case_failed_is_said_once():
     assert ">not run, because of another<" in page
     assert ">crash: it ended<" in page
     assert ">timeout<" in page
+
+
+def test_a_table_of_cases_shows_the_sizes_that_differ_and_the_usual_ones_once():
+    sizes = [{"tokens": tokens, "heads": heads} for tokens, heads in ((1, 8), (70_000, 8), (3, 2), (4, 8))]
+    page = str(cases_table([CaseResult(f"case {size}", True, size, True) for size in sizes]))
+    assert numbers.usual_sizes(sizes) == {"heads": 8}
+    assert ">tokens 70,000<" in page
+    assert ">tokens 3, heads 2<" in page
+    assert page.count("heads 8<") == 1
+    assert numbers.sizes({"heads": 8}, {"heads": 8}) == "the usual"
+    assert numbers.usual_sizes(sizes[:1]) == {}, "one case has no usual"

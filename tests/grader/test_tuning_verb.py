@@ -60,7 +60,7 @@ def test_a_search_is_labelled_modelled_and_continues(tuned_course, capsys):
 
 def test_a_file_of_ones_own_can_be_tuned_and_stays_out_of_the_course_s_configurations(tuned_course, capsys):
     own = Path("mine.cu")
-    own.write_text(f"{find('09').source.read_text()}// mine\n")
+    own.write_text(f"{find('09').source.read_text()}static int mine;\n")
     assert find("09", own).fingerprint() != find("09").fingerprint()
     assert tune.main(["09", str(own), "--device", "virtual", "--trials", "1"]) == 0
     assert "configurations: work/tuning/virtual-h200-09/" in capsys.readouterr().out
@@ -133,7 +133,7 @@ def test_a_result_file_that_is_none_is_not_overwritten(tuned_course):
 
 def test_a_new_kernel_begins_a_new_study(tuned_course):
     before = setting_of().tunable.fingerprint()
-    (tuned_course / "solutions" / NAME / "kernel.cu").write_text(KERNEL + "// faster\n")
+    (tuned_course / "solutions" / NAME / "kernel.cu").write_text(KERNEL + "static int faster;\n")
     assert setting_of().tunable.fingerprint() != before
 
 

@@ -67,16 +67,20 @@ def _block(texts: Iterable[str]) -> Markup | None:
 
 
 def cases_table(cases: Sequence[CaseResult]) -> Markup | None:
-    rows = [
+    """With the sizes that differ from those that most cases share, which the last row shows."""
+    usual = numbers.usual_sizes([case.sizes for case in cases])
+    rows: list[tuple[Child, ...]] = [
         (
             case.label,
             "public" if case.public else "hidden",
-            numbers.sizes(case.sizes),
+            numbers.sizes(case.sizes, usual),
             _passed(case.passed),
             _why(case),
         )
         for case in cases
     ]
+    if usual:
+        rows.append(("the usual sizes", "", numbers.sizes(usual), "", ""))
     return table(("case", "kind", "sizes", "result", "why"), rows) if rows else None
 
 
