@@ -34,8 +34,10 @@ def _sheet(exercise: Exercise, file: Path) -> Sheet:
     for sheet in exercise.sheets:
         if Path(sheet.file).suffix == file.suffix:
             return sheet
-    asked = " and ".join(sheet.file for sheet in exercise.sheets) or "no file of answers"
-    raise CourseError(f"{exercise.id} asks for {asked}, and {file} is of another kind")
+    if not exercise.sheets:
+        raise CourseError(f"{exercise.id} has no file of answers to grade: its notebook asks its questions")
+    asked = " and ".join(sheet.file for sheet in exercise.sheets)
+    raise CourseError(f"{exercise.id} asks for {asked}, and {file} is neither of them")
 
 
 def _truths(sheet: Sheet, path: Path, answers: Mapping[str, Any]) -> dict[str, Any]:

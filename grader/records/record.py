@@ -160,7 +160,7 @@ class Record:
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Record:
         if data.get("version") != VERSION:
-            raise CourseError(f"a record of version {data.get('version')} cannot be read: this is {VERSION}")
+            raise ValueError(f"its version is {data.get('version')}, and this course reads version {VERSION}")
         plain = dict(data)
         speed = plain.get("speed")
         plain.update(
@@ -187,5 +187,5 @@ class Record:
     def read(path: Path) -> Record:
         try:
             return Record.from_dict(json.loads(path.read_text()))
-        except (OSError, ValueError, TypeError, KeyError) as problem:
+        except (OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
             raise CourseError(f"{path} is not a grading record: {problem}") from problem

@@ -17,7 +17,7 @@ from grader.spec import registry
 USAGE_ERROR = 2
 
 
-def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
+def stated(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
     """The one sentence of a run that must be refused; an exception would be a traceback."""
     status: object
     try:
@@ -35,7 +35,7 @@ def told(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
 
 @pytest.mark.parametrize("value", ["nan", "-5", "0", "1e400", "long", ""])
 def test_the_length_of_a_step_is_a_number_above_0(capsys: pytest.CaptureFixture[str], value: str) -> None:
-    assert f"--step-us: {value!r} is not a number above 0" in told(capsys, f"--step-us={value}")
+    assert f"--step-us: {value!r} is not a number above 0" in stated(capsys, f"--step-us={value}")
 
 
 @pytest.mark.parametrize("place", ["nowhere/x", "."])
@@ -43,7 +43,9 @@ def test_a_place_that_cannot_be_written_is_said_before_anything_is_measured(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, place: str
 ) -> None:
     monkeypatch.delattr(reality_check, "measure")
-    assert f"{place} cannot be written: --measurement must be a file" in told(capsys, "--measurement", place)
+    assert f"{place} cannot be written: --measurement must be a file" in stated(
+        capsys, "--measurement", place
+    )
 
 
 def test_a_gpu_that_is_not_there_is_said_in_a_sentence(
@@ -51,7 +53,7 @@ def test_a_gpu_that_is_not_there_is_said_in_a_sentence(
 ) -> None:
     devices = importlib.import_module("common.gpu.devices")
     monkeypatch.setattr(devices, "find_gpus", lambda: ())
-    assert "no CUDA GPU was found" in told(capsys, "--device", "gpu")
+    assert "no CUDA GPU was found" in stated(capsys, "--device", "gpu")
 
 
 def test_a_torch_that_finds_no_gpu_is_said_in_a_sentence(
@@ -61,7 +63,7 @@ def test_a_torch_that_finds_no_gpu_is_said_in_a_sentence(
 
     monkeypatch.setattr(reality_check, "first_gpu", lambda: None)
     monkeypatch.setattr(torch.cuda, "is_available", lambda: False)
-    assert "finds no GPU: install a torch that is built for CUDA" in told(capsys, "--device", "gpu")
+    assert "finds no GPU: install a torch that is built for CUDA" in stated(capsys, "--device", "gpu")
 
 
 def test_the_reality_check_runs_on_the_virtual_gpu_and_what_follows_from_it_is_right(tmp_path: Path) -> None:

@@ -177,8 +177,8 @@ def test_a_build_killed_half_way_stops_its_compiler_and_blocks_nobody(cache, fak
 def test_a_compiler_that_does_not_end_is_stopped_with_all_it_started(cache, fake, monkeypatch):
     unit, _ = fake
     monkeypatch.setenv("SECONDS_TO_TAKE", "60")
-    told = "compiling source.txt did not end within 1 s of CPU time and sleep and was stopped"
-    with pytest.raises(BuildError, match=told):
+    stated = "compiling source.txt did not end within 1 s of CPU time and sleep and was stopped"
+    with pytest.raises(BuildError, match=stated):
         build(cache, unit, timeout=1)
     assert not processes_using(str(cache.root / "work"))
 

@@ -50,10 +50,10 @@ class Machine:
         self.now += seconds
         slept = seconds - ran - waited > 1e-9
         for number, t in self.threads.items():
-            told = 0.0 if hold_back else waited + self.held_back[number]
+            stated = 0.0 if hold_back else waited + self.held_back[number]
             self.held_back[number] = waited + self.held_back[number] if hold_back else 0.0
             self.threads[number] = ThreadTimes(
-                t.ran + ran, t.waited + told, t.sleeps + slept, ready=not slept
+                t.ran + ran, t.waited + stated, t.sleeps + slept, ready=not slept
             )
 
 

@@ -128,8 +128,8 @@ def test_a_template_bomb_ends_at_the_limit_on_memory(tmp_path):
 def test_a_slow_compile_ends_at_the_limit_on_time(tmp_path):
     started = time.monotonic()
     error = refused(tmp_path, BOMB, CompilerWalls(seconds=1))
-    told = "the compiler ran for more than 1 s of CPU time and sleep and was ended"
-    assert error.diagnostics[0].message == told
+    stated = "the compiler ran for more than 1 s of CPU time and sleep and was ended"
+    assert error.diagnostics[0].message == stated
     assert time.monotonic() - started < 20
 
 

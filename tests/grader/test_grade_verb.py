@@ -159,3 +159,10 @@ def test_differences_are_reported_except_measured_times():
 def test_mistakes_are_sentences(course, arguments, sentence):
     with pytest.raises(CourseError, match=sentence):
         verb(*arguments)
+
+
+@pytest.mark.parametrize("text", ["{}", "[]", "3", '{"version": 9}', '{"version": 1}', "not JSON"])
+def test_a_file_that_is_no_record_is_named_in_one_sentence(course, text):
+    (course / "record.json").write_text(text)
+    with pytest.raises(CourseError, match=r"record\.json is not a grading record: "):
+        verb("--replay", course / "record.json")

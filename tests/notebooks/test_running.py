@@ -89,21 +89,21 @@ def test_the_start_shows_what_it_says(
         "stride": ("kStride = 8", "kStride = 1"),
         "transpose": ("kPadding = 0", "kPadding = 1"),
     }
-    told = {}
+    stated = {}
     monkeypatch.chdir(tmp_path)
     for name, (before, after) in changes.items():
         magic, _, source = text_of(cells[f"write-{name}"]).partition("\n")
         assert magic == f"%%writefile {name}.cu"
         assert before in source
         Path(f"{name}.cu").write_text(source.replace(before, after))
-        told[name] = text_shown(cells[f"run-{name}"]), repr(run_file(f"{name}.cu"))
-    assert told["add"][0].startswith("add.cu: 3 findings")
-    assert told["add"][1].startswith("add.cu: no findings")
-    assert "checksum of the first block = 384" in told["add"][1]
-    assert "load 128 × 32.0 sectors" in told["stride"][0]
-    assert "load 128 × 4.0 sectors" in told["stride"][1]
-    assert "992 bank conflicts" in told["transpose"][0]
-    assert "bank conflicts" not in told["transpose"][1]
+        stated[name] = text_shown(cells[f"run-{name}"]), repr(run_file(f"{name}.cu"))
+    assert stated["add"][0].startswith("add.cu: 3 findings")
+    assert stated["add"][1].startswith("add.cu: no findings")
+    assert "checksum of the first block = 384" in stated["add"][1]
+    assert "load 128 × 32.0 sectors" in stated["stride"][0]
+    assert "load 128 × 4.0 sectors" in stated["stride"][1]
+    assert "992 bank conflicts" in stated["transpose"][0]
+    assert "bank conflicts" not in stated["transpose"][1]
 
 
 @pytest.fixture(scope="module")

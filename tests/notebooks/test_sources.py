@@ -151,11 +151,11 @@ def solution_lines(source: str) -> set[str]:
     found: set[str] = set()
     inside = False
     for line in source.split("\n"):
-        told = " ".join(line.split())
+        stated = " ".join(line.split())
         if BEGIN in line or END in line:
             inside = BEGIN in line
-        elif inside and len(told) >= LEAST_TELLING and not told.startswith("//"):
-            found.add(told)
+        elif inside and len(stated) >= LEAST_TELLING and not stated.startswith("//"):
+            found.add(stated)
     return found
 
 

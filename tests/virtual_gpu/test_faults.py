@@ -38,7 +38,7 @@ def named(faults: list[Fault]) -> pytest.MarkDecorator:
     return pytest.mark.parametrize("fault", faults, ids=lambda fault: fault.name)
 
 
-def told(ran: RunReport) -> str:
+def stated(ran: RunReport) -> str:
     findings = [
         f"{finding.kind} {finding.file}:{finding.line} {finding.message}" for finding in ran.report.findings
     ]
@@ -67,10 +67,10 @@ def test_the_corpus_is_wide_enough():
 def test_a_mistake_is_found_at_its_line(fault: Fault):
     ran = run(fault, False)
     if fault.kinds == {"leak"}:  # leaks are listed apart
-        assert [leak.line for leak in ran.report.leaks] == sorted(fault.lines), told(ran)
+        assert [leak.line for leak in ran.report.leaks] == sorted(fault.lines), stated(ran)
         return
-    assert any(points_at(finding, fault) for finding in ran.report.findings), told(ran)
-    assert (ran.status == 0) != fault.segfaults, told(ran)
+    assert any(points_at(finding, fault) for finding in ran.report.findings), stated(ran)
+    assert (ran.status == 0) != fault.segfaults, stated(ran)
 
 
 @named(FOUND)
@@ -83,7 +83,7 @@ def test_nothing_else_is_blamed(fault: Fault):
         for finding in ran.report.findings
         if finding.line not in marked or Path(finding.file).name != fault.path.name
     }
-    assert astray == CONSEQUENCES.get(fault.name, set()), told(ran)
+    assert astray == CONSEQUENCES.get(fault.name, set()), stated(ran)
 
 
 @named(FOUND)
@@ -99,13 +99,13 @@ def test_a_finding_says_who_and_what_to_try(fault: Fault):
 @named(WRONG)
 def test_a_missing_wait_between_streams_shows_in_the_result(fault: Fault):
     ran = run(fault, False)
-    assert "result: wrong" in ran.stdout, told(ran)
+    assert "result: wrong" in ran.stdout, stated(ran)
 
 
 @named(FAULTS)
 def test_the_corrected_twin_is_right_and_silent(fault: Fault):
     ran = run(fault, True)
-    assert ran.status == 0, told(ran)
-    assert "result: right" in ran.stdout, told(ran)
-    assert ran.report.findings == (), told(ran)
-    assert ran.report.leaks == (), told(ran)
+    assert ran.status == 0, stated(ran)
+    assert "result: right" in ran.stdout, stated(ran)
+    assert ran.report.findings == (), stated(ran)
+    assert ran.report.leaks == (), stated(ran)

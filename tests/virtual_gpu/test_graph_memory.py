@@ -55,8 +55,8 @@ _ADD, _ADD_FROM = "  *to += amount;", "  *to += *amount;"
 )
 def test_a_mistake_is_told_with_its_line(mistake: str, kind: str, words: str, line: str) -> None:
     found = run(mistake).report.findings
-    told = [(one.kind, one.line) for one in found if words in one.message]
-    assert (kind, line_of(line)) in told, found
+    stated = [(one.kind, one.line) for one in found if words in one.message]
+    assert (kind, line_of(line)) in stated, found
     if kind == "memory":
         assert len(found) == 1
 

@@ -54,8 +54,8 @@ def forms(chosen: list[Form]) -> Callable[[Callable[..., None]], Callable[..., N
                     check(form=form, **fixtures)
                 except AssertionError as difference:
                     wrong[form.name] = str(difference).strip()
-            told = "\n".join(f"{name}: {difference}" for name, difference in wrong.items())
-            assert not wrong, f"{len(wrong)} of {len(chosen)} forms differ\n{told}"
+            stated = "\n".join(f"{name}: {difference}" for name, difference in wrong.items())
+            assert not wrong, f"{len(wrong)} of {len(chosen)} forms differ\n{stated}"
 
         signature = inspect.signature(check)
         others = [parameter for name, parameter in signature.parameters.items() if name != "form"]

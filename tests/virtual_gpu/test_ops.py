@@ -159,11 +159,11 @@ def wrong_of(driver: OpDriver, form: Form) -> list[str]:
 def test_forms_of(driver, family):
     """Full warps and partial ones give what the model says; lanes that are off keep what they had."""
     wrong = {form: found for form in FAMILIES[family] if (found := wrong_of(driver, form))}
-    told = [
+    stated = [
         f"{' '.join(form)}: {len(found)} lanes\n    " + "\n    ".join(found[:SHOWN_LANES])
         for form, found in wrong.items()
     ]
-    assert not wrong, f"{len(wrong)} of {len(FAMILIES[family])} forms differ\n" + "\n".join(told)
+    assert not wrong, f"{len(wrong)} of {len(FAMILIES[family])} forms differ\n" + "\n".join(stated)
 
 
 def test_every_form_is_in_one_family():

@@ -75,11 +75,11 @@ def test_a_copy_of_a_size_that_there_is_not_is_refused_where_it_is_asked_for(
     )
     with pytest.raises(BuildError) as refused:
         build_program([source], Target.virtual("90"), include_dirs=[HEADERS])
-    [told] = refused.value.diagnostics
-    assert told.file is not None
-    assert (Path(told.file).name, told.line) == ("kernel.cu", 4)
-    assert rule in told.message
-    assert told.context[0].startswith("the rule is in cp_async.cuh, line ")
+    [stated] = refused.value.diagnostics
+    assert stated.file is not None
+    assert (Path(stated.file).name, stated.line) == ("kernel.cu", 4)
+    assert rule in stated.message
+    assert stated.context[0].startswith("the rule is in cp_async.cuh, line ")
 
 
 def turns(counters: Counters) -> int:
@@ -89,10 +89,10 @@ def turns(counters: Counters) -> int:
 def test_the_bank_conflict_analyser_agrees_with_the_counters() -> None:
     """Tiles are read before anything is written there: what they hold does not matter here."""
     ran = run("bank_conflicts", init=False)
-    told = [line.split() for line in ran.stdout.splitlines()]
+    stated = [line.split() for line in ran.stdout.splitlines()]
     launches = ran.report.launches
-    assert [launch.kernel.partition("(")[0] for launch in launches] == [name for name, _ in told]
-    assert [turns(launch.counters) for launch in launches] == [int(said) for _, said in told]
-    by_layout = [int(said) for name, said in told if name == "matrices"][:4]
+    assert [launch.kernel.partition("(")[0] for launch in launches] == [name for name, _ in stated]
+    assert [turns(launch.counters) for launch in launches] == [int(said) for _, said in stated]
+    by_layout = [int(said) for name, said in stated if name == "matrices"][:4]
     assert by_layout == [PLAIN, PADDED, SWIZZLED, LONG]
-    assert len({said for _, said in told}) > 5  # shuffled places differ, or they would show nothing
+    assert len({said for _, said in stated}) > 5  # shuffled places differ, or they would show nothing

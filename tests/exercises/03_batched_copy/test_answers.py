@@ -131,7 +131,7 @@ def test_a_file_of_another_kind_or_exercise_is_a_sentence(capsys: pytest.Capture
     assert cli.main(["answers", "03", "mine.txt"]) == USAGE_ERROR
     assert "03_batched_copy asks for answers.toml and faults.py" in capsys.readouterr().err
     assert cli.main(["answers", "01", "mine.toml"]) == USAGE_ERROR
-    assert "asks for no file of answers" in capsys.readouterr().err
+    assert "has no file of answers to grade" in capsys.readouterr().err
 
 
 def test_the_template_names_every_answer() -> None:

@@ -100,10 +100,10 @@ def test_each_fault_shows_and_the_verb_says_which(tmp_path: Path, capsys: pytest
     assert cli.main(["answers", "03", str(tmp_path / "mine.py")]) == 0
     title, _, _, *lines = capsys.readouterr().out.splitlines()
     assert title == "mine.py: 0 of 5 right"
-    told = dict(line.split(maxsplit=1) for line in lines if line)
-    assert tuple(told) == NAMES
-    assert told.pop("owner_of").startswith("raises NameError")
-    assert set(told.values()) == {"does something else"}
+    stated = dict(line.split(maxsplit=1) for line in lines if line)
+    assert tuple(stated) == NAMES
+    assert stated.pop("owner_of").startswith("raises NameError")
+    assert set(stated.values()) == {"does something else"}
 
 
 def test_mended_pieces_are_told_from_faulty_ones() -> None:

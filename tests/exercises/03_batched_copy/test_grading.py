@@ -113,8 +113,8 @@ def test_a_table_in_device_memory_is_not_told_to_widen_its_units(
     mistaken: Callable[[str], tuple[Section, Record]],
 ) -> None:
     _, record = mistaken("table in device memory")
-    told = {seen.name: seen.message for seen in record.mechanisms if not seen.passed}
-    advice = told["wide units where alignment allows"]
+    stated = {seen.name: seen.message for seen in record.mechanisms if not seen.passed}
+    advice = stated["wide units where alignment allows"]
     assert "Every warp would load a table of descriptors in device memory: pass it by value" in advice
     assert "16, 8 or 4 bytes" not in advice
 

@@ -188,9 +188,9 @@ def test_a_sheet_is_graded_and_what_is_odd_in_it_is_told(tmp_path, capsys):
     assert "4000 is not a line of one.cu, which has lines 1 to" in shown
     assert "There is no question one.lines, eight.line." in shown
     assert cli.main(["lab", "05", str(path), "--json"]) == 0
-    told = json.loads(capsys.readouterr().out)
-    assert (told["points"], told["max_points"], told["unknown"]) == (0, 21, ["one.lines", "eight.line"])
-    assert [answer["name"] for answer in told["answers"]][:3] == ["one.fault", "one.line", "one.evidence"]
+    stated = json.loads(capsys.readouterr().out)
+    assert (stated["points"], stated["max_points"], stated["unknown"]) == (0, 21, ["one.lines", "eight.line"])
+    assert [answer["name"] for answer in stated["answers"]][:3] == ["one.fault", "one.line", "one.evidence"]
 
 
 def test_a_sheet_that_cannot_be_read_is_a_sentence(tmp_path, capsys):

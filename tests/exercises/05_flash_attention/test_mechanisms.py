@@ -175,8 +175,8 @@ def test_more_blocks_than_run_at_once_are_seen(blocks: tuple[int, int, int], pas
     launch: Any = SimpleNamespace(
         kernel="flash_kernel", grid=blocks, occupancy=SimpleNamespace(blocks_per_sm=5)
     )
-    told = MECHANISMS.Persistent().look(Evidence(EXERCISE.cases[0], [launch], ()))
-    assert (told is None) is passes
+    stated = MECHANISMS.Persistent().look(Evidence(EXERCISE.cases[0], [launch], ()))
+    assert (stated is None) is passes
 
 
 def test_mechanisms_are_looked_at_where_blocks_have_more_than_a_tile() -> None:

@@ -88,7 +88,7 @@ def lacking(task: Exercise | Step, case: str, run: CaseRun) -> dict[str, str]:
     sizes = next(each for each in task.cases if each.name == case)
     evidence = Evidence(sizes, run.report.launches, resources=())
     looked = {mechanism.name: mechanism.look(evidence) for mechanism in task.mechanisms}
-    return {name: told for name, told in looked.items() if told is not None}
+    return {name: stated for name, stated in looked.items() if stated is not None}
 
 
 def test_the_solution_passes_the_cases_that_show_mistakes() -> None:

@@ -133,8 +133,8 @@ def test_strange_arguments_are_refused():
     for budget in (float("nan"), float("inf"), -1.0):
         with pytest.raises(ArgumentError, match=f"budget is {budget:g}, but must be a fraction"):
             allocate(np.ones(1), np.ones(1, dtype=bool), budget, head_dim=128)
-    for widths, told in (((), "each once"), ((2, 2, 8), "each once"), ((2, 5), "a width is 5")):
-        with pytest.raises(ArgumentError, match=told):
+    for widths, stated in (((), "each once"), ((2, 2, 8), "each once"), ((2, 5), "a width is 5")):
+        with pytest.raises(ArgumentError, match=stated):
             allocate(np.ones(1), np.ones(1, dtype=bool), 0.3, head_dim=128, widths=widths)
     with pytest.raises(ArgumentError, match="errors lacks 3 bits"):
         allocate(np.ones(1), np.ones(1, dtype=bool), 0.3, head_dim=128, errors={2: 1.0, 4: 0.1, 8: 0.0})
