@@ -1,4 +1,4 @@
-// Four warps meet at named barrier 1, which was told to expect 64 threads: any two warps open it, and read
+// Four warps meet at named barrier 1, which expects 64 threads: any two warps open it, and read
 // what the other two have not stored yet.
 #include "verdict.cuh"
 
