@@ -3,6 +3,8 @@
 OUTPUT/records/EXERCISE/STUDENT.json     the record, written whole the moment it is there
 OUTPUT/records/EXERCISE/.keys/STUDENT    what it was made from; written after it, so a missing or other key
                                          only ever means that a submission is graded again
+OUTPUT/.secret                           draws the hidden cases of the class: the same file has the same
+                                         points, whoever hands it in and whenever
 OUTPUT/.scratch/                         what is being graded now; swept by the next run
 """
 
@@ -10,25 +12,32 @@ from __future__ import annotations
 
 import fcntl
 import hashlib
+import json
 import shutil
+import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.core.errors import CourseError, MachineOverloaded
-from common.core.files import PARTIAL
+from common.core.files import PARTIAL, write_whole
+from grader.classes.dependencies import changed, dependencies
 from grader.classes.executor import UNGRADED, Executor, LocalProcesses, Task, bare_record
 from grader.classes.grading_process import DEFAULT_GRADER, Orphans
 from grader.classes.progress import run_progress
 from grader.classes.submissions import Submission, read_source
 from grader.records.device_info import DeviceInfo
-from grader.records.record import VERSION, Record
-from grader.spec import Exercise
+from grader.records.record import Record
+from grader.spec import Exercise, seeds
 from grader.spec.names import file_name
+from grader.words.numbers import counted
+from grader.words.text import listed
 
 UNREADABLE = "unreadable submission"
-_SPEC_FILES = ("*.py", "baseline.cu")
+SECRET = ".secret"
+_SUBMISSION = "the submission"
 
 
 @dataclass(frozen=True)
@@ -41,13 +50,22 @@ class ClassRun:
     wall_seconds: float = 300.0
     jobs: int | None = None  # as many as there are CPUs
     fresh: bool = False
-    seed: str | None = None
+    seed: str | None = None  # instead of the class's secret: to repeat a grading
     grader: str = DEFAULT_GRADER
     executor: Executor = field(default_factory=LocalProcesses)
 
     @property
     def scratch(self) -> Path:
         return self.output / ".scratch"
+
+    def seed_of(self, exercise: str) -> str:
+        """For every submission of an exercise. The class's secret is made when it is first needed."""
+        if self.seed is not None:
+            return self.seed
+        path = self.output / SECRET
+        if not path.is_file():
+            write_whole(path, seeds.fresh(), private=True)
+        return seeds.derive(path.read_text(), exercise)
 
     def record_path(self, submission: Submission) -> Path:
         folder = file_name(submission.exercise or "unknown")
@@ -59,8 +77,11 @@ def grade_all(run: ClassRun, submissions: Sequence[Submission]) -> list[Record]:
     with _owned(run):
         done: dict[Submission, Record] = {}
         tasks: list[Task] = []
+        depends = {name: _dependencies(run, name) for name in {one.exercise for one in submissions}}
+        for line in _what_changed(run, submissions, depends):
+            print(f"note: {line}", file=sys.stderr, flush=True)
         for submission in submissions:
-            outcome = _prepare(run, submission)
+            outcome = _prepare(run, submission, depends[submission.exercise])
             if isinstance(outcome, Record):
                 done[submission] = outcome
             else:
@@ -79,16 +100,42 @@ def grade_all(run: ClassRun, submissions: Sequence[Submission]) -> list[Record]:
         return [done[submission] for submission in submissions]
 
 
+def draw_new_secret(run: ClassRun) -> None:
+    """Other hidden cases from now on: every submission of the class is graded again."""
+    (run.output / SECRET).unlink(missing_ok=True)
+
+
 def kept_record(run: ClassRun, submission: Submission) -> Record | None:
     """The record of an earlier run, if it was made from what the submission holds now."""
     try:
-        key = _key(run, submission, read_source(submission))
+        key = _key(_dependencies(run, submission.exercise), read_source(submission))
     except CourseError:
         key = ""  # unreadable ones are kept under this key
     return _kept(run, submission, key)
 
 
-def _prepare(run: ClassRun, submission: Submission) -> Record | Task:
+def _dependencies(run: ClassRun, name: str) -> dict[str, str]:
+    if (exercise := run.exercises.get(name)) is None:
+        return {}
+    return dependencies(exercise, run.device, run.grader, run.wall_seconds, run.seed_of(name))
+
+
+def _what_changed(
+    run: ClassRun, submissions: Sequence[Submission], depends: Mapping[str, Mapping[str, str]]
+) -> Iterator[str]:
+    """A sentence for each reason why submissions that have a record are graded again."""
+    if run.fresh:
+        return
+    causes = Counter[tuple[str, ...]]()
+    for submission in submissions:
+        if before := _read_key(run.record_path(submission)):
+            causes[tuple(changed(before, depends[submission.exercise]))] += 1
+    for names, count in causes.items():
+        if names:
+            yield f"{counted(count, 'record')} made before {listed(names)} changed: graded again"
+
+
+def _prepare(run: ClassRun, submission: Submission, depends: Mapping[str, str]) -> Record | Task:
     """The record if there is one already or grading cannot change it; else the task."""
     try:
         data = read_source(submission)
@@ -96,7 +143,7 @@ def _prepare(run: ClassRun, submission: Submission) -> Record | Task:
         record = bare_record(run, submission, f"{UNREADABLE}: {problem}")
         _keep(run, submission, record, "")
         return record
-    key = _key(run, submission, data)
+    key = _key(depends, data)
     kept = None if run.fresh else _kept(run, submission, key)
     return kept or Task(submission, data, key)
 
@@ -106,15 +153,18 @@ def _may_succeed_later(record: Record) -> bool:
     return record.verdict == UNGRADED and any(MachineOverloaded.words in flag for flag in record.flags)
 
 
-def _key(run: ClassRun, submission: Submission, data: bytes) -> str:
-    """A hash of everything that a record depends on: the bytes, the exercise, the device and the settings."""
-    exercise = run.exercises[submission.exercise]
-    parts = [str(VERSION), submission.exercise, run.device.kind, run.device.name, f"{run.wall_seconds:g}"]
-    made = hashlib.sha256("\0".join(parts).encode())
-    for path in sorted(path for pattern in _SPEC_FILES for path in exercise.folder.glob(pattern)):
-        made.update(hashlib.sha256(path.read_bytes()).digest())
-    made.update(hashlib.sha256(data).digest())
-    return made.hexdigest()
+def _key(depends: Mapping[str, str], data: bytes) -> str:
+    """All that a record depends on, the submission's bytes included."""
+    return json.dumps({**depends, _SUBMISSION: hashlib.sha256(data).hexdigest()}, sort_keys=True)
+
+
+def _read_key(record: Path) -> dict[str, str]:
+    """What the record was made from, without the submission; nothing where it does not say."""
+    try:
+        key = json.loads(_key_path(record).read_bytes())
+        return {name: value for name, value in key.items() if name != _SUBMISSION}
+    except (OSError, ValueError, AttributeError):
+        return {}
 
 
 def _kept(run: ClassRun, submission: Submission, key: str) -> Record | None:

@@ -60,6 +60,7 @@ class LocalProcesses:
         """Every task with its record, as they come."""
         places = _places(run, len(tasks))
         waiting = list(reversed(tasks))
+        tried: set[Task] = set()
         running: dict[int, tuple[Task, GradingProcess]] = {}
         try:
             while waiting or running:
@@ -74,7 +75,13 @@ class LocalProcesses:
                     late = process.limit.over()
                     if process.ended or late:
                         del running[place]
-                        yield task, _collect(run, task, process, late=late and not process.ended)
+                        record = _collect(run, task, process, late=late and not process.ended)
+                        # The grader must not break, whatever is handed in: that is our bug, or the machine's.
+                        if record.verdict == UNGRADED and not late and task not in tried:
+                            tried.add(task)
+                            waiting.append(task)
+                        else:
+                            yield task, _twice(record) if task in tried else record
         finally:
             for _, process in running.values():
                 process.kill()
@@ -101,7 +108,7 @@ def _start(run: ClassRun, task: Task, place: int, cpus: Sequence[int]) -> Gradin
         device=run.device,
         cpus=tuple(cpus),
         scratch=scratch,
-        seed=run.seed,
+        seed=run.seed_of(task.submission.exercise),
         grader=run.grader,
     )
     return GradingProcess(job, run.wall_seconds)
@@ -121,8 +128,15 @@ def _collect(run: ClassRun, task: Task, process: GradingProcess, *, late: bool) 
         record.flags.append(f"{UNGRADED}: {reason}" + (f" ({last})" if last else ""))
         record.source = task.data.decode()
         record.source_sha256 = hashlib.sha256(task.data).hexdigest()
+        record.seed = run.seed_of(task.submission.exercise)
         record.seconds = seconds
         return record
+
+
+def _twice(record: Record) -> Record:
+    if record.verdict == UNGRADED:
+        record.flags = [f"{flag}; tried twice" for flag in record.flags]
+    return record
 
 
 def _lateness(process: GradingProcess) -> str:

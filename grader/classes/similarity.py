@@ -15,14 +15,18 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from grader.words.text import cell
+
 THRESHOLD = 0.6
 _GRAM = 20  # tokens per hash: shorter runs are idiom
 _WINDOW = 8  # hashes, of which the smallest is kept
+_MOST_TEXT = 200_000  # characters of a file that are compared: no kernel has more
 _FEWEST = 6  # hashes; below that, two files may be similar by chance
 
+# Linear in the text: a quote without its twin ends with the line, and nothing is tried twice.
 _TOKEN = re.compile(
     r"""(?P<skip>\s+|//[^\n]*|/\*.*?(?:\*/|\Z))
-      | (?P<text>"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])*')
+      | (?P<text>"(?:\\.|[^"\\\n])*+"?|'(?:\\.|[^'\\\n])*+'?)
       | (?P<name>[A-Za-z_]\w*)
       | (?P<number>\.?\d(?:[\w.]|(?<=[eEpP])[+-])*)
       | (?P<mark><<<|>>>|<<=|>>=|->|::|\+\+|--|<<|>>|<=|>=|==|!=|&&|\|\||[-+*/%&|^]=|.)""",
@@ -77,7 +81,8 @@ def write_csv(pairs: Sequence[Pair], path: Path) -> None:
         writer.writerow(("exercise", "first", "second", "alike", "lines of first", "lines of second"))
         for pair in pairs:
             spans = (_spans(pair.first_lines), _spans(pair.second_lines))
-            writer.writerow((pair.exercise, pair.first, pair.second, f"{pair.share:.2f}", *spans))
+            names = map(cell, (pair.exercise, pair.first, pair.second))
+            writer.writerow((*names, f"{pair.share:.2f}", *spans))
 
 
 def _spans(ranges: Iterable[Lines]) -> str:
@@ -107,7 +112,7 @@ def _grams(tokens: Sequence[tuple[str, int]]) -> list[int]:
 
 def _fingerprints(text: str, given: set[int]) -> dict[int, Lines]:
     """The smallest hash of every window, without given ones; each with the lines of its first place."""
-    tokens = _tokens(text)
+    tokens = _tokens(text[:_MOST_TEXT])
     starts = {
         value: start for start, value in reversed(list(enumerate(_grams(tokens)))) if value not in given
     }

@@ -6,6 +6,7 @@ grades/written/ASSIGNMENT/STUDENT    what a submission's points in the gradebook
 
 from __future__ import annotations
 
+import contextlib
 import fcntl
 import hashlib
 import json
@@ -18,15 +19,19 @@ from typing import Any
 
 from common.core.errors import CourseError
 from grader.classes.class_run import ClassRun
+from grader.classes.dependencies import code_of
 from grader.classes.progress import run_progress
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.handing_in.handed_in import look_over_these, read_notes, unreadable
 from grader.nbgrader.kernels import grade_kernels, submission_of
+from grader.nbgrader.marks.late import LatePerDay
+from grader.nbgrader.marks.trusted_grade import TrustedGrade
 from grader.records.record import Record
 from grader.spec.names import file_name
 
 Pair = tuple[str, str]  # a student and an assignment
+_MARKS = (LatePerDay.__module__, TrustedGrade.__module__)
 
 
 @dataclass(frozen=True)
@@ -71,7 +76,7 @@ def autograde(
             keys = {}
             for pair in fit:
                 try:
-                    keys[pair] = _key(folder, pair, records.get(pair), functions.coursedir.db_url)
+                    keys[pair] = _key(folder, pair, records.get(pair), functions)
                 except OSError as problem:
                     problems[pair] = unreadable(problem)
             if not run.fresh:
@@ -103,9 +108,10 @@ def _write(folder: ClassFolder, keys: Mapping[Pair, str], functions: Any) -> dic
     return problems
 
 
-def _key(folder: ClassFolder, pair: Pair, record: Record | None, db_url: str) -> str:
+def _key(folder: ClassFolder, pair: Pair, record: Record | None, functions: Any) -> str:
     """A hash of everything that the points and the graded notebook are made from."""
     student, assignment = pair
+    db_url = functions.coursedir.db_url
     place = folder.handed_in(student, assignment)
     released = folder.release / assignment / f"{assignment}.ipynb"
     files = [*sorted(path for path in place.rglob("*") if path.is_file()), released]
@@ -116,7 +122,21 @@ def _key(folder: ClassFolder, pair: Pair, record: Record | None, db_url: str) ->
     # A record's date does not affect points: records of unreadable kernels are remade in every run.
     kept = {} if record is None else {**record.to_dict(), "started": "", "seconds": 0}
     made.update(json.dumps([kept, read_notes(folder, student, assignment)]).encode())
+    made.update(json.dumps([_lateness(functions, pair), code_of(*_MARKS)], default=str).encode())
     return made.hexdigest()
+
+
+def _lateness(functions: Any, pair: Pair) -> list[Any]:
+    """What a late submission's points depend on: the due date, the student's extension, the penalty."""
+    from nbgrader.api import MissingEntry
+
+    student, assignment = pair
+    penalty = functions.config.get(LatePerDay.__name__, {})
+    due = extension = None
+    with functions.gradebook as gradebook, contextlib.suppress(MissingEntry):
+        due = gradebook.find_assignment(assignment).duedate
+        extension = gradebook.find_submission(assignment, student).extension
+    return [penalty, due, extension]
 
 
 def _written_path(folder: ClassFolder, pair: Pair) -> Path:

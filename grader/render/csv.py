@@ -8,7 +8,7 @@ from pathlib import Path
 
 from grader.records.record import Record
 from grader.render.public import for_student
-from grader.words.text import one_line
+from grader.words.text import cell
 
 _HEAD = ("submission", "exercise", "device", "device name", "official", "points", "max points", "verdict")
 _TAIL = ("speedup", "modelled", "flags", "seconds")
@@ -28,23 +28,17 @@ def _row(record: Record, parts: Sequence[str], official: bool) -> list[object]:
     earned = {part.name: part.points for part in record.parts}
     target = record.speed.targets[0] if record.speed and record.speed.targets else None
     return [
-        _cell(record.submission),
-        _cell(record.exercise),
+        cell(record.submission),
+        cell(record.exercise),
         record.device.kind,
-        _cell(record.device.name),
+        cell(record.device.name),
         "yes" if official else "no",
         round(record.points, 4),
         record.max_points,
-        _cell(record.verdict),
+        cell(record.verdict),
         *(round(earned[part], 4) if part in earned else "" for part in parts),
         round(target.value, 4) if target else "",
         ("yes" if record.speed.modelled else "no") if record.speed else "",
-        _cell("; ".join(record.flags)),
+        cell("; ".join(record.flags)),
         round(record.seconds, 2),
     ]
-
-
-def _cell(text: str) -> str:
-    """Text for a cell, escaped where a spreadsheet would read it as a formula."""
-    plain = one_line(text, 1000)
-    return f"'{plain}" if plain[:1] in ("=", "+", "-", "@", "|", "%") else plain

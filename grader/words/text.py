@@ -29,6 +29,18 @@ def one_line(text: str, most: int = 200) -> str:
     return flat if len(flat) <= most else flat[: most - 1] + "…"
 
 
+def cell(text: str) -> str:
+    """For a spreadsheet: escaped where it would be read as a formula."""
+    plain = one_line(text, 1000)
+    return f"'{plain}" if plain[:1] in ("=", "+", "-", "@", "|", "%") else plain
+
+
+def listed(names: Sequence[str]) -> str:
+    """ "one", "one and two", "one, two and three"."""
+    *most, last = names
+    return f"{', '.join(most)} and {last}" if most else last
+
+
 def _untabbed(text: str) -> str:
     return text.replace("\r\n", "\n").expandtabs(_TABS)
 

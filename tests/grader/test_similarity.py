@@ -7,6 +7,8 @@ import random
 import re
 import time
 
+import pytest
+
 from grader.classes.similarity import similar_pairs, write_csv
 
 KERNEL = """\
@@ -97,3 +99,30 @@ def test_a_large_class_takes_seconds():
     started = time.process_time()
     similar_pairs("01_first", sources)
     assert time.process_time() - started < 20
+
+
+HOSTILE = {
+    "quotes behind backslashes": '\\\\"',
+    "quotes without a twin": '"a',
+    "comments without an end": "/*",
+    "numbers": "1e+",
+    "dots": ".",
+}
+
+
+@pytest.mark.parametrize("name", HOSTILE)
+def test_time_grows_with_the_text_and_no_faster(name):
+    def seconds(size: int) -> float:
+        text = HOSTILE[name] * (size // len(HOSTILE[name]))
+        started = time.process_time()
+        similar_pairs("01", {"mallory": text, "alice": KERNEL})
+        return time.process_time() - started
+
+    assert seconds(160_000) < 20 * seconds(20_000) + 0.5
+
+
+def test_a_name_is_no_formula_in_a_spreadsheet(tmp_path):
+    pairs = similar_pairs("01", {"=cmd|calc!A0": KERNEL * 4, "bob": KERNEL * 4})
+    write_csv(pairs, tmp_path / "similarity.csv")
+    rows = list(csv.reader((tmp_path / "similarity.csv").open()))
+    assert "'=cmd|calc!A0" in rows[1]

@@ -25,7 +25,7 @@ from grader.actions.grade import (
     repeated,
 )
 from grader.building.scratch_folder import scratch_folder
-from grader.classes.class_run import UNGRADED, ClassRun
+from grader.classes.class_run import UNGRADED, ClassRun, draw_new_secret
 from grader.classes.submissions import Submission
 from grader.cli import options as shared
 from grader.cli.parser import Parser, above_zero, count
@@ -72,6 +72,11 @@ def _parser() -> argparse.ArgumentParser:
     add("--exercise", metavar="NN", help="of files whose names lack it; in a self-check, only this one")
     add("--output", metavar="DIR", type=Path, help=f"for records (default: {shared.DEFAULT_GRADES}/)")
     add("--fresh", action="store_true", help="grade again what has a record already")
+    add(
+        "--new-secret",
+        action="store_true",
+        help="draw other hidden cases for the class from now on, and grade everything again",
+    )
     add("--jobs", metavar="N", type=count, help="at once, on the virtual GPU (default: one per CPU)")
     add(
         "--wall-seconds",
@@ -99,13 +104,15 @@ def _grade_paths(options: argparse.Namespace, settings: Settings, device: Device
         if options.gradescope and len(found.submissions) != 1:
             raise CourseError(f"--gradescope is for one submission; {len(found.submissions)} were found")
         run = _run(options, settings, device, options.output or shared.DEFAULT_GRADES)
+        if options.new_secret:
+            draw_new_secret(run)
         records = _graded(run, found.submissions)
+    _show(options, settings, run, records)
     if alike := read_alike(run, records):
         pairs, path = alike
         if pairs:
             counted = numbers.counted(len(pairs), "pair")
             print(f"note: {counted} of submissions are similar: see {path}", file=sys.stderr)
-    _show(options, settings, run, records)
     return 0
 
 

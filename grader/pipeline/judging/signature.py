@@ -5,14 +5,18 @@ It only ever warns: a reader this simple may be mistaken.
 
 from __future__ import annotations
 
+import itertools
 import re
 from collections.abc import Sequence
 from pathlib import Path
 
 from common.build.diagnostics import Diagnostic
+from grader.building.comments import TOKEN
 from grader.spec import Argument, Scalar
 
-_NOT_CODE = re.compile(r'//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"', re.DOTALL)
+# A file may mention its entry point without end.
+_MOST_MENTIONS = 100
+_LONGEST = 4096  # characters of a list of parameters
 # How a parameter of each type is passed; types with other names are skipped.
 _KINDS = {
     "i32": re.compile(r"\b(?:int|int32_t|unsigned|uint32_t)\b"),
@@ -34,8 +38,9 @@ _SAME = {"u32": "i32", "u64": "i64"}
 
 def mismatch(source: Path, text: str, entry: str, arguments: Sequence[Argument]) -> Diagnostic | None:
     """A warning when `entry`, as `text` defines it, takes other arguments than a call passes."""
-    code = _NOT_CODE.sub(lambda found: re.sub(r"[^\n]", " ", found[0]), text)
-    for found in re.finditer(rf"\bint\s+{re.escape(entry)}\s*\(", code):
+    code = TOKEN.sub(_code_alone, text)
+    defined = re.compile(rf"\bint\s++{re.escape(entry)}\s*+\(")
+    for found in itertools.islice(defined.finditer(code), _MOST_MENTIONS):
         parameters = _parameters(code, found.end())
         if parameters is None:
             continue
@@ -48,10 +53,14 @@ def mismatch(source: Path, text: str, entry: str, arguments: Sequence[Argument])
     return None
 
 
+def _code_alone(token: re.Match[str]) -> str:
+    return re.sub(r"[^\n]", " ", token[0]) if token["comment"] or token["text"] else token[0]
+
+
 def _parameters(code: str, start: int) -> list[str] | None:
     """The parameters of a definition, from after its opening bracket; None for anything else."""
     depth, parts, end = 1, [""], start
-    while depth and end < len(code):
+    while depth and end < min(len(code), start + _LONGEST):
         char = code[end]
         depth += (char in "([{<") - (char in ")]}>")
         if char == "," and depth == 1:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from common.build.toolchain import find_nvcc
 
-_FILE = re.compile(r'^\s*\.file\s+(\d+)\s+"([^"]+)"', re.MULTILINE)
+_FILE = re.compile(r'^[ \t]*+\.file[ \t]++(\d+)[ \t]++"([^"]+)"', re.MULTILINE)
 _LOC = re.compile(r"^\s*\.loc\s+(\d+)\s+(\d+)\b(?:.*\binlined_at\s+(\d+)\s+(\d+))?")
 _SLEEP = re.compile(r"\bnanosleep\.")
 _MOST_BYTES = 64 << 20  # of a library; an ordinary one has a few MiB

@@ -1,0 +1,108 @@
+"""What a grade depends on: one hash for each thing that can change, so that a regrade can say what did."""
+
+from __future__ import annotations
+
+import ast
+import functools
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from common.build.toolchain import find_host_compiler, find_nvcc
+from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
+from grader.records.device_info import DeviceInfo
+from grader.records.record import VERSION
+from grader.spec import Exercise
+
+_OURS = ("common", "grader")  # packages whose code may decide a grade
+_VIRTUAL_GPU = REPOSITORY / "common" / "virtual_gpu"
+# Files that grading reads beside Python modules.
+_READ = {
+    "the virtual GPU": (_VIRTUAL_GPU, ("**/*.cpp", "**/*.h", "**/*.def", "profiles.json")),
+    "the course's headers": (REPOSITORY / "common" / "cuda", ("**/*",)),
+    "the model's margins": (REPOSITORY / "common" / "measured", ("**/*.json",)),
+}
+_SCRIPTS = sorted((REPOSITORY / "common" / "worker").glob("*.py"))  # processes are started with them
+_EXERCISE = ("*.py", "baseline*.cu", "*.cuh", "*.json")  # not the README, nor the starter
+
+
+def dependencies(
+    exercise: Exercise, device: DeviceInfo, grader: str, wall_seconds: float, seed: str
+) -> dict[str, str]:
+    """Hashes by name, of all but the submission itself. `grader` is the function that grades."""
+    modules = frozenset([grader.partition(":")[0], *_imports(exercise.folder.glob("*.py"))])
+    return {
+        "the exercise": _of_files(_found(exercise.folder, _EXERCISE)),
+        "the grader": _of_texts([str(VERSION), grader, _of_files({*_modules(modules), *_SCRIPTS})]),
+        **{name: _of_files(_found(*place)) for name, place in _READ.items()},
+        "the compiler": _compilers(),
+        "the device": _of_texts([device.kind, device.name, device.driver]),
+        "the settings": _of_texts([f"{wall_seconds:g}"]),
+        "the secret": _of_texts([seed]),
+    }
+
+
+def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
+    """The names of what is not as it was."""
+    return [name for name in now if before.get(name) != now[name]]
+
+
+def code_of(*modules: str) -> str:
+    """A hash of these modules and of all that they import of the course's own."""
+    return _of_files(_modules(frozenset(modules)))
+
+
+@functools.cache
+def _modules(names: frozenset[str]) -> tuple[Path, ...]:
+    """The files of these modules and of all that they import, however indirectly, of the course's own."""
+    found: dict[str, Path] = {}
+    waiting = list(names)
+    while waiting:
+        name = waiting.pop()
+        if name in found or (path := _file_of(name)) is None:
+            continue
+        found[name] = path
+        waiting += _imports([path])
+    return tuple(sorted(set(found.values())))
+
+
+def _imports(files: Iterable[Path]) -> Iterator[str]:
+    for file in files:
+        for node in ast.walk(ast.parse(file.read_bytes())):
+            if isinstance(node, ast.ImportFrom) and node.module and not node.level:
+                names = [node.module, *(f"{node.module}.{alias.name}" for alias in node.names)]
+            elif isinstance(node, ast.Import):
+                names = [alias.name for alias in node.names]
+            else:
+                continue
+            yield from (name for name in names if name.partition(".")[0] in _OURS)
+
+
+def _file_of(module: str) -> Path | None:
+    """None for a name that is no module, such as a function's."""
+    path = REPOSITORY.joinpath(*module.split("."))
+    candidates = (path.with_suffix(".py"), path / "__init__.py")
+    return next((candidate for candidate in candidates if candidate.is_file()), None)
+
+
+def _found(folder: Path, patterns: Iterable[str]) -> list[Path]:
+    paths = {path for pattern in patterns for path in folder.glob(pattern)}
+    return sorted(path for path in paths if path.is_file() and "__pycache__" not in path.parts)
+
+
+def _of_files(paths: Iterable[Path]) -> str:
+    hashed = (f"{path.name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for path in sorted(paths))
+    return _of_texts(hashed)
+
+
+def _of_texts(texts: Iterable[str]) -> str:
+    return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def _compilers() -> str:
+    """Empty where there are none: then no kernel can be graded either."""
+    try:
+        return _of_texts([find_nvcc().version, find_host_compiler().version])
+    except CourseError:
+        return ""
