@@ -29,7 +29,8 @@ def _copy_inside(copy: OneCopy, buffers: Buffers) -> None:
     if rows <= 0 or copy.columns <= 0:
         return
     destination, source = dataclasses.replace(copy, rows=rows).views(buffers)
-    destination.copy_(source.clone())
+    for row, values in zip(destination, source.clone(), strict=True):  # wrong rows may overlap
+        row.copy_(values)
 
 
 def _rows_inside(copy: OneCopy, side: Side, buffers: Buffers) -> int:

@@ -166,3 +166,17 @@ def test_distinct_numbers_are_distinct_and_follow_from_the_seed(seed, count):
 
 def test_halves_are_finite():
     assert bool(torch.isfinite(Random("seed").half(1 << 16)).all())
+
+
+def test_a_known_mistake_that_cannot_be_made_here_does_not_cost_the_verdict():
+    def impossible(size: Size, buffers) -> None:
+        raise RuntimeError(
+            "more than one element of the written-to tensor refers to a single memory location"
+        )
+
+    size, call = problem()
+    task = dataclasses.replace(exercise(), known_mistakes={"impossible": impossible})
+    after = {name: tensor.clone() for name, tensor in call.buffers.items()}
+    found = difference(task, size, call, answer(task, size, call), after)
+    assert found is not None
+    assert "Nothing was written" in found.message or "out" in found.message
