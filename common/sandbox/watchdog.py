@@ -6,7 +6,7 @@ import os
 import stat
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -36,12 +36,19 @@ class Limits:
 class Watchdog:
     """A thread that watches the session of process `leader` until it ends or `stop` is called.
 
-    `output` is a descriptor of the file the session prints to, `folder` the one folder it may write. When a
-    limit is passed, the whole session is killed and `reason` says why: "used more than 64 MiB of memory".
+    `output` is a descriptor of the file the session prints to, `folder` the one folder it may write, and
+    `shared` are descriptors of memory that it may have filled without mapping it any more. When a limit is
+    passed, the whole session is killed and `reason` says why: "used more than 64 MiB of memory".
     """
 
     def __init__(
-        self, leader: int, limits: Limits, *, output: int | None = None, folder: Path | None = None
+        self,
+        leader: int,
+        limits: Limits,
+        *,
+        output: int | None = None,
+        folder: Path | None = None,
+        shared: Sequence[int] = (),
     ) -> None:
         self.reason: str | None = None
         self._leader = leader
@@ -49,6 +56,7 @@ class Watchdog:
         self._limits = limits
         self._output = output
         self._folder = folder
+        self._shared = [os.dup(descriptor) for descriptor in shared]  # whose owner may close them first
         self._started = time.monotonic()
         self._time = TimeLimit(limits.seconds, self._pids) if limits.seconds is not None else None
         self._stopping = threading.Event()
@@ -59,6 +67,8 @@ class Watchdog:
         """End the watch. Afterwards `reason`, returned here too, is final."""
         self._stopping.set()
         self._thread.join()
+        while self._shared:
+            os.close(self._shared.pop())
         return self.reason
 
     def _watch(self) -> None:
@@ -82,7 +92,7 @@ class Watchdog:
             yield f"started more than {limits.processes} processes"
         if limits.threads is not None and sum(map(count_threads, pids)) > limits.threads:
             yield f"started more than {limits.threads} threads"
-        if limits.memory_bytes is not None and sum(map(_memory, pids)) > limits.memory_bytes:
+        if limits.memory_bytes is not None and self._memory(pids) > limits.memory_bytes:
             yield f"used more than {limits.memory_bytes // _MIB} MiB of memory"
         if (
             limits.output_bytes is not None
@@ -92,6 +102,9 @@ class Watchdog:
             yield f"printed more than {_size(limits.output_bytes)}"
         if self._folder is not None:
             yield from self._excesses_on_disk(self._folder)
+
+    def _memory(self, pids: Sequence[int]) -> int:
+        return sum(map(_memory, pids)) + sum(os.fstat(file).st_blocks * 512 for file in self._shared)
 
     def _pids(self) -> list[int]:
         return [self._leader] if self._limits.processes == 1 else session_members(self._leader)

@@ -29,7 +29,7 @@ from common.virtual_gpu.places import shorten_places
 from common.virtual_gpu.profiles import DEFAULT_PROFILE
 from common.virtual_gpu.report import Finding, Launch, Report
 from common.virtual_gpu.tensor import DeviceTensor, dtype_name
-from common.virtual_gpu.wire import EngineDied
+from common.virtual_gpu.wire import EngineDied, HarnessChannel
 from common.worker.calls import Argument, convert
 from common.worker.process import Order, Worker
 
@@ -123,6 +123,7 @@ class VirtualGpu:
                 self._libraries,
                 self._engine.runtime,
                 helpers=[self._engine.pid],
+                shared=[self._engine.pinned_descriptor],
             )
         elif path.absolute().parent not in {known.absolute().parent for known in self._libraries}:
             raise CourseError(
@@ -142,6 +143,11 @@ class VirtualGpu:
         if self._worker is None:
             raise CourseError(f"{what} cannot be called: no library is loaded")
         return self._worker.calls(orders, what, timeout)
+
+    @property
+    def harness(self) -> HarnessChannel:
+        """Requests to the engine that no library can see or make: streams, bounds of calls, graphs."""
+        return self._engine.channel
 
     def require_worker(self, what: str) -> None:
         """Raises what came of the worker when it is gone, be it that no call of its was on then."""

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import os
 import socket
 import subprocess
@@ -21,6 +20,7 @@ from common.virtual_gpu.wire import EngineDied, Greeting, HarnessChannel, option
 
 Options = Mapping[str, object]
 _STOP_SECONDS = 5.0
+_ANSWER_SECONDS = 120.0  # for a request: the program's may come first, and run kernels
 _SETTLE_SECONDS = 30.0  # it may have to leave a kernel first
 _MOST_WORDS = 1 << 16
 
@@ -67,7 +67,7 @@ class Engine:
         finally:
             program_end.close()
             harness_end.close()
-        self.channel = HarnessChannel(harness)
+        self.channel = HarnessChannel(harness, lambda: TimeLimit(_ANSWER_SECONDS, lambda: [self.pid]))
         self.report_seconds = 0.0  # that reports took so far
         self.greeting: Greeting | None = None
         self.greeting = self._greet()
@@ -84,8 +84,14 @@ class Engine:
     def pid(self) -> int:
         return self._process.pid
 
+    @property
+    def pinned_descriptor(self) -> int:
+        """Of the memory that the program shares with the engine."""
+        assert self.greeting is not None, "the engine is closed"
+        return self.greeting.pinned_descriptor
+
     def report(self) -> Report:
-        waiting = TimeLimit(math.inf, lambda: [self.pid])
+        waiting = TimeLimit(_ANSWER_SECONDS, lambda: [self.pid])
         try:
             text = self.channel.report(waiting)
         except EngineDied as problem:
@@ -126,9 +132,11 @@ class Engine:
             self._process.kill()
             self._process.wait()
         finally:
-            for descriptor in (self._stderr, self.greeting.device_descriptor if self.greeting else -1):
-                if descriptor >= 0:
-                    os.close(descriptor)
+            ours = [self._stderr] if self._stderr >= 0 else []
+            if self.greeting is not None:
+                ours += [self.greeting.device_descriptor, self.greeting.pinned_descriptor]
+            for descriptor in ours:
+                os.close(descriptor)
             self._stderr, self.greeting = -1, None
 
     def _greet(self) -> Greeting:

@@ -18,6 +18,7 @@ def shorten_places(report: Report, folder: Path) -> Report:
         leaks=tuple(replace(leak, place=_shown(leak.place, folder)) for leak in report.leaks),
         launches=tuple(replace(launch, lines=_lines(launch.lines, folder)) for launch in report.launches),
         kernels=tuple(replace(kernel, lines=_lines(kernel.lines, folder)) for kernel in report.kernels),
+        call=report.call and replace(report.call, waited_at=_shown(report.call.waited_at, folder)),
     )
 
 

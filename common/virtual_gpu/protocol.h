@@ -96,7 +96,7 @@ enum class Request : uint32_t {
   kGraphExecDestroy,   // Id (executable)
   kGraphExecUpdate,    // GraphExecUpdate
   kGraphNodeCount,     // Id (graph) -> Count
-  // harness only
+  // harness only; it may also make streams, captures and graphs, which the program cannot end or destroy
   kHarnessAlloc =
       200,             // HarnessAlloc + name -> Address: a named allocation; its memory counts as initialised
                        // when the harness says so with kHarnessInitialise
@@ -106,6 +106,8 @@ enum class Request : uint32_t {
   kHarnessReset,       // forget launches and findings
   kHarnessSync,        // run everything queued
   kHarnessOption,      // text "key=value": checks, budgets, threads
+  kHarnessBeginCall,   // Id (a stream of the harness's): the program's next call begins
+  kHarnessEndCall,     // the call has returned
 };
 
 struct Hello {

@@ -260,6 +260,21 @@ class Leak:
 
 
 @dataclass(frozen=True)
+class BoundedCall:
+    """What the engine saw of one call between the harness's two requests; engine/server/bounded_call.h says
+    more. `began` and `ended` count the launches that had run by then, -1 where that was not reached."""
+
+    began: int
+    ended: int
+    copies_outside: int
+    late_requests: int
+    captured: bool
+    destroyed: bool
+    waited: str
+    waited_at: tuple[Place, ...]
+
+
+@dataclass(frozen=True)
 class Report:
     """Everything the engine knows about a run so far."""
 
@@ -275,8 +290,10 @@ class Report:
     messages: tuple[str, ...] = ()
     sticky_error: int = 0
     program_exit: str = "running"
+    call: BoundedCall | None = None  # where a harness bounded one
 
     derived: ClassVar = ("version",)
+    sometimes: ClassVar = ("call",)
 
     @staticmethod
     def from_json(text: str) -> Report:

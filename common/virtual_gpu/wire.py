@@ -8,10 +8,11 @@ import select
 import socket
 import struct
 import threading
+from collections.abc import Callable
 from dataclasses import dataclass
 from enum import IntEnum
 
-from common.core.cpu_time import TimeLimit, wait_ready
+from common.core.cpu_time import OutOfTime, TimeLimit, wait_ready
 from common.core.errors import CourseError
 
 MAGIC = 0x31555056
@@ -24,6 +25,10 @@ _HELLO_REPLY = struct.Struct("=QQQQQ")  # device base and bytes, pinned base and
 _ALLOC = struct.Struct("=QQ")  # bytes, alignment
 _ADDRESS = struct.Struct("=Q")
 _RANGE = struct.Struct("=QQ")  # address, bytes
+_ID = struct.Struct("=Q")
+_STREAM = struct.Struct("=Ii")  # flags, priority
+_CAPTURE = struct.Struct("=QI4x")  # stream, mode
+_TWO_IDS = struct.Struct("=QQ")  # graph and flags; executable and stream
 _MAX_DESCRIPTORS = 8
 
 
@@ -31,6 +36,12 @@ class Request(IntEnum):
     """Requests that a harness may make; the numbers are protocol.h's."""
 
     HELLO = 1
+    STREAM_CREATE = 62
+    CAPTURE_BEGIN = 80
+    CAPTURE_END = 81
+    GRAPH_INSTANTIATE = 83
+    GRAPH_LAUNCH = 84
+    GRAPH_NODE_COUNT = 88
     HARNESS_ALLOC = 200
     HARNESS_FREE = 201
     HARNESS_INITIALISE = 202
@@ -38,6 +49,8 @@ class Request(IntEnum):
     HARNESS_RESET = 204
     HARNESS_SYNC = 205
     HARNESS_OPTION = 206
+    HARNESS_BEGIN_CALL = 207
+    HARNESS_END_CALL = 208
 
 
 class EngineDied(CourseError):
@@ -54,18 +67,22 @@ class EngineRefused(CourseError):
 
 @dataclass(frozen=True)
 class Greeting:
-    """What the engine tells a harness: where device memory lies, and a descriptor of it."""
+    """What the engine tells a harness: where device memory lies, and descriptors of it and of the pinned
+    memory that the program shares."""
 
     device_base: int
     device_bytes: int
     device_descriptor: int
+    pinned_descriptor: int
 
 
 class HarnessChannel:
     """A connection to an engine. Safe to share between threads: one request at a time."""
 
-    def __init__(self, connection: socket.socket) -> None:
+    def __init__(self, connection: socket.socket, limit: Callable[[], TimeLimit]) -> None:
+        """`limit` is for requests that come without one of their own."""
         self._socket = connection
+        self._limit = limit
         self._serial = 0
         self._lock = threading.Lock()
 
@@ -74,13 +91,11 @@ class HarnessChannel:
 
     def hello(self) -> Greeting:
         _, payload, descriptors = self._exchange(
-            Request.HELLO, _HELLO.pack(VERSION, _ROLE_HARNESS, os.getpid()), None
+            Request.HELLO, _HELLO.pack(VERSION, _ROLE_HARNESS, os.getpid()), self._limit()
         )
         base, size, *_ = _HELLO_REPLY.unpack_from(payload)
-        device, *others = descriptors
-        for descriptor in others:
-            os.close(descriptor)
-        return Greeting(base, size, device)
+        device, pinned = descriptors
+        return Greeting(base, size, device, pinned)
 
     def allocate(self, name: str, size: int, align: int) -> int:
         payload = self._ask(Request.HARNESS_ALLOC, _ALLOC.pack(size, align) + name.encode())
@@ -102,20 +117,55 @@ class HarnessChannel:
     def option(self, key: str, value: object) -> None:
         self._ask(Request.HARNESS_OPTION, f"{key}={option_text(value)}".encode())
 
+    def create_stream(self, *, blocking: bool) -> int:
+        """A stream for the program to use, which it cannot destroy; with `blocking` it takes part in the
+        default stream's order."""
+        return self._made(Request.STREAM_CREATE, _STREAM.pack(0 if blocking else 1, 0))
+
+    def begin_call(self, stream: int) -> None:
+        """The program's next call begins, on a stream that `create_stream` made."""
+        self._ask(Request.HARNESS_BEGIN_CALL, _ID.pack(stream))
+
+    def end_call(self) -> None:
+        self._ask(Request.HARNESS_END_CALL)
+
+    def begin_capture(self, stream: int) -> None:
+        self._ask(Request.CAPTURE_BEGIN, _CAPTURE.pack(stream, 0))
+
+    def end_capture(self, stream: int) -> int:
+        """The graph."""
+        return self._made(Request.CAPTURE_END, _ID.pack(stream))
+
+    def instantiate(self, graph: int) -> int:
+        """The executable graph."""
+        return self._made(Request.GRAPH_INSTANTIATE, _TWO_IDS.pack(graph, 0))
+
+    def node_count(self, graph: int) -> int:
+        return self._made(Request.GRAPH_NODE_COUNT, _ID.pack(graph))
+
+    def launch_graph(self, executable: int, stream: int) -> None:
+        self._ask(Request.GRAPH_LAUNCH, _TWO_IDS.pack(executable, stream))
+
+    def _made(self, request: Request, body: bytes) -> int:
+        return int(_ID.unpack_from(self._ask(request, body))[0])
+
     def synchronise(self, limit: TimeLimit | None = None) -> int:
         """Run everything queued; the cudaError_t that came of it. Raises OutOfTime."""
-        return self._exchange(Request.HARNESS_SYNC, b"", limit)[0]
+        return self._exchange(Request.HARNESS_SYNC, b"", limit or self._limit())[0]
 
     def _ask(self, request: Request, body: bytes = b"", limit: TimeLimit | None = None) -> bytes:
-        error, payload, _ = self._exchange(request, body, limit)
+        try:
+            error, payload, _ = self._exchange(request, body, limit or self._limit())
+        except OutOfTime as over:
+            raise EngineDied(
+                f"the engine of the virtual GPU does not answer {request.name}: {over}"
+            ) from over
         if error:
             sentence = payload.decode(errors="replace") or f"{request.name} was refused with error {error}"
             raise EngineRefused(error, sentence)
         return payload
 
-    def _exchange(
-        self, request: Request, body: bytes, limit: TimeLimit | None
-    ) -> tuple[int, bytes, list[int]]:
+    def _exchange(self, request: Request, body: bytes, limit: TimeLimit) -> tuple[int, bytes, list[int]]:
         descriptors: list[int] = []
         with self._lock:
             self._serial += 1
@@ -131,11 +181,10 @@ class HarnessChannel:
             raise EngineDied("the engine of the virtual GPU answered in another protocol: rebuild it")
         return error, payload, descriptors
 
-    def _receive(self, size: int, limit: TimeLimit | None, descriptors: list[int]) -> bytes:
+    def _receive(self, size: int, limit: TimeLimit, descriptors: list[int]) -> bytes:
         data = bytearray()
         while len(data) < size:
-            if limit is not None:
-                wait_ready(self._socket.fileno(), select.POLLIN, limit)
+            wait_ready(self._socket.fileno(), select.POLLIN, limit)
             chunk, ancillary, _, _ = self._socket.recvmsg(
                 min(size - len(data), 1 << 20), socket.CMSG_LEN(_MAX_DESCRIPTORS * 4)
             )

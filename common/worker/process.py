@@ -107,7 +107,8 @@ class Worker:
     open under the numbers they have here. Its time is counted together with that of `helpers`, processes it
     waits for; `seconds` is what its orders took so far. `missing_walls` has, in words, what this kernel does
     not offer, and `shares_memory` whether the worker can open device memory of this process's, for which its
-    walls must have `broker_connect`. `script` is what the process runs: it must obey as worker.py does.
+    walls must have `broker_connect`. `shared` are files of memory that it fills together with others:
+    what they hold counts as its own. `script` is what the process runs: it must obey as worker.py does.
     """
 
     def __init__(
@@ -119,6 +120,7 @@ class Worker:
         descriptors: Sequence[int] = (),
         script: Script = NATIVE,
         helpers: Sequence[int] = (),
+        shared: Sequence[int] = (),
     ) -> None:
         walls = walls or (Walls() if program is not None else Walls.gpu())
         folder = PrivateFolder()
@@ -148,7 +150,9 @@ class Worker:
                 program.close()
         self._alone, self._helpers = walls.children == 0, helpers
         self.seconds = 0.0
-        self._watchdog = Watchdog(self._process.pid, walls.limits(), output=self._output, folder=folder.path)
+        self._watchdog = Watchdog(
+            self._process.pid, walls.limits(), output=self._output, folder=folder.path, shared=shared
+        )
         self._connections: list[Connections] = []  # one, once the worker has entered walls that have them
         self._finalizer = weakref.finalize(
             self, _end, self._process, self._watchdog, self._connections, self._control, self._output, folder

@@ -25,7 +25,7 @@ def timed(
     # Measures longer if it is not clear which of the two is faster.
     target = Speedup((case.name,), passing=1.0, full=1.0, protocol=exercise.protocol)
     alone = dataclasses.replace(exercise, targets=(target,), steps=())
-    speed = speed_over_baseline(alone, device, theirs, mine, seed, notify)
+    speed = speed_over_baseline(alone, device, theirs, mine, seed, notify).speed
     # Measured times that are implausible decide no target, and do not count.
     if not speed.cases or not (speed.modelled or speed.targets):
         return Times(modelled=speed.modelled, lack="; ".join(speed.notes) or "there was no time left")

@@ -176,6 +176,17 @@ class Exercise:
             return target.gpu_only
         return any(self.bench_case(name).gpu_only for name in target.cases)
 
+    @property
+    def modelled_targets(self) -> list[Speedup]:
+        """Those that can be decided without a GPU."""
+        return [t for t in self.targets if isinstance(t, Speedup) and not self.needs_gpu(t)]
+
+    @property
+    def modelled_cases(self) -> list[Case]:
+        """The cases of those targets."""
+        names = {name for target in self.modelled_targets for name in target.cases}
+        return [case for case in self.bench if case.name in names]
+
     def step(self, entry: str) -> Step:
         return next(step for step in self.steps if step.entry == entry)
 

@@ -7,9 +7,9 @@ from typing import Any
 
 from grader.building.libraries import Libraries
 from grader.devices.device import Device, GpuDevice
-from grader.records.record import Speed
 from grader.spec import Exercise
 from grader.timing.modelled.model import model
+from grader.timing.timed import Timed
 
 
 def speed_over_baseline(
@@ -21,10 +21,10 @@ def speed_over_baseline(
     notify: Callable[[str], None],
     *,
     quick: bool = False,
-) -> Speed:
+) -> Timed:
     """At the cases of the exercise's targets, with every answer of the program checked."""
     if not isinstance(device, GpuDevice):
         return model(exercise, device.virtual, baseline, program, secret, notify, quick=quick)
     from grader.timing.measured.measure import measure  # needs a GPU's torch
 
-    return measure(exercise, baseline.gpu_library, device.session(program), secret, notify)
+    return Timed(measure(exercise, baseline.gpu_library, device.session(program), secret, notify))

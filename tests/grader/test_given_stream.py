@@ -56,6 +56,29 @@ ELSEWHERE = {
         LAUNCH + " cudaStreamDestroy(stream);",
         "the given stream no longer works",
     ),
+    "a stream that is captured for good": (
+        "cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed); " + LAUNCH,
+        "the given stream was captured during the call",
+    ),
+    "a stream that is captured for a while": (
+        "cudaGraph_t graph; cudaGraphExec_t made; "
+        "cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed); "
+        + LAUNCH
+        + " cudaStreamEndCapture(stream, &graph); cudaGraphInstantiate(&made, graph, 0); "
+        "cudaGraphLaunch(made, stream);",
+        "the given stream was captured during the call",
+    ),
+    "a stream that is drawn into a capture": (
+        OWN
+        + EVENT
+        + "cudaStreamBeginCapture(own, cudaStreamCaptureModeRelaxed); cudaEventRecord(event, own); "
+        "cudaStreamWaitEvent(stream, event, 0); " + LAUNCH,
+        "the given stream was captured during the call",
+    ),
+    "a copy on a stream of its own": (
+        OWN + LAUNCH + " cudaMemcpyAsync(table->target, table->target, 4, cudaMemcpyDefault, own);",
+        "a copy or fill by the runtime was not in order with the given stream",
+    ),
     "a device that is reset": (LAUNCH + " cudaDeviceReset();", "the given stream no longer works"),
 }
 

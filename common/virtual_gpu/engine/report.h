@@ -11,6 +11,7 @@
 #include "checks/finding.h"
 #include "cost.h"
 #include "exec/launch.h"
+#include "server/bounded_call.h"
 
 namespace vgpu {
 
@@ -79,6 +80,8 @@ struct ReportContext {
   std::vector<ReportedLeak> leaks;
   const char* program_exit;  // "running" or "closed"
   int sticky_error;
+  const BoundedCall& call;
+  std::vector<SourcePlace> waited_at;  // where the call waited for the device
 };
 
 std::string report_json(const ReportContext& context);

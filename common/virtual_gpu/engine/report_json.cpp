@@ -9,6 +9,12 @@ namespace {
 
 constexpr int kReportVersion = 1;
 
+// A program may name its kernels at any length and launch them thousands of times.
+std::string cut_name(const std::string& name) {
+  constexpr size_t kLongest = 2048;
+  return name.size() <= kLongest ? name : name.substr(0, kLongest) + "[...]";
+}
+
 void write_dim(json::Writer& out, const char* name, const Dim3& dim) {
   out.key(name).begin_array().value(dim.x).value(dim.y).value(dim.z).end_array();
 }
@@ -94,7 +100,7 @@ void write_cost(json::Writer& out, const ModelledLaunch& modelled) {
 void write_launch(json::Writer& out, const Report::Launch& launch, const Profile& profile) {
   const LaunchReport& figures = launch.figures;
   out.begin_object().member("index", launch.index);
-  out.member("kernel", figures.kernel).member("mangled", figures.mangled);
+  out.member("kernel", cut_name(figures.kernel)).member("mangled", cut_name(figures.mangled));
   write_dim(out, "grid", figures.grid);
   write_dim(out, "block", figures.block);
   out.member("dynamic_shared", figures.dynamic_shared).member("static_shared", figures.static_shared);
@@ -114,7 +120,7 @@ void write_launch(json::Writer& out, const Report::Launch& launch, const Profile
 }
 
 void write_kernel(json::Writer& out, const std::string& mangled, const Report::KernelTotals& kernel) {
-  out.begin_object().member("kernel", kernel.kernel).member("mangled", mangled);
+  out.begin_object().member("kernel", cut_name(kernel.kernel)).member("mangled", cut_name(mangled));
   out.member("launches", kernel.launches).member("failed", kernel.failed);
   out.member("modelled_seconds", kernel.modelled_seconds).member("wall_seconds", kernel.wall_seconds);
   write_counters(out, kernel.counters);
@@ -161,6 +167,17 @@ void write_leak(json::Writer& out, const ReportedLeak& reported) {
   out.member("message", checks::leak_text(leak));
   out.member("file", where.file).member("line", where.line);
   write_places(out, "place", reported.allocated_at);
+  out.end_object();
+}
+
+void write_call(json::Writer& out, const ReportContext& context) {
+  const BoundedCall& call = context.call;
+  out.key("call").begin_object();
+  out.member("began", call.began).member("ended", call.ended);
+  out.member("copies_outside", call.copies_outside).member("late_requests", call.late_requests);
+  out.member("captured", call.captured).member("destroyed", call.destroyed);
+  out.member("waited", call.waited);
+  write_places(out, "waited_at", context.waited_at);
   out.end_object();
 }
 
@@ -214,6 +231,7 @@ std::string report_json(const ReportContext& context) {
   out.key("messages").begin_array();
   for (const std::string& sentence : report.messages()) out.value(sentence);
   out.end_array();
+  if (context.call.stream != 0) write_call(out, context);
   out.member("sticky_error", context.sticky_error);
   out.member("program_exit", context.program_exit).end_object();
   return out.take() + "\n";

@@ -5,9 +5,10 @@ from __future__ import annotations
 import dataclasses
 import time
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, TypeVar
 
 from common.build.engine.error_names import error_name
 from common.core.cpu_time import COUNTED, OutOfTime
@@ -17,12 +18,12 @@ from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.profiles import DEFAULT_PROFILE
 from common.virtual_gpu.report import Launch
 from common.virtual_gpu.tensor import DeviceTensor, dtype_name
-from common.virtual_gpu.wire import EngineDied
+from common.virtual_gpu.wire import EngineDied, EngineRefused
 from common.worker.process import WorkerTimeout
 from grader.devices.arguments import arguments, judge_answer
 from grader.devices.captures import require_captured
 from grader.devices.failures import CallFailed, failure, retried
-from grader.devices.on_virtual.given_stream import OFF_STREAM, library_path, out_of_order, without_marks
+from grader.devices.on_virtual.given_stream import LOST, OFF_STREAM, out_of_order
 from grader.devices.session import Outcome
 from grader.spec import Call
 
@@ -32,7 +33,16 @@ if TYPE_CHECKING:
 # For an engine that measures: other sessions run the checks.
 MEASURING = {"memory": True, "race": False, "init": False, "sync": False, "async": False}
 _KERNEL_SECONDS = 20  # the engine's limit for one launch; beyond it the kernel hangs
+T = TypeVar("T")
 _OUTPUT = 16 << 10  # characters of a submission's output that are kept
+
+
+@dataclass(frozen=True)
+class _Graph:
+    """The latest captured call, and the stream that it was captured on."""
+
+    executable: int = 0
+    stream: int = 0
 
 
 class VirtualSession:
@@ -52,8 +62,8 @@ class VirtualSession:
         self._profile = profile
         self._gpu: VirtualGpu | None = None
         self._library: Library | None = None
-        self._trusted: Library | None = None
-        self._stream = 0  # the stream that entry points get
+        self._stream = 0  # the stream that entry points get; the parent's own, as graphs are
+        self._graph = _Graph()
         self._tensors: dict[str, DeviceTensor] = {}
         self._printed = ""
         self._spent = 0.0  # CPU time of closed devices
@@ -77,7 +87,7 @@ class VirtualSession:
             self._spent += self._gpu.seconds
             self._printed = self.output
             self._gpu.close()
-        self._gpu = self._library = self._trusted = None
+        self._gpu = self._library = None
         self._tensors = {}
 
     def run(self, entry: str, call: Call, seconds: float) -> Outcome:
@@ -95,7 +105,7 @@ class VirtualSession:
         return time.thread_time() + self._spent + (self._gpu.seconds if self._gpu is not None else 0.0)
 
     def _called(self, entry: str, call: Call, seconds: float) -> Outcome:
-        gpu, trusted = self._ready()
+        gpu = self._ready()
         try:
             library = self._library = self._library or gpu.load(self._path)
         except CourseError as problem:
@@ -112,8 +122,9 @@ class VirtualSession:
         try:
             where = {name: tensor.address for name, tensor in tensors.items()}
             placed = arguments(call, lambda name: where.get(name, 0), self._stream)
-            orders = [trusted.order("begin_call"), library.order(entry, *placed), trusted.order("end_call")]
-            _, returned, _ = gpu.calls(orders, entry, seconds)
+            gpu.harness.begin_call(self._stream)
+            (returned,) = gpu.calls([library.order(entry, *placed)], entry, seconds)
+            gpu.harness.end_call()
             settled = gpu.synchronise(seconds)
             if settled:  # the engine dropped the work of a program that has ended, and reports only that
                 gpu.require_worker(entry)
@@ -124,6 +135,9 @@ class VirtualSession:
                 raise MachineOverloaded(f"what {entry} launched", over.got) from over
             message = f"what {entry} launched did not end within {seconds:g} s {COUNTED}: launch less"
             return Outcome("timeout", message)
+        except EngineRefused:  # the stream is gone since an earlier call
+            self.close()
+            return Outcome(OFF_STREAM, LOST)
         except EngineDied as problem:
             self.close()
             return Outcome("device", f"the virtual GPU did not survive this call: {problem}")
@@ -146,22 +160,28 @@ class VirtualSession:
             self.close()
         else:
             gpu.reset()
-        return Outcome(reason, message, after, without_marks(report))
+        return Outcome(reason, message, after, report)
 
     def capture(self, entry: str, call: Call, seconds: float) -> None:
         """Capture the call that has just run, on the same memory. Raises CallFailed."""
 
-        def orders(gpu: VirtualGpu, library: Library, trusted: Library) -> list[int]:
-            (stream,) = gpu.calls([trusted.order("captured_stream")], entry)
+        def captured(gpu: VirtualGpu, library: Library) -> tuple[list[int], int]:
+            # This one takes part in the default stream's order, so that work which a captured call puts there
+            # by mistake is an error with a name and not silently left out of the graph.
+            stream = gpu.harness.create_stream(blocking=True)
             where = {name: tensor.address for name, tensor in self._tensors.items()}
             placed = arguments(call, lambda name: where.get(name, 0), stream)
-            made = [trusted.order("begin_capture"), library.order(entry, *placed)]
-            return gpu.calls(
-                [*made, trusted.order("end_capture"), trusted.order("captured_nodes")], entry, seconds
-            )
+            gpu.harness.begin_capture(stream)
+            codes = gpu.calls([library.order(entry, *placed)], entry, seconds)
+            try:
+                graph = gpu.harness.end_capture(stream)
+                self._graph = _Graph(gpu.harness.instantiate(graph), stream)
+            except EngineRefused as refused:
+                return [*codes, refused.code], 0
+            return codes, gpu.harness.node_count(graph)
 
-        *codes, nodes = self._asked(entry, seconds, orders)
-        require_captured(entry, codes, nodes)
+        (codes, nodes), settled = self._asked(entry, seconds, captured)
+        require_captured(entry, [settled, *codes], nodes)
 
     def replay(self, entry: str, call: Call, seconds: float) -> dict[str, torch.Tensor]:
         """Replay the captured call on the values of another call of the same sizes; the memory afterwards.
@@ -170,25 +190,25 @@ class VirtualSession:
             if name in self._tensors:
                 self._tensors[name].torch().copy_(tensor)
 
-        def orders(gpu: VirtualGpu, library: Library, trusted: Library) -> list[int]:
-            return gpu.calls([trusted.order("launch_graph")], entry, seconds)
+        def launched(gpu: VirtualGpu, library: Library) -> int:
+            try:
+                gpu.harness.launch_graph(self._graph.executable, self._graph.stream)
+            except EngineRefused as refused:
+                return refused.code
+            return 0
 
-        (code,) = self._asked(entry, seconds, orders)
-        if code:
+        refused, settled = self._asked(entry, seconds, launched)
+        if code := refused or settled:
             raise CallFailed("error", f"a replay of {entry} returned {error_name(code)} ({code})")
         return self._after(call)
 
-    def _asked(
-        self,
-        entry: str,
-        seconds: float,
-        orders: Callable[[VirtualGpu, Library, Library], list[int]],
-    ) -> list[int]:
-        """The orders' return codes, once all work that they queued is done. Raises CallFailed."""
-        if self._gpu is None or self._library is None or self._trusted is None:
+    def _asked(self, entry: str, seconds: float, asked: Callable[[VirtualGpu, Library], T]) -> tuple[T, int]:
+        """What `asked` returns, and the error of the work that it queued, once that is done. Raises
+        CallFailed."""
+        if self._gpu is None or self._library is None:
             raise CallFailed("call", f"{entry} was not run before")
         try:
-            codes = orders(self._gpu, self._library, self._trusted)
+            answer = asked(self._gpu, self._library)
             settled = self._gpu.synchronise(seconds)
             self.replayed = self._gpu.report().launches
             self._gpu.reset()
@@ -201,7 +221,7 @@ class VirtualSession:
         except CourseError as problem:
             self.close()
             raise failure(problem, entry, seconds) from problem
-        return codes if not settled else [settled, *codes[1:]]
+        return answer, settled
 
     def _after(self, call: Call) -> dict[str, torch.Tensor]:
         """The contents of the device's memory."""
@@ -240,21 +260,12 @@ class VirtualSession:
             self._options,
             self._resources,
             walls=Walls.virtual(),
-            libraries=[library_path(), self._path],
         )
 
-    def _ready(self) -> tuple[VirtualGpu, Library]:
-        """The device with our own library. If they do not start, the machine is at fault."""
-        try:
-            gpu = self._gpu = self._gpu or self._start()
-            trusted = self._trusted = self._trusted or self._make_stream(gpu)
-        except WorkerTimeout as problem:
-            self.close()
-            raise MachineOverloaded("the virtual GPU", problem.starved or str(problem)) from problem
-        return gpu, trusted
-
-    def _make_stream(self, gpu: VirtualGpu) -> Library:
-        """Make the stream before the submission's library is loaded, so that it cannot interfere."""
-        trusted = gpu.load(library_path())
-        (self._stream,) = gpu.calls([trusted.order("given_stream")], "making a stream")
-        return trusted
+    def _ready(self) -> VirtualGpu:
+        """The device, with a stream that stands apart from the default stream, as a server's streams do: what
+        is launched there is not in order with it."""
+        if self._gpu is None:
+            self._gpu = self._start()
+            self._stream = self._gpu.harness.create_stream(blocking=False)
+        return self._gpu

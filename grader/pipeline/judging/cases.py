@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from common.virtual_gpu.report import Report
-from grader.answers.compare import Answer, Difference, answer, bits, difference, same_buffers
+from grader.answers.compare import Answer, Difference, answer, difference, same_buffers
+from grader.answers.made_by import NOT_IN_A_KERNEL, by_runtime, changed_bytes, not_by_kernels
 from grader.devices.device import Device
 from grader.devices.explanations import explain
 from grader.devices.on_virtual.given_stream import OFF_STREAM
@@ -19,16 +19,10 @@ from grader.records.record import CaseResult
 from grader.spec import Call, Case, Exact, Task, seeds
 from grader.spec.random_inputs import Random
 
-if TYPE_CHECKING:
-    import torch
-
 TOO_LONG = "too long"
 FATAL = ("timeout", "limit", "load", TOO_LONG)  # later cases would fail in the same way: they are not run
-NOT_IN_A_KERNEL = "not in a kernel"
 KEPT = "kept answer"
 SEEN_ON_VIRTUAL = (NOT_IN_A_KERNEL, OFF_STREAM)  # reasons that a GPU cannot detect
-_COPIED_SHARE = 8  # the runtime may copy an eighth of what changes, or a few parameters
-_COPIED_FREELY = 4096  # bytes
 
 
 @dataclass(frozen=True)
@@ -128,10 +122,10 @@ def _run_case(
         reason, message = _judge_anew(task, case, calls[2], outcomes[2], outcomes[0])
         if reason == KEPT and _wrong_by_itself(task, session, case, calls[2], budget):
             reason = "mismatch"
-    changed = _changed_bytes(calls[0], wanted.outputs)
+    changed = changed_bytes(calls[0], wanted.outputs)
     result = CaseResult(case.name, public, dict(case.sizes), not reason, reason, message)
     report = outcomes[0].report
-    return CaseRun(result, report, changed > 0, tuple(outcomes), 0 < changed <= _by_runtime(report))
+    return CaseRun(result, report, changed > 0, tuple(outcomes), 0 < changed <= by_runtime(report))
 
 
 def without_copied(runs: Sequence[CaseRun]) -> list[CaseRun]:
@@ -143,7 +137,7 @@ def without_copied(runs: Sequence[CaseRun]) -> list[CaseRun]:
         if run.result.passed and run.maybe_copied:
             run.result.passed, run.result.reason = False, NOT_IN_A_KERNEL
             run.result.message = (
-                f"cudaMemcpy and cudaMemset moved {_by_runtime(run.report):,} bytes, enough for the whole "
+                f"cudaMemcpy and cudaMemset moved {by_runtime(run.report):,} bytes, enough for the whole "
                 "answer, as they do in other cases: write it in a kernel"
             )
     return list(runs)
@@ -159,7 +153,8 @@ def _judge(
     found: Difference | None = difference(task, case.size, call, wanted, outcome.after)
     if found is not None:
         return found.reason, found.message + _reason_seen(outcome.report)
-    return _judge_kernels(outcome.report, _changed_bytes(call, wanted.outputs))
+    lack = not_by_kernels(outcome.report, changed_bytes(call, wanted.outputs))
+    return (NOT_IN_A_KERNEL, lack) if lack else ("", "")
 
 
 def _reason_seen(report: Report) -> str:
@@ -199,46 +194,3 @@ def _wrong_by_itself(task: Task, session: Session, case: Case, call: Call, budge
     session.close()
     outcome = budget.spend(session.run(task.entry, call, budget.for_a_call))
     return bool(_judge(task, case, call, outcome)[0])
-
-
-def _judge_kernels(report: Report, changed: int) -> tuple[str, str]:
-    """Right answers count when kernels made them. The runtime's own copies do not count, even beside kernels
-    that store elsewhere. Nor do answers that kernels move to memory that the host sees: host code may have
-    computed them there.
-
-    Only the virtual GPU counts these bytes; elsewhere the report is empty and nothing is judged.
-    """
-    if not report.profile or changed == 0:
-        return "", ""
-    stored = sum(
-        launch.counters.global_store_bytes + launch.counters.global_atomic_bytes for launch in report.launches
-    )
-    copied = report.totals.get("copied_bytes", 0)
-    by_runtime = _by_runtime(report)
-    little = max(changed // _COPIED_SHARE, _COPIED_FREELY)
-    carried = sum(launch.counters.host_store_bytes for launch in report.launches)
-    if carried > little:
-        return NOT_IN_A_KERNEL, (
-            f"kernels stored {carried:,} bytes in memory that the host sees as well (cudaMallocHost, "
-            f"cudaMallocManaged), where the answer has {changed:,}: keep what you work on in device memory"
-        )
-    few_copies = copied <= little
-    if report.launches and (by_runtime == 0 or (stored >= changed and few_copies)):
-        return "", ""
-    return NOT_IN_A_KERNEL, (
-        f"kernels stored {stored:,} bytes of the {changed:,} that changed, cudaMemcpy and cudaMemset moved "
-        f"{by_runtime:,}: write the answer in a kernel"
-    )
-
-
-def _by_runtime(report: Report) -> int:
-    """Bytes that the runtime's own copies and fills moved."""
-    return int(report.totals.get("copied_bytes", 0)) + int(report.totals.get("filled_bytes", 0))
-
-
-def _changed_bytes(call: Call, wanted: Mapping[str, torch.Tensor]) -> int:
-    """How many bytes of the outputs a right answer changes, counted in whole elements."""
-    return sum(
-        int((bits(wanted[name]) != bits(call.buffers[name])).sum()) * call.buffers[name].element_size()
-        for name in call.outputs
-    )

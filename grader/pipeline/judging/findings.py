@@ -3,18 +3,37 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from typing import Any
 
 from common.virtual_gpu.report import Finding, Report
+
+_Mistake = tuple[str, str, int, str]  # the second side without its template arguments
+
+
+def _mistake(finding: Finding) -> _Mistake:
+    other = str(finding.other[0]) if finding.other else ""
+    return finding.kind, finding.file, finding.line, other
+
+
+def besides(found: Sequence[Finding], known: Sequence[Finding]) -> list[Finding]:
+    """Those of mistakes that are not known yet."""
+    mistakes = set(map(_mistake, known))
+    return [finding for finding in found if _mistake(finding) not in mistakes]
+
+
+def plain(found: Sequence[Finding]) -> list[dict[str, Any]]:
+    """As a record holds them."""
+    made: list[dict[str, Any]] = Report(findings=tuple(found)).to_dict()["findings"]
+    return made
 
 
 def merge(reports: Iterable[Report]) -> list[Finding]:
     """One finding for each mistake at each place: of the first case that showed it, with all occurrences."""
-    seen: dict[tuple[str, str, int, str], Finding] = {}  # the second side without its template arguments
+    seen: dict[_Mistake, Finding] = {}
     for report in reports:
         for finding in report.findings:
-            other = str(finding.other[0]) if finding.other else ""
-            key = (finding.kind, finding.file, finding.line, other)
+            key = _mistake(finding)
             if key in seen:
                 count = seen[key].count + finding.count
                 seen[key] = dataclasses.replace(seen[key], count=count)

@@ -47,10 +47,14 @@ def all_right(runs: Sequence[CaseRun]) -> bool:
     return bool(runs) and all(run.result.passed for run in runs)
 
 
-def check_on_virtual(task: Task, program: Libraries, context: Context, secret: str) -> list[CaseRun]:
-    """Run the public cases again on the virtual GPU, which reports findings, for a task that ran on a GPU."""
+def check_on_virtual(
+    task: Task, program: Libraries, context: Context, secret: str, timed: Sequence[Case] = ()
+) -> list[CaseRun]:
+    """Run the public cases again on the virtual GPU, which reports findings, for a task that ran on a GPU;
+    and the `timed` ones, so that no kernel is checked at some sizes and timed at others."""
     device = context.device.virtual
     public = [(case, public) for case, public in cases_on(device, task, secret) if public]
+    public += [(case, True) for case in timed]
     with device.session(program) as session:
         budget = device.time_budget()
         return list(

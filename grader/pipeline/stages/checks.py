@@ -4,11 +4,9 @@ Only the virtual GPU shows, too, that kernels on the given stream made the answe
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
-from common.virtual_gpu.report import Finding, Report
+from common.virtual_gpu.report import Finding
 from grader.building.libraries import Libraries
 from grader.pipeline.context import Context
 from grader.pipeline.judging import findings
@@ -36,11 +34,12 @@ def run(submission: Submission, context: Context, earlier: Results) -> Checks | 
         return None
     correctness = earlier.find(Correctness)
     if correctness is None:
-        return Checks(findings=_plain(findings.merge(steps.reports)))
+        return Checks(findings=findings.plain(findings.merge(steps.reports)))
     exercise, device = submission.exercise, context.device
     runs, wrong = correctness.runs, []
     if device is not device.virtual:
-        runs = tuple(check_on_virtual(exercise, program, context, context.seed))
+        timed = exercise.modelled_cases if "speed" in context.wanted else ()
+        runs = tuple(check_on_virtual(exercise, program, context, context.seed, timed))
         wrong = [run.result for run in runs if run.result.reason in SEEN_ON_VIRTUAL]
     reports = [run.report for run in runs]
     if exercise.blocks_share and earlier.correct and not wrong:
@@ -49,12 +48,7 @@ def run(submission: Submission, context: Context, earlier: Results) -> Checks | 
     return Checks(
         cases=wrong,
         correct=not wrong,
-        findings=_plain(findings.merge([*steps.reports, *reports])),
+        findings=findings.plain(findings.merge([*steps.reports, *reports])),
         runs=runs,
         own=tuple(findings.merge(reports)),
     )
-
-
-def _plain(found: Sequence[Finding]) -> list[dict[str, Any]]:
-    plain: list[dict[str, Any]] = Report(findings=tuple(found)).to_dict()["findings"]
-    return plain

@@ -65,9 +65,11 @@ def _own_parts(submission: Submission, context: Context, earlier: Results) -> li
     exercise, correct = submission.exercise, earlier.correct
     parts = [rubric.correct_part(exercise, _counted(earlier))]
     if (checks := earlier.find(Checks)) is not None:
-        unsupported = next((one for one in checks.own if one.kind == "unsupported"), None)
+        speeds = earlier.find(Speeds)
+        own = [*checks.own, *(speeds.own if speeds is not None else ())]
+        unsupported = next((one for one in own if one.kind == "unsupported"), None)
         why = f"the virtual GPU cannot check this kernel: {unsupported.message}" if unsupported else ""
-        parts.append(rubric.clean_part(exercise, correct, len(checks.own), why))
+        parts.append(rubric.clean_part(exercise, correct, len(own), why))
     if "mechanism" in context.wanted:
         found = [one for result in earlier for one in result.mechanisms]
         parts.append(rubric.mechanism_part(exercise, correct, found))

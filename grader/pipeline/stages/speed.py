@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from common.virtual_gpu.report import Finding
 from grader.pipeline.context import Context
+from grader.pipeline.judging import findings
 from grader.pipeline.results import Result, Results
 from grader.pipeline.stages.build import Built
+from grader.pipeline.stages.checks import Checks
 from grader.pipeline.submission import Submission
 from grader.records.record import CaseResult
 from grader.timing.speed import speed_over_baseline
@@ -14,14 +17,16 @@ from grader.timing.speed import speed_over_baseline
 
 @dataclass(frozen=True, kw_only=True)
 class Speeds(Result):
-    """A case that is wrong only while it is timed counts as wrong."""
+    """A case that is wrong only while it is timed counts as wrong. `own` are findings in timed calls."""
+
+    own: tuple[Finding, ...] = ()
 
 
 def run(submission: Submission, context: Context, earlier: Results) -> Speeds | None:
     built = earlier.of(Built)
     if built.baseline is None or built.program is None or not earlier.correct:
         return None
-    speed = speed_over_baseline(
+    timed = speed_over_baseline(
         submission.exercise,
         context.device,
         built.baseline.result(),
@@ -31,7 +36,22 @@ def run(submission: Submission, context: Context, earlier: Results) -> Speeds | 
         quick=context.quick,
     )
     wrong = [
-        CaseResult(name, True, dict(submission.exercise.bench_case(name).sizes), False, "mismatch", message)
-        for name, message in speed.wrong.items()
+        CaseResult(
+            name,
+            True,
+            dict(submission.exercise.bench_case(name).sizes),
+            False,
+            timed.reasons.get(name, "mismatch"),
+            message,
+        )
+        for name, message in timed.speed.wrong.items()
     ]
-    return Speeds(speed=speed, cases=wrong, correct=not wrong)
+    checks = earlier.find(Checks)
+    found = findings.besides(findings.merge(timed.reports), checks.own if checks is not None else ())
+    return Speeds(
+        speed=timed.speed,
+        cases=wrong,
+        correct=not wrong,
+        findings=findings.plain(found),
+        own=tuple(found),
+    )

@@ -9,8 +9,9 @@ from typing import NamedTuple
 
 from common.core.cpu_time import COUNTED
 from common.core.errors import MachineOverloaded
-from common.virtual_gpu.report import Launch
+from common.virtual_gpu.report import BoundedCall, Launch, Report
 from grader.answers.compare import answer, difference
+from grader.answers.made_by import NOT_IN_A_KERNEL, changed_bytes, not_by_kernels
 from grader.building.libraries import Libraries
 from grader.devices.device import VirtualDevice
 from grader.devices.evidence import look
@@ -26,6 +27,7 @@ from grader.timing.modelled.call_time import modelled_call
 from grader.timing.modelled.margin import LEAST, model_margin, was_compared
 from grader.timing.modelled.unmodelled import unmodelled
 from grader.timing.targets import decide_modelled, describe
+from grader.timing.timed import Timed
 from grader.words import numbers
 
 
@@ -42,12 +44,13 @@ def model(
     notify: Callable[[str], None] = lambda text: None,
     *,
     quick: bool = False,
-) -> Speed:
+) -> Timed:
     """Both over the targets' cases. Every output is checked; with `quick` only the submission's, for the
-    baseline is ours and a student waits."""
+    baseline is ours and a student waits. What is asked of a call that is not timed is asked of these, too."""
+    traced = _traced_blocks(secret)
     with (
-        _session(device, baseline, secret) as theirs,
-        _session(device, submission, secret) as ours,
+        device.measuring_session(baseline, traced) as theirs,
+        device.session_with_figures(submission, traced) as ours,
         ThreadPoolExecutor(1) as baselines,
         ThreadPoolExecutor(1) as submissions,
     ):
@@ -57,7 +60,7 @@ def model(
             modelling.run(notify)
         except NotModelled as problem:
             modelling.speed.notes.append(str(problem))
-        return modelling.speed
+        return Timed(modelling.speed, modelling.reasons, modelling.reports)
 
 
 class _Ran(NamedTuple):
@@ -102,11 +105,13 @@ class _Modelling:
     ) -> None:
         self._exercise, self._device, self._submission = exercise, device, submission
         self._pair, self._secret, self._quick = pair, secret, quick
-        self._targets = [t for t in exercise.targets if isinstance(t, Speedup) and not exercise.needs_gpu(t)]
+        self._targets = exercise.modelled_targets
         self._margin = model_margin(exercise, device.profile)
         self._in_graph = _tried_in_a_graph(exercise, self._targets)
         self._lacks: list[str] = []  # what the structure of the submission's calls lacks
         self.speed = Speed(modelled=True)
+        self.reasons: dict[str, str] = {}
+        self.reports: list[Report] = []
 
     def run(self, notify: Callable[[str], None]) -> None:
         """Fill in `speed`. Raises NotModelled."""
@@ -125,8 +130,7 @@ class _Modelling:
         return graph_trial.trial(self._exercise, self._in_graph, self._pair.ours, self._secret)
 
     def _model_cases(self, notify: Callable[[str], None]) -> None:
-        names = {name for target in self._targets for name in target.cases}
-        cases = [case for case in self._exercise.bench if case.name in names]
+        cases = self._exercise.modelled_cases
         budget = self._device.time_budget()
         under_way = self._pair.begin(cases[0], 0) if cases else None
         for number, case in enumerate(cases):
@@ -137,6 +141,7 @@ class _Modelling:
             assert under_way is not None
             base, mine = (running.result() for running in under_way)
             budget.spend(mine.outcome)
+            self.reports.append(mine.outcome.report)
             following = number + 1
             under_way = self._pair.begin(cases[following], following) if following < len(cases) else None
             self._judge(base, mine)
@@ -145,11 +150,15 @@ class _Modelling:
     def _judge(self, base: _Ran, mine: _Ran) -> None:
         """Raises NotModelled where the submission's call has no time that counts."""
         case, outcome = mine.case, mine.outcome
-        if why := base.outcome.message if self._quick else _problem(self._exercise, base):
+        if why := base.outcome.message if self._quick else _problem(self._exercise, base)[1]:
             raise RuntimeError(f"the baseline failed on {base.case.name}: {why}")
-        if why := _problem(self._exercise, mine):
+        reason, why = _problem(self._exercise, mine)
+        if reason:
+            self.reasons[case.name] = reason
             self.speed.wrong[case.name] = f"it went wrong while it was timed: {why}"
             raise NotModelled(f"{case.name}: {self.speed.wrong[case.name]}")
+        if waits := _waits(outcome.report.call):
+            raise NotModelled(f"{case.name}: {self._exercise.entry} {waits}")
         if not outcome.report.launches:
             raise NotModelled(f"{case.name}: nothing was launched on the device")
         if outcome.runtime_copies > 0:
@@ -222,19 +231,33 @@ def _kernels(launches: Sequence[Launch]) -> str:
     return ", ".join(numbers.short_kernel(launch.kernel) for launch in launches) or "nothing"
 
 
-def _problem(exercise: Exercise, ran: _Ran) -> str:
-    """Why a call failed or what is wrong with its answer."""
+def _problem(exercise: Exercise, ran: _Ran) -> tuple[str, str]:
+    """The reason and the sentence where a call failed, its answer is wrong or no kernel made it."""
     case, call, outcome = ran
     if not outcome.ok:
-        return outcome.message
-    found = difference(exercise, case.size, call, answer(exercise, case.size, call), outcome.after)
-    return found.message if found is not None else ""
+        return explain(outcome)
+    wanted = answer(exercise, case.size, call)
+    found = difference(exercise, case.size, call, wanted, outcome.after)
+    if found is not None:
+        return found.reason, found.message
+    lack = not_by_kernels(outcome.report, changed_bytes(call, wanted.outputs))
+    return (NOT_IN_A_KERNEL, lack) if lack else ("", "")
 
 
-def _session(device: VirtualDevice, program: Libraries, secret: str) -> VirtualSession:
-    # The model samples a few blocks of each launch; the submission cannot know which.
-    seed = int(seeds.derive(secret, "traced blocks")[:8], 16) | 1
-    return device.measuring_session(program, {"cost_seed": seed})
+def _waits(call: BoundedCall | None) -> str:
+    """What a call did that waits for the device: the model has no time for it, and a graph no place."""
+    if call is None or not call.waited:
+        return ""
+    where = f" ({call.waited_at[0]})" if call.waited_at else ""
+    return (
+        f"waits for the device by {call.waited}{where}, whose time is not modelled: queue all work on the "
+        "given stream and return"
+    )
+
+
+def _traced_blocks(secret: str) -> dict[str, object]:
+    """The model samples a few blocks of each launch; the submission cannot know which."""
+    return {"cost_seed": int(seeds.derive(secret, "traced blocks")[:8], 16) | 1}
 
 
 def _case(

@@ -48,7 +48,7 @@ void Block::start(uint64_t number) {
   released.clear();
   for (Barrier& b : barriers) b = Barrier{};
   exited_threads = 0;
-  instructions = 0;
+  instructions = looked = 0;
   changes = 0;
   printf_text.clear();
   printf_cut = false;

@@ -119,12 +119,12 @@ struct Block {
   std::unordered_map<uint64_t, std::vector<uint32_t>> released;  // by address: what its last writer had seen
   Barrier barriers[kBarriers];
   uint32_t exited_threads = 0;
-  uint64_t instructions = 0;
-  uint64_t rounds = 0;                               // over its warps, for all blocks this one has been
-  uint64_t changes = 0;                              // stores and atomics that may let somebody else go on
-  uint32_t pending_async = 0;                        // words in flight
-  std::vector<uint8_t*> local;                       // per warp: local memory, word-interleaved by lane
-  std::vector<uint32_t> local_size;                  // bytes a lane
+  uint64_t instructions = 0, looked = 0;  // looked: how many there were at the last look at the clock
+  uint64_t rounds = 0;                    // over its warps, for all blocks this one has been
+  uint64_t changes = 0;                   // stores and atomics that may let somebody else go on
+  uint32_t pending_async = 0;             // words in flight
+  std::vector<uint8_t*> local;            // per warp: local memory, word-interleaved by lane
+  std::vector<uint32_t> local_size;       // bytes a lane
   std::vector<std::vector<uint32_t>> local_written;  // per warp, per byte: lanes that wrote it
   std::string printf_text;
   bool printf_cut = false;  // it printed more than that

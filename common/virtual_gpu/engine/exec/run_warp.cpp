@@ -11,7 +11,10 @@ namespace vgpu {
 
 namespace {
 
-constexpr uint64_t kSlice = 200'000;     // warp instructions a split runs before others have a turn
+constexpr uint64_t kSlice = 200'000;  // warp instructions a split runs before others have a turn
+// As many between two looks at the clock. An instruction with a finding takes a thousand times as long as
+// others, so a slice of them would outlast any limit.
+constexpr uint64_t kLook = 1000;
 constexpr uint64_t kShortSlice = 2'000;  // … when other splits of its warp could run
 constexpr uint32_t kPollLimit = 64;      // polls before it makes way: it waits for somebody
 constexpr int kPatience = 8;             // times it makes way before lanes at joins are let go for its sake
@@ -155,6 +158,10 @@ bool run_split(Warp& w, int split) {
     }
     const Split& s = w.splits[static_cast<size_t>(split)];
     if (s.state != SplitState::kReady) return true;
+    if (b.instructions - b.looked >= kLook) {
+      b.looked = b.instructions;
+      if (b.out_of_time()) return false;
+    }
     if (slice >= (w.ready > 1 ? kShortSlice : kSlice) || w.polls >= kPollLimit) return true;
     if (b.must_stop()) return false;
   }

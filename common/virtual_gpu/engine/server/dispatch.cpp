@@ -16,6 +16,12 @@ std::array<const RequestRow*, kRequests> make_table() {
   return table;
 }
 
+// Requests that the runtime library may still make when a call has returned, for the call's output.
+bool uses_device_late(uint32_t op) {
+  return op != static_cast<uint32_t>(wire::Request::kTakePrintf) &&
+         op != static_cast<uint32_t>(wire::Request::kCallbackDone);
+}
+
 bool may(Role role, Sender sender) {
   return sender == Sender::kBoth || (role == Role::kHarness) == (sender == Sender::kHarness);
 }
@@ -41,6 +47,9 @@ Reply serve(Session& session, Role role, const Message& message) {
   const RequestRow* row = message.op < kRequests ? table[message.op] : nullptr;
   Reply reply;
   session.caller = message.caller;
+  session.by_harness = role == Role::kHarness;
+  if (!session.by_harness && session.call.stream != 0 && !session.call.open && uses_device_late(message.op))
+    session.call.late_requests += 1;
   if (row == nullptr) {
     reply.error = cuda::kNotSupported;
   } else if (!may(role, row->sender)) {

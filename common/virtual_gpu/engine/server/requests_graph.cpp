@@ -4,14 +4,30 @@
 namespace vgpu {
 namespace {
 
+// To the program, graphs of the harness do not exist.
+bool refuse_harness_owned(const Session& session, uint64_t id, Reply& reply) {
+  if (session.may_change(id)) return false;
+  reply.error = cuda::kInvalidValue;
+  return true;
+}
+
 void capture_begin(Session& session, const wire::CaptureBegin& in, Reply& reply) {
   reply.error = session.streams.begin_capture(in.stream, in.mode);
+  if (session.by_harness && reply.error == 0) session.captured_for_harness = in.stream;
+  session.note_capture();
 }
 
 void capture_end(Session& session, const wire::Id& in, Reply& reply) {
+  if (in.id == session.captured_for_harness && !session.by_harness) {
+    reply.error = cuda::kNotPermitted;
+    return;
+  }
   wire::Id graph{};
   reply.error = session.streams.end_capture(in.id, &graph.id);
-  if (reply.error == 0) reply.put(graph);
+  if (session.by_harness) session.captured_for_harness = 0;
+  if (reply.error != 0) return;
+  session.own(graph.id);
+  reply.put(graph);
 }
 
 void capture_info(Session& session, const wire::Id& in, Reply& reply) {
@@ -22,23 +38,30 @@ void capture_info(Session& session, const wire::Id& in, Reply& reply) {
 
 void instantiate(Session& session, const wire::GraphInstantiate& in, Reply& reply) {
   wire::Id executable{};
+  if (refuse_harness_owned(session, in.graph, reply)) return;
   reply.error = session.streams.instantiate(in.graph, in.flags, &executable.id);
-  if (reply.error == 0) reply.put(executable);
+  if (reply.error != 0) return;
+  session.own(executable.id);
+  reply.put(executable);
 }
 
 void launch(Session& session, const wire::GraphLaunch& in, Reply& reply) {
+  if (refuse_harness_owned(session, in.executable, reply)) return;
   if (session.make_room(reply)) reply.error = session.streams.launch(in.executable, in.stream);
 }
 
 void update(Session& session, const wire::GraphExecUpdate& in, Reply& reply) {
+  if (refuse_harness_owned(session, in.executable, reply)) return;
   reply.error = session.streams.update(in.executable, in.graph);
 }
 
 void destroy_graph(Session& session, const wire::Id& in, Reply& reply) {
+  if (refuse_harness_owned(session, in.id, reply)) return;
   reply.error = session.streams.destroy_graph(in.id);
 }
 
 void destroy_executable(Session& session, const wire::Id& in, Reply& reply) {
+  if (refuse_harness_owned(session, in.id, reply)) return;
   reply.error = session.streams.destroy_executable(in.id);
 }
 
@@ -49,15 +72,15 @@ void node_count(Session& session, const wire::Id& in, Reply& reply) {
 }
 
 const RequestRow kGraphRequests[] = {
-    request<&capture_begin>(wire::Request::kCaptureBegin),
-    request<&capture_end>(wire::Request::kCaptureEnd),
+    request<&capture_begin>(wire::Request::kCaptureBegin, Sender::kBoth),
+    request<&capture_end>(wire::Request::kCaptureEnd, Sender::kBoth),
     request<&capture_info>(wire::Request::kCaptureInfo),
-    request<&instantiate>(wire::Request::kGraphInstantiate),
-    request<&launch>(wire::Request::kGraphLaunch),
-    request<&destroy_graph>(wire::Request::kGraphDestroy),
-    request<&destroy_executable>(wire::Request::kGraphExecDestroy),
+    request<&instantiate>(wire::Request::kGraphInstantiate, Sender::kBoth),
+    request<&launch>(wire::Request::kGraphLaunch, Sender::kBoth),
+    request<&destroy_graph>(wire::Request::kGraphDestroy, Sender::kBoth),
+    request<&destroy_executable>(wire::Request::kGraphExecDestroy, Sender::kBoth),
     request<&update>(wire::Request::kGraphExecUpdate),
-    request<&node_count>(wire::Request::kGraphNodeCount),
+    request<&node_count>(wire::Request::kGraphNodeCount, Sender::kBoth),
 };
 
 }  // namespace

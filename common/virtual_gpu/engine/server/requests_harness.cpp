@@ -1,4 +1,4 @@
-// Requests that only the trusted harness may make: named memory, reports, options.
+// Requests that only the trusted harness may make: named memory, bounds of calls, reports, options.
 #include "device/transfer.h"
 #include "server/dispatch.h"
 
@@ -50,7 +50,26 @@ void report(Session& session, Reply& reply) {
 void reset(Session& session, Reply&) {
   session.report.clear();
   session.findings.clear();
+  session.call = {};
   session.l2.clear();  // each call of a harness is modelled from a cold L2
+}
+
+void begin_call(Session& session, const wire::Id& in, Reply& reply) {
+  if (session.harness_owned.count(in.id) == 0) {
+    reply.error = cuda::kInvalidResourceHandle;
+    return;
+  }
+  session.call = {};
+  session.call.stream = in.id;
+  session.call.open = true;
+  reply.error = session.streams.bound_call(in.id, true);
+  session.note_capture();
+}
+
+void end_call(Session& session, Reply&) {
+  session.note_capture();
+  if (session.streams.bound_call(session.call.stream, false) != 0) session.call.destroyed = true;
+  session.call.open = false;
 }
 
 void sync(Session& session, Reply& reply) {
@@ -78,6 +97,8 @@ const RequestRow kHarnessRequests[] = {
     request<&report>(wire::Request::kHarnessReport, Sender::kHarness, AfterError::kServed),
     request<&reset>(wire::Request::kHarnessReset, Sender::kHarness, AfterError::kServed),
     request<&sync>(wire::Request::kHarnessSync, Sender::kHarness, AfterError::kServed),
+    request<&begin_call>(wire::Request::kHarnessBeginCall, Sender::kHarness, AfterError::kServed),
+    request<&end_call>(wire::Request::kHarnessEndCall, Sender::kHarness, AfterError::kServed),
     request<&option>(wire::Request::kHarnessOption, Sender::kHarness, AfterError::kServed),
 };
 

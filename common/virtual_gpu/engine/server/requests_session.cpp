@@ -57,6 +57,7 @@ void device_reset(Session& session, Reply& reply) {
   Progress progress;
   reply.error = session.streams.sync_device(&progress);
   if (reply.error != 0 || !progress.ok()) return session.answer(progress, reply);
+  session.call.destroyed = session.call.stream != 0;
   session.streams.reset();
   session.memory.release_program_memory();
   session.frees_queued.clear();

@@ -45,22 +45,34 @@ void host_function(Session& session, const wire::HostFunction& in, Reply& reply)
 }
 
 void stream_create(Session& session, const wire::StreamCreate& in, Reply& reply) {
-  reply.put(wire::Id{session.streams.create_stream(in.flags)});
+  const uint64_t id = session.streams.create_stream(in.flags);
+  session.own(id);
+  reply.put(wire::Id{id});
 }
 
 void stream_destroy(Session& session, const wire::Id& in, Reply& reply) {
+  if (!session.may_change(in.id)) {  // as if it were done: the call's report says that it was
+    session.call.destroyed = true;
+    return;
+  }
   reply.error = session.streams.destroy_stream(in.id);
 }
 
+// The functions of the API that wait, as a reader of the report knows them.
+constexpr char kStreamSync[] = "cudaStreamSynchronize", kStreamQuery[] = "cudaStreamQuery";
+constexpr char kEventSync[] = "cudaEventSynchronize", kEventQuery[] = "cudaEventQuery";
+
 // A wait on one object: an error of the call itself, or how far the work got.
-template <int (Streams::*wait)(uint64_t, Progress*)>
+template <int (Streams::*wait)(uint64_t, Progress*), const char* name>
 void wait_for(Session& session, const wire::Id& in, Reply& reply) {
+  session.call.note_wait(name, session.caller);
   Progress progress;
   reply.error = (session.streams.*wait)(in.id, &progress);
   if (reply.error == 0) session.answer(progress, reply);
 }
 
 void device_sync(Session& session, Reply& reply) {
+  session.call.note_wait("cudaDeviceSynchronize", session.caller);
   Progress progress;
   reply.error = session.streams.sync_device(&progress);
   if (reply.error == 0) session.answer(progress, reply);
@@ -68,6 +80,7 @@ void device_sync(Session& session, Reply& reply) {
 
 void stream_wait(Session& session, const wire::StreamWait& in, Reply& reply) {
   if (session.make_room(reply)) reply.error = session.streams.stream_wait(in.stream, in.event);
+  session.note_capture();
 }
 
 void event_create(Session& session, const wire::EventCreate& in, Reply& reply) {
@@ -91,17 +104,17 @@ void event_elapsed(Session& session, const wire::EventElapsed& in, Reply& reply)
 const RequestRow kStreamRequests[] = {
     request<&launch_kernel>(wire::Request::kLaunch),
     request<&host_function>(wire::Request::kHostFunction),
-    request<&stream_create>(wire::Request::kStreamCreate),
+    request<&stream_create>(wire::Request::kStreamCreate, Sender::kBoth),
     request<&stream_destroy>(wire::Request::kStreamDestroy),
-    request<&wait_for<&Streams::sync_stream>>(wire::Request::kStreamSync),
-    request<&wait_for<&Streams::query_stream>>(wire::Request::kStreamQuery),
+    request<&wait_for<&Streams::sync_stream, kStreamSync>>(wire::Request::kStreamSync),
+    request<&wait_for<&Streams::query_stream, kStreamQuery>>(wire::Request::kStreamQuery),
     request<&stream_wait>(wire::Request::kStreamWait),
     request<&device_sync>(wire::Request::kDeviceSync),
     request<&event_create>(wire::Request::kEventCreate),
     request<&event_destroy>(wire::Request::kEventDestroy),
     request<&event_record>(wire::Request::kEventRecord),
-    request<&wait_for<&Streams::sync_event>>(wire::Request::kEventSync),
-    request<&wait_for<&Streams::query_event>>(wire::Request::kEventQuery),
+    request<&wait_for<&Streams::sync_event, kEventSync>>(wire::Request::kEventSync),
+    request<&wait_for<&Streams::query_event, kEventQuery>>(wire::Request::kEventQuery),
     request<&event_elapsed>(wire::Request::kEventElapsed),
 };
 

@@ -1,11 +1,14 @@
 #include "server/session.h"
 
+#include <algorithm>
 #include <cstdio>
 
 #include "cuda_error.h"
 
 namespace vgpu {
 namespace {
+
+constexpr uint64_t kMostPrintf = 16u << 20;  // bytes that a launch may print
 
 Scheduler::LaunchCosts launch_costs(const Profile& profile) {
   return {profile.launch_floor_us * 1e-6, profile.launch_gap_us * 1e-6, profile.graph_gap_us * 1e-6};
@@ -29,8 +32,9 @@ Session::~Session() {
 
 LaunchEnvironment Session::environment() {
   constexpr uint32_t kPrintfFifoSize = 1;  // cudaLimit
-  return {memory,      findings, config.options, config.profile, &printf_output, limit(kPrintfFifoSize),
-          should_stop_};
+  // Each thread of the engine may hold as much: a program cannot ask for more than this.
+  const uint64_t printed = std::min(limit(kPrintfFifoSize), kMostPrintf);
+  return {memory, findings, config.options, config.profile, &printf_output, printed, should_stop_};
 }
 
 uint64_t Session::limit(uint32_t which) const {
@@ -99,6 +103,7 @@ void Session::end_program() {
 }
 
 void Session::run_idle() {
+  if (scheduler.pending_launches() != 0) call.note_wait("watching memory", {});
   tell(
       "the program has queued work and then made no call for seconds, as if it watched memory for a result; "
       "running the work now. A synchronising call would show when it is done.");
@@ -137,7 +142,9 @@ ReportContext Session::compose_context() {
           findings.dropped(),
           std::move(leaks),
           program_gone ? "closed" : "running",
-          sticky_error};
+          sticky_error,
+          call,
+          host_code.lines(call.waited_at)};
 }
 
 std::string Session::json() {

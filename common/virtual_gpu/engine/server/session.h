@@ -12,6 +12,7 @@
 #include "device/profile.h"
 #include "exec/launch.h"
 #include "report.h"
+#include "server/bounded_call.h"
 #include "server/connection.h"
 #include "server/host_code.h"
 #include "streams/scheduler.h"
@@ -67,6 +68,11 @@ class Session {
 
   HostCode host_code;
   wire::CodePlace caller{};  // of the request being served
+  bool by_harness = false;   // who made it
+
+  BoundedCall call;
+  std::set<uint64_t> harness_owned;   // streams, graphs and executables that the harness made
+  uint64_t captured_for_harness = 0;  // the stream that it captures a call on
 
   std::set<uint64_t> frees_queued;            // addresses given to a cudaFreeAsync that has not run yet
   std::map<AllocKind, int> allocations_made;  // for names: "cudaMalloc #3"
@@ -83,6 +89,18 @@ class Session {
   void answer(const Progress& progress, Reply& reply);
   // For requests that queue work: true when there is room; otherwise the reply is filled in.
   bool make_room(Reply& reply);
+
+  // True where the request being served may change or destroy the object.
+  bool may_change(uint64_t id) const { return by_harness || harness_owned.count(id) == 0; }
+  // Keeps what the harness made from the program; `id` is of the object just made.
+  void own(uint64_t id) {
+    if (by_harness) harness_owned.insert(id);
+  }
+  // Whether the program has drawn the call's stream into a capture of its own.
+  void note_capture() {
+    if (call.open && call.stream != captured_for_harness && streams.is_capturing(call.stream))
+      call.captured = true;
+  }
 
   // Refuses a request with an error and a sentence, which the user sees once.
   void refuse(Reply& reply, int error, const std::string& sentence);
@@ -110,6 +128,7 @@ class Session {
   int run(const AllocateTask& task, const Work& work, double* seconds);
   int run(const FreeTask& task, const Work& work, double* seconds);
   int run(const HostTask& task, const Work& work, double* seconds);
+  int run(const CallBoundTask& task, const Work& work, double* seconds);
   ReportContext context();
   ReportContext compose_context();
 

@@ -81,6 +81,7 @@ int Session::run(const CopyTask& task, const Work&, double* seconds) {
   if (unwritten ? config.options.check_init && !goes_on : config.options.check_memory)
     add_finding(std::move(finding), task.caller);
   report.traffic.copies += 1;
+  call.copies_outside += call.outside() ? 1 : 0;
   report.traffic.copied_bytes += bytes;
   l2.pass(bytes);
   *seconds = touches_host(task.plan) ? model_host_copy(bytes, config.profile)
@@ -93,6 +94,7 @@ int Session::run(const FillTask& task, const Work&, double* seconds) {
   const int error = run_fill(task.plan, memory, &finding);
   if (config.options.check_memory) add_finding(std::move(finding), task.caller);
   report.traffic.fills += 1;
+  call.copies_outside += call.outside() ? 1 : 0;
   report.traffic.filled_bytes += task.plan.bytes();
   l2.pass(task.plan.bytes());
   *seconds = model_fill(task.plan.bytes(), config.profile);
@@ -114,6 +116,11 @@ int Session::run(const FreeTask& task, const Work&, double*) {
     return cuda::kIllegalAddress;
   }
   frees_queued.erase(task.address);
+  return cuda::kSuccess;
+}
+
+int Session::run(const CallBoundTask& task, const Work&, double*) {
+  (task.begins ? call.began : call.ended) = report.next_index();
   return cuda::kSuccess;
 }
 

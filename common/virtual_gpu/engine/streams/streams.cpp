@@ -109,6 +109,12 @@ int Streams::submit(uint64_t id, Task task) {
   return cuda::kSuccess;
 }
 
+int Streams::bound_call(uint64_t id, bool begins) {
+  if (!has_stream(id)) return cuda::kInvalidResourceHandle;
+  append(id, CallBoundTask{begins});
+  return cuda::kSuccess;
+}
+
 int Streams::submit_and_run(uint64_t id, Task task, Progress* progress) {
   Stream* stream = find_stream(id);
   if (stream == nullptr) return cuda::kInvalidResourceHandle;

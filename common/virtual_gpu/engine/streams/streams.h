@@ -33,6 +33,8 @@ class Streams {
   // Does a task before returning, after what the stream has queued. When the progress is not ok(), nothing
   // of the task has happened: the call is to be repeated, or has failed.
   int submit_and_run(uint64_t stream, Task task, Progress* progress);
+  // Queues a bound of a call, outside any capture.
+  int bound_call(uint64_t stream, bool begins);
 
   int sync_stream(uint64_t id, Progress* progress);
   int query_stream(uint64_t id, Progress* progress);

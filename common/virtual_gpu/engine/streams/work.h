@@ -38,9 +38,13 @@ struct FreeTask {  // cudaFreeAsync
 struct HostTask {  // runs in the program
   uint64_t function, user_data;
 };
-struct MarkerTask {};  // nothing to do, only a place in the order: event records, waits, ends of graphs
+struct MarkerTask {};   // nothing to do, only a place in the order: event records, waits, ends of graphs
+struct CallBoundTask {  // the harness's: a call of the program's begins or ends here
+  bool begins;
+};
 
-using Task = std::variant<MarkerTask, LaunchTask, CopyTask, FillTask, AllocateTask, FreeTask, HostTask>;
+using Task =
+    std::variant<MarkerTask, LaunchTask, CopyTask, FillTask, AllocateTask, FreeTask, HostTask, CallBoundTask>;
 
 inline bool uses_device(const Task& task) {
   return std::holds_alternative<LaunchTask>(task) || std::holds_alternative<CopyTask>(task) ||
