@@ -1,4 +1,5 @@
-"""What Linux tells about a process in /proc. Of one that is over there is nothing, or it is a zombie."""
+"""What Linux tells in /proc about a process, and about memory. Of a process that is over there is nothing, or
+it is a zombie."""
 
 from __future__ import annotations
 
@@ -49,3 +50,19 @@ def resident_bytes(pid: int) -> int:
             return int(file.read().split()[1]) * _PAGE
     except OSError:
         return 0
+
+
+def available_bytes() -> int:
+    """Memory that can be had without taking it from others: of the machine, or of the container around it."""
+    with open("/proc/meminfo", "rb") as file:
+        free = next(int(line.split()[1]) << 10 for line in file if line.startswith(b"MemAvailable:"))
+    return min([free, *_container_limits()])
+
+
+def _container_limits() -> Iterator[int]:
+    for path in ("/sys/fs/cgroup/memory.max", "/sys/fs/cgroup/memory/memory.limit_in_bytes"):
+        try:
+            with open(path, "rb") as file:
+                yield int(file.read())
+        except (OSError, ValueError):  # "max" is no number: there is no limit
+            continue

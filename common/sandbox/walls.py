@@ -218,7 +218,30 @@ def _drop_capabilities() -> list[str]:
     return ["the bounding set of capabilities cannot be emptied here"] if bounding_left else []
 
 
+def prepare(policy: Policy) -> tuple[int, int]:
+    """The same walls for a program that puts them up itself: descriptors of Landlock's rules and of the
+    filter of system calls, -1 for what the kernel lacks. Nothing changes for this process."""
+    abi = landlock_abi()
+    rules = _rules_on_files(policy, abi) if abi > 0 else -1
+    if seccomp_problem() is not None:
+        return rules, -1
+    column, architecture = _ARCHITECTURES[platform.machine()]
+    refusing = _ERRNO | errno.EPERM
+    steps = _filter(policy, column, architecture, abi >= _SCOPE_ABI, connecting=refusing, me=None)
+    file = os.memfd_create("walls", os.MFD_CLOEXEC)
+    os.write(file, b"".join(steps))
+    return rules, file
+
+
 def _restrict_files(policy: Policy, abi: int) -> None:
+    rules = _rules_on_files(policy, abi)
+    _check(
+        _libc.syscall(ctypes.c_long(_LANDLOCK_RESTRICT), ctypes.c_int(rules), ctypes.c_long(0)), "Landlock"
+    )
+    os.close(rules)
+
+
+def _rules_on_files(policy: Policy, abi: int) -> int:
     bits = {name: 1 << bit for bit, (name, since) in enumerate(_FILE_RIGHTS) if abi >= since}
     network = _BIND_AND_CONNECT_TCP if abi >= _TCP_ABI else 0
     scope = _SCOPE_ABSTRACT_SOCKETS_AND_SIGNALS if abi >= _SCOPE_ABI else 0
@@ -232,8 +255,7 @@ def _restrict_files(policy: Policy, abi: int) -> None:
     for key, rights in (("read", (*_READ, *running)), ("write", writing), ("devices", _DEVICE)):
         for path in policy.get(key, ()):
             _allow_path(rules, path, bits, rights)
-    _check(_libc.syscall(ctypes.c_long(_LANDLOCK_RESTRICT), ctypes.c_int(rules), flags), "Landlock")
-    os.close(rules)
+    return int(rules)
 
 
 def _allow_path(rules: int, path: str, bits: dict[str, int], rights: tuple[str, ...]) -> None:
@@ -259,7 +281,7 @@ def _filter_calls(
     column, architecture = _ARCHITECTURES[platform.machine()]
     problem = "nobody to ask"
     if policy.get("broker_connect") and hand_over is not None:
-        asking = _filter(policy, column, architecture, signals_scoped, connecting=_ASK)
+        asking = _filter(policy, column, architecture, signals_scoped, connecting=_ASK, me=os.getpid())
         (call,) = _numbers(_SECCOMP_CALL, column).values()
         operation, flags = ctypes.c_long(_SET_MODE_FILTER), ctypes.c_long(_NEW_LISTENER)
         with _program(asking) as program:
@@ -272,7 +294,8 @@ def _filter_calls(
             return None
         # A kernel before 5.0, or another listener around this process: then every connect is refused.
         problem = os.strerror(ctypes.get_errno())
-    refusing = _filter(policy, column, architecture, signals_scoped, connecting=_ERRNO | errno.EPERM)
+    refused = _ERRNO | errno.EPERM
+    refusing = _filter(policy, column, architecture, signals_scoped, connecting=refused, me=os.getpid())
     with _program(refusing) as program:
         _check(_libc.prctl(_PR_SET_SECCOMP, _SECCOMP_FILTER, program, 0, 0), "a filter on system calls")
     return problem
@@ -286,16 +309,17 @@ def _program(steps: list[bytes]) -> Iterator[bytes]:
 
 
 def _filter(
-    policy: Policy, column: int, architecture: int, signals_scoped: bool, connecting: int
+    policy: Policy, column: int, architecture: int, signals_scoped: bool, *, connecting: int, me: int | None
 ) -> list[bytes]:
-    """The filter's instructions. Every block either answers or leaves the call's number to the next."""
+    """The filter's instructions. Every block either answers or leaves the call's number to the next. `me` is
+    the process that it is for, where that is known."""
     refused = list(_REFUSED.values())
     refused += [names for key, names in _REFUSED_WITHOUT.items() if not policy.get(key)]
     numbers = {name: n for text in refused for name, n in _numbers(text, column).items()}
     decided = {name: [_answer(errno.EPERM)] for name in numbers}
     decided["connect"] = [_step(_RETURN, connecting)]
     decided["clone3"] = [_answer(errno.ENOSYS)]  # the C library then falls back to clone
-    decided |= _decided_by_arguments(policy, signals_scoped)
+    decided |= _decided_by_arguments(policy, signals_scoped, me)
     numbers |= _numbers(_OTHERS, column)
     program = [_step(_LOAD, _ARCHITECTURE_AT), _step(_EQUAL, architecture, 1, 0), _step(_RETURN, _KILL)]
     program += [_step(_LOAD, _NUMBER_AT)]
@@ -306,11 +330,11 @@ def _filter(
     return [*program, _step(_RETURN, _ALLOW)]
 
 
-def _decided_by_arguments(policy: Policy, signals_scoped: bool) -> dict[str, list[bytes]]:
+def _decided_by_arguments(policy: Policy, signals_scoped: bool, me: int | None) -> dict[str, list[bytes]]:
     refuse, allow = _answer(errno.EPERM), _step(_RETURN, _ALLOW)
-    me = os.getpid()
+    itself = () if me is None else (me,)
     # With children a process may signal its own: Landlock knows which those are, and a filter does not.
-    signalling = _only_if_first_is(me)
+    signalling = _only_if_first_is(*itself)
     if policy.get("children"):
         signalling = [allow if signals_scoped else refuse]
     thread = allow if policy.get("threads") else refuse
@@ -332,8 +356,8 @@ def _decided_by_arguments(policy: Policy, signals_scoped: bool) -> dict[str, lis
         "kill": signalling,
         "tgkill": signalling,
         "prctl": [*prctl, allow],
-        "prlimit64": _only_if_first_is(0, me),
-        "sched_setaffinity": _only_if_first_is(0, me),
+        "prlimit64": _only_if_first_is(0, *itself),
+        "sched_setaffinity": _only_if_first_is(0, *itself),
         # Whoever owns a descriptor gets a signal when something happens on it.
         "fcntl": _unless_second_is(_F_SETOWN, _F_SETSIG, _F_SETOWN_EX),
         "ioctl": _unless_second_is(_TIOCSTI, _FIOSETOWN, _SIOCSPGRP),

@@ -25,6 +25,7 @@ from common.core.cpu_time import TimeLimit
 from common.core.errors import CourseError
 from common.sandbox.policy import Walls
 from common.virtual_gpu.engine import Engine, Options
+from common.virtual_gpu.memory_share import memory_share
 from common.virtual_gpu.places import shorten_places
 from common.virtual_gpu.profiles import DEFAULT_PROFILE
 from common.virtual_gpu.report import Finding, Launch, Report
@@ -71,7 +72,11 @@ class VirtualGpu:
         a worker reads the folders of its libraries and nothing else."""
         self._walls = walls
         self._libraries = [Path(path) for path in libraries]
-        self._engine = Engine(profile, options, resources)
+        if walls is None:
+            self._engine = Engine(profile, options, resources)
+        else:
+            lines_from = [path.absolute().parent for path in self._libraries]
+            self._engine = Engine(profile, options, resources, lines_from, memory_share(profile))
         self._worker: Worker | None = None
         self._synchronising = 0.0  # seconds so far
         self._finalizer = weakref.finalize(self, self._engine.close)

@@ -6,14 +6,18 @@ import os
 import socket
 import subprocess
 import time
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
+from typing import Any
 
 from common.build.engine.build import build_engine
 from common.core.cpu_time import TimeLimit
 from common.core.errors import CourseError
 from common.core.process import status_text
+from common.sandbox.policy import SYSTEM_LIBRARIES
+from common.sandbox.walls import prepare
+from common.sandbox.watchdog import Limits, Watchdog
 from common.virtual_gpu.profiles import DEFAULT_PROFILE, PROFILES
 from common.virtual_gpu.report import Report
 from common.virtual_gpu.wire import EngineDied, Greeting, HarnessChannel, option_text
@@ -21,8 +25,21 @@ from common.virtual_gpu.wire import EngineDied, Greeting, HarnessChannel, option
 Options = Mapping[str, object]
 _STOP_SECONDS = 5.0
 _ANSWER_SECONDS = 120.0  # for a request: the program's may come first, and run kernels
+# Beside its device's memory, counted twice (as a file, and mapped), an engine has tables for its checks.
+_OWN_SHARE, _OWN_BYTES = 3, 1 << 30
 _SETTLE_SECONDS = 30.0  # it may have to leave a kernel first
 _MOST_WORDS = 1 << 16
+
+
+# What the walls around the engine let through (common/sandbox/walls.py): no file, no socket, no process.
+_ENGINE_POLICY = {"threads": True}
+_TOOLS = ("/bin", "/usr/bin", "/usr/local/bin")
+
+
+def _helper_policy(lines_from: Sequence[Path]) -> dict[str, Any]:
+    """For the helper that runs addr2line on the program's files."""
+    files = [str(path.absolute()) for path in lines_from]
+    return {"read": [*SYSTEM_LIBRARIES, *_TOOLS, *files], "devices": ["/dev/null"], "children": True}
 
 
 class Engine:
@@ -33,11 +50,19 @@ class Engine:
     """
 
     def __init__(
-        self, profile: str = DEFAULT_PROFILE, options: Options | None = None, resources: Path | None = None
+        self,
+        profile: str = DEFAULT_PROFILE,
+        options: Options | None = None,
+        resources: Path | None = None,
+        lines_from: Sequence[Path] = (Path("/"),),
+        memory_bytes: int | None = None,
     ) -> None:
         """`options` are the engine's, such as {"race": False, "max_seconds": 5}.
 
-        `resources` is a JSON file of ptxas figures by mangled kernel name, for true register counts.
+        `resources` is a JSON file of ptxas figures by mangled kernel name, for true register counts. Lines of
+        host code are looked up in files below `lines_from` alone. The engine itself opens no file once it
+        serves its program. `memory_bytes` is what its device offers; without it, what this machine can spare.
+        With it, an engine that takes much more for itself is ended.
         """
         paths = build_engine()
         self.runtime = paths.runtime
@@ -48,12 +73,16 @@ class Engine:
         command += ["--harness-fd", str(harness_end.fileno())]
         command += ["--profiles", str(PROFILES), "--profile", profile]
         command += ["--resources", str(resources)] if resources is not None else []
+        command += ["--memory-limit", str(memory_bytes)] if memory_bytes is not None else []
         for key, value in (options or {}).items():
             command += ["--option", f"{key}={option_text(value)}"]
+        walls = [*prepare(_ENGINE_POLICY), *prepare(_helper_policy(lines_from))]
+        command += ["--walls", f"{walls[0]},{walls[1]}", "--helper-walls", f"{walls[2]},{walls[3]}"]
+        passed = [descriptor for descriptor in walls if descriptor >= 0]
         try:
             self._process = subprocess.Popen(
                 command,
-                pass_fds=(program_end.fileno(), harness_end.fileno()),
+                pass_fds=(program_end.fileno(), harness_end.fileno(), *passed),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,
                 stderr=self._stderr,
@@ -67,6 +96,11 @@ class Engine:
         finally:
             program_end.close()
             harness_end.close()
+            for descriptor in passed:
+                os.close(descriptor)
+        self._watchdog: Watchdog | None = None
+        if memory_bytes is not None:
+            self._watchdog = Watchdog(self.pid, Limits(memory_bytes=_OWN_SHARE * memory_bytes + _OWN_BYTES))
         self.channel = HarnessChannel(harness, lambda: TimeLimit(_ANSWER_SECONDS, lambda: [self.pid]))
         self.report_seconds = 0.0  # that reports took so far
         self.greeting: Greeting | None = None
@@ -116,6 +150,8 @@ class Engine:
         except subprocess.TimeoutExpired:
             status = None
         ending = "" if status is None else f"; it ended with {status_text(status)}"
+        if self._watchdog is not None and self._watchdog.reason is not None:
+            ending = f"; it {self._watchdog.reason} and was ended"
         return EngineDied(f"{problem}{ending}{self._last_words()}")
 
     def said(self) -> str:
@@ -126,6 +162,8 @@ class Engine:
         """End the engine. What it made in shared memory goes with it, once no view is left."""
         self.program.close()
         self.channel.close()
+        if self._watchdog is not None:
+            self._watchdog.stop()
         try:
             self._process.wait(_STOP_SECONDS)
         except subprocess.TimeoutExpired:

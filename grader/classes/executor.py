@@ -67,7 +67,7 @@ class LocalProcesses:
                 for place, cpus in enumerate(places):
                     if place not in running and waiting:
                         task = waiting.pop()
-                        running[place] = (task, _start(run, task, place, cpus))
+                        running[place] = (task, _start(run, task, place, cpus, len(places)))
                 wait([process.sentinel for _, process in running.values()], timeout=_TICK_SECONDS)
                 for place, (task, process) in list(running.items()):
                     if text := process.latest_progress():
@@ -95,7 +95,7 @@ def _places(run: ClassRun, tasks: int) -> list[list[int]]:
     return [cpus[index::most] or [cpus[index % len(cpus)]] for index in range(most)]
 
 
-def _start(run: ClassRun, task: Task, place: int, cpus: Sequence[int]) -> GradingProcess:
+def _start(run: ClassRun, task: Task, place: int, cpus: Sequence[int], at_once: int) -> GradingProcess:
     scratch = run.scratch.absolute() / f"place-{place}"
     shutil.rmtree(scratch, ignore_errors=True)
     scratch.mkdir(parents=True)
@@ -108,6 +108,7 @@ def _start(run: ClassRun, task: Task, place: int, cpus: Sequence[int]) -> Gradin
         device=run.device,
         cpus=tuple(cpus),
         scratch=scratch,
+        at_once=at_once,
         seed=run.seed_of(task.submission.exercise),
         grader=run.grader,
     )

@@ -25,6 +25,7 @@ from common.core.cpu_time import TimeLimit
 from common.core.death import adopt_orphans, ask_for_signal
 from common.core.errors import CourseError
 from common.core.proc import Stat, all_processes
+from common.virtual_gpu.memory_share import AT_ONCE
 from grader.records.device_info import DeviceInfo
 from grader.records.record import Record
 from grader.spec.registry import load
@@ -47,6 +48,7 @@ class Job:
     device: DeviceInfo
     cpus: Collection[int]
     scratch: Path  # absolute: the process moves there
+    at_once: int = 1  # gradings that run beside each other, this one included
     seed: str | None = None
     grader: str = DEFAULT_GRADER
 
@@ -118,6 +120,7 @@ def _grade(job: Job, run: int, progress: Connection) -> None:
     _end_with_the_run(run)
     os.sched_setaffinity(0, job.cpus)
     os.environ["OMP_NUM_THREADS"] = str(len(job.cpus))
+    os.environ[AT_ONCE] = str(job.at_once)
     _log_to(job.log)
     _move_to(job.scratch)
     module, _, function = job.grader.partition(":")

@@ -7,6 +7,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
+#include <memory>
 #include <sstream>
 #include <stdexcept>
 #include <string>
@@ -15,7 +16,9 @@
 #include "cost/machine_code.h"
 #include "device/memory_limit.h"
 #include "json.h"
+#include "server/line_helper.h"
 #include "server/server.h"
+#include "server/walls.h"
 
 namespace {
 
@@ -24,6 +27,7 @@ using vgpu::SessionConfig;
 constexpr const char* kUsage =
     "usage: vgpu-engine --program-fd N [--harness-fd N] [--profiles FILE] [--profile ID] [--report PATH]\n"
     "                   [--resources FILE] [--option KEY=VALUE]... [--memory-limit BYTES] [--quiet]\n"
+    "                   [--walls RULESET-FD,FILTER-FD --helper-walls RULESET-FD,FILTER-FD]\n"
     "Further arguments may stand in VGPU_ENGINE_ARGUMENTS, for engines that a program starts by itself.\n";
 
 struct Arguments {
@@ -31,6 +35,7 @@ struct Arguments {
   std::string profiles, profile;  // empty: what the engine was built with, and its default
   std::string resources;
   uint64_t memory_limit = 0;  // 0: what the machine can spare
+  vgpu::Walls walls, helper_walls;
   SessionConfig config;
 };
 
@@ -53,6 +58,14 @@ int to_socket(const std::string& name, const std::string& text) {
   if (getsockopt(fd, SOL_SOCKET, SO_TYPE, &type, &length) != 0 || type != SOCK_STREAM)
     fail(name + " " + text + " is not a stream socket that this process has inherited");
   return fd;
+}
+
+vgpu::Walls to_walls(const std::string& name, const std::string& text) {
+  vgpu::Walls walls;
+  walls.asked_for = true;
+  if (std::sscanf(text.c_str(), "%d,%d", &walls.ruleset, &walls.filter) != 2)
+    fail(name + " wants two descriptors, not \"" + text + "\"");
+  return walls;
 }
 
 void set_option(Arguments& arguments, const std::string& text) {
@@ -78,6 +91,9 @@ constexpr Flag kFlags[] = {
     {"--report", [](Arguments& a, const std::string&, const std::string& v) { a.config.report_path = v; }},
     {"--resources", [](Arguments& a, const std::string&, const std::string& v) { a.resources = v; }},
     {"--option", [](Arguments& a, const std::string&, const std::string& v) { set_option(a, v); }},
+    {"--walls", [](Arguments& a, const std::string& n, const std::string& v) { a.walls = to_walls(n, v); }},
+    {"--helper-walls",
+     [](Arguments& a, const std::string& n, const std::string& v) { a.helper_walls = to_walls(n, v); }},
     {"--memory-limit",
      [](Arguments& a, const std::string& n, const std::string& v) { a.memory_limit = to_number(n, v); }},
 };
@@ -159,6 +175,17 @@ int main(int argc, char** argv) {
     config.memory_limit = arguments.memory_limit != 0
                               ? arguments.memory_limit
                               : vgpu::default_memory_limit(config.profile.memory_bytes);
+    std::unique_ptr<vgpu::LineHelper> helper;
+    if (arguments.walls.asked_for) {
+      const vgpu::Walls& walls = arguments.walls;
+      const std::vector<int> ours = {arguments.program_fd, arguments.harness_fd, walls.ruleset, walls.filter};
+      helper = std::make_unique<vgpu::LineHelper>(arguments.helper_walls, ours);
+      for (const int file : {arguments.helper_walls.ruleset, arguments.helper_walls.filter}) close(file);
+      config.look_up_lines = [&](const std::string& file, const std::vector<uint64_t>& offsets) {
+        return helper->look_up(file, offsets);
+      };
+      vgpu::enter_walls(walls);
+    }
     vgpu::Server(std::move(config), arguments.program_fd, arguments.harness_fd).run();
     return 0;
   } catch (const std::exception& error) {

@@ -25,7 +25,6 @@ using Clock = std::chrono::steady_clock;
 // Milliseconds as a rule; a file with the debug information of a whole framework is not worth the wait.
 constexpr std::chrono::seconds kPatience{3};
 constexpr int kLookMilliseconds = 100;
-constexpr size_t kMostOffsets = 4096;  // in one command line
 constexpr size_t kMostOutput = 16u << 20;
 
 pid_t start(const std::vector<std::string>& command, int output) {
@@ -75,12 +74,13 @@ std::string output_of(const std::vector<std::string>& command) {
   const pid_t child = start(command, ends[1]);
   close(ends[1]);
   std::string text;
+  if (child > 0) text = output_in_time(ends[0], child);
+  close(ends[0]);
   if (child > 0) {
-    text = output_in_time(ends[0], child);
-    kill(child, SIGKILL);  // it has ended, or has had its time
+    kill(child,
+         SIGKILL);  // it has ended, or has had its time; where signals are refused, the shell's limit ends it
     waitpid(child, nullptr, 0);
   }
-  close(ends[0]);
   return text;
 }
 
@@ -94,16 +94,19 @@ SourcePlace parse_place(const std::string& text, const std::string& function) {
 
 }  // namespace
 
-std::map<uint64_t, std::vector<SourcePlace>> addr2line(const std::string& object_file,
-                                                       const std::vector<uint64_t>& offsets) {
-  std::map<uint64_t, std::vector<SourcePlace>> found;
+LinesByOffset addr2line(const std::string& object_file, const std::vector<uint64_t>& offsets) {
+  return parse_addr2line(addr2line_text(object_file, offsets));
+}
+
+std::string addr2line_text(const std::string& object_file, const std::vector<uint64_t>& offsets) {
   struct stat details{};
   // The path comes from the program: a pipe or a device must not hold up the engine.
-  if (stat(object_file.c_str(), &details) != 0 || !S_ISREG(details.st_mode)) return found;
-  // The file may be made to hurt its reader: the shell limits the memory that reading it can take.
+  if (stat(object_file.c_str(), &details) != 0 || !S_ISREG(details.st_mode)) return "";
+  // The file may be made to hurt its reader: the shell limits the memory and the time that reading it can
+  // take.
   std::vector<std::string> command = {"/bin/sh",
                                       "-c",
-                                      "ulimit -v 1048576; exec \"$@\"",
+                                      "ulimit -v 1048576; ulimit -t 4; exec \"$@\"",
                                       "sh",
                                       "addr2line",
                                       "--addresses",
@@ -116,8 +119,13 @@ std::map<uint64_t, std::vector<SourcePlace>> addr2line(const std::string& object
     std::snprintf(offset, sizeof offset, "0x%llx", static_cast<unsigned long long>(offsets[i]));
     command.push_back(offset);
   }
+  return output_of(command);
+}
+
+LinesByOffset parse_addr2line(const std::string& text) {
+  LinesByOffset found;
   // An address by itself, then pairs of lines: a function, and the place in it.
-  std::istringstream output(output_of(command));
+  std::istringstream output(text);
   uint64_t offset = 0;
   for (std::string line, place; std::getline(output, line);) {
     if (line.starts_with("0x")) {

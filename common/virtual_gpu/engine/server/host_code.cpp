@@ -92,7 +92,7 @@ bool HostCode::look_up() {
   std::map<uint32_t, std::vector<uint64_t>> offsets;
   for (const auto& [module, offset] : wanted_) offsets[module].push_back(offset);
   for (const auto& [module, wanted] : offsets) {
-    auto found = addr2line(paths_[module - 1], wanted);
+    auto found = look_up_lines_(paths_[module - 1], wanted);
     for (const uint64_t offset : wanted) lines_[{module, offset}] = authors_places(std::move(found[offset]));
   }
   wanted_.clear();

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -10,11 +11,15 @@
 
 #include "checks/finding.h"
 #include "protocol.h"
+#include "server/addr2line.h"
 
 namespace vgpu {
 
 class HostCode {
  public:
+  using Lookup = std::function<LinesByOffset(const std::string& object_file, const std::vector<uint64_t>&)>;
+  explicit HostCode(Lookup look_up_lines = addr2line) : look_up_lines_(std::move(look_up_lines)) {}
+
   // The number by which requests name an object file from now on; 0 when there are too many.
   uint32_t add_module(const std::string& path);
   // Empty for a number that was never given.
@@ -36,6 +41,7 @@ class HostCode {
   using Place = std::pair<uint32_t, uint64_t>;  // module, offset
   bool is_known(uint32_t module) const { return module > 0 && module <= paths_.size(); }
 
+  Lookup look_up_lines_;
   std::vector<std::string> paths_;  // by module number, from 1
   std::map<std::string, uint32_t> modules_;
   std::map<Place, std::vector<SourcePlace>> lines_;

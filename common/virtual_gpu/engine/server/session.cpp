@@ -24,6 +24,7 @@ Session::Session(SessionConfig given, std::function<bool()> should_stop)
       scheduler([this](const Work& work, double* seconds) { return run_task(work, seconds); },
                 launch_costs(config.profile)),
       streams(scheduler),
+      host_code(config.look_up_lines),
       should_stop_(std::move(should_stop)) {}
 
 Session::~Session() {

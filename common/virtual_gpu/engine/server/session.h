@@ -33,6 +33,7 @@ struct SessionConfig {
   std::string report_path;                      // empty: none is written
   std::map<std::string, KernelFacts> compiled;  // by mangled name
   bool quiet = false;                           // no findings and sentences on stderr
+  HostCode::Lookup look_up_lines = addr2line;
 };
 
 // What cudaDeviceGetLimit answers at first, by cudaLimit: stack, printf, malloc heap, sync depth, pending

@@ -1,0 +1,106 @@
+"""Limits on memory count what is really used, in the worker, in the engine and in the parent."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+from common.build.program import Target, build_program
+from common.sandbox.policy import Walls
+from common.virtual_gpu.device import VirtualGpu
+from common.virtual_gpu.engine import Engine
+from common.virtual_gpu.wire import EngineDied
+from common.worker.calls import i32
+from common.worker.process import WorkerStopped
+
+MIB = 1 << 20
+LONG_NAME = "k" * 60_000
+SOURCE = f"""
+#include <cstdint>
+#include <cstdio>
+#include <cstring>
+#include <sys/mman.h>
+#include <cuda_runtime.h>
+
+// Fills pinned memory that was never allocated, and lets go of each piece: no page of it stays mapped.
+extern "C" int fill_pinned(int mebibytes) {{
+  void* first = nullptr;
+  cudaMallocHost(&first, 4096);
+  char* at = static_cast<char*>(first) + (1 << 20);
+  for (int i = 0; i < mebibytes; ++i, at += 1 << 20) {{
+    memset(at, 1, 1 << 20);
+    madvise(at, 1 << 20, MADV_DONTNEED);
+  }}
+  return 0;
+}}
+
+__global__ void prints() {{
+  for (int i = 0; i < 200; ++i)
+    printf("%d: a line of some length, printed by every thread of every block, again and again\\n", i);
+}}
+extern "C" int print_without_end() {{
+  cudaDeviceSetLimit(cudaLimitPrintfFifoSize, size_t{{1}} << 40);
+  prints<<<64, 1024>>>();
+  return cudaGetLastError();
+}}
+
+extern "C" __global__ void {LONG_NAME}() {{}}
+extern "C" int launch_long_names(int count) {{
+  for (int i = 0; i < count; ++i) {LONG_NAME}<<<1, 1>>>();
+  return cudaGetLastError();
+}}
+"""
+
+
+@pytest.fixture(scope="module")
+def path(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    source = tmp_path_factory.mktemp("memory") / "memory.cu"
+    source.write_text(SOURCE)
+    return build_program([source], Target.virtual("90"), kind="shared").path
+
+
+def test_pinned_memory_counts_though_nobody_maps_it(path: Path):
+    walls = Walls.virtual(memory_bytes=256 * MIB)
+    with VirtualGpu(walls=walls, libraries=[path]) as gpu:
+        library = gpu.load(path)
+        assert library.call("fill_pinned", i32(16)).ok
+        with pytest.raises(WorkerStopped, match="used more than 256 MiB of memory"):
+            library.call("fill_pinned", i32(4000))
+
+
+def peak_bytes(pid: int) -> int:
+    status = Path(f"/proc/{pid}/status").read_text()
+    found = re.search(r"VmHWM:\s+(\d+) kB", status)
+    assert found is not None
+    return int(found[1]) << 10
+
+
+def test_a_huge_buffer_for_printf_is_not_filled(path: Path):
+    with VirtualGpu(libraries=[path]) as gpu:
+        assert gpu.load(path).call("print_without_end").ok
+        assert peak_bytes(gpu.pids[0]) < 400 * MIB
+
+
+def test_long_names_make_no_long_report(path: Path):
+    with VirtualGpu(libraries=[path]) as gpu:
+        assert gpu.load(path).call("launch_long_names", i32(2000)).ok
+        text = gpu.harness.report()
+        assert len(text) < 32 * MIB
+        assert gpu.launches[0].kernel.startswith("kkkk")
+        assert len(gpu.launches[0].kernel) < 4096
+
+
+def reports_without_end(engine: Engine) -> None:
+    while True:
+        engine.report()
+
+
+def test_an_engine_that_takes_too_much_for_itself_is_ended(monkeypatch: pytest.MonkeyPatch):
+    monkeypatch.setattr("common.virtual_gpu.engine._OWN_BYTES", MIB)
+    with (
+        Engine(memory_bytes=MIB) as engine,
+        pytest.raises(EngineDied, match="used more than 4 MiB of memory and was ended"),
+    ):
+        reports_without_end(engine)
