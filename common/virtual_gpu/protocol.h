@@ -13,9 +13,15 @@ constexpr uint32_t kMaxPayload = 256u << 20;  // a longer request is a protocol 
 
 // Where the address ranges lie, the same in every process. The program keeps the device range reserved
 // and unreadable; pinned and managed host memory is shared, so its address is the same on both sides.
+#ifdef VGPU_BESIDE_A_SANITIZER  // which leaves a program these
+constexpr uint64_t kDeviceBase = 0x7e9000000000ull;
+constexpr uint64_t kPinnedBase = 0x7ea000000000ull;
+constexpr uint64_t kArenaBytes = 1ull << 36;
+#else
 constexpr uint64_t kDeviceBase = 0x100000000000ull;
 constexpr uint64_t kPinnedBase = 0x180000000000ull;
 constexpr uint64_t kArenaBytes = 1ull << 40;  // reserved addresses, not memory
+#endif
 
 // A place in the program's machine code: an offset into an object file that kCodeModule has named.
 struct CodePlace {

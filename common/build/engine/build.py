@@ -48,6 +48,14 @@ _RUNTIME_LINK = ("-shared", f"-Wl,-soname,{RUNTIME_NAME}", "-Wl,--default-symver
 _FAST_ISA = {"avx2": "-mavx2", "fma": "-mfma", "f16c": "-mf16c", "bmi2": "-mbmi2"}
 Isa = Literal["avx2", "portable"]
 _ISA_FLAGS: dict[Isa, tuple[str, ...]] = {"avx2": tuple(_FAST_ISA.values()), "portable": ()}
+# Sanitizers keep tables where the device's memory lies otherwise: with them it lies elsewhere.
+_SANITIZED = ("-O1", "-g", "-fno-omit-frame-pointer", "-fno-sanitize-recover=all")
+_SANITIZERS = {
+    "": (),
+    "address": ("-fsanitize=address,undefined", *_SANITIZED),
+    "thread": ("-fsanitize=thread", *_SANITIZED),
+}
+_MOVED_MEMORY = "-DVGPU_BESIDE_A_SANITIZER"
 _STANDARD_HEADERS = "standard_headers.h"
 _STUBS_SCRIPT = "gen_stubs.py"
 _PROFILES = "profiles.json"
@@ -82,10 +90,12 @@ def build_engine(
     """Build `source_dir`/engine into the engine and `source_dir`/runtime into the runtime library, or take
     those in `prebuilt` if they fit.
 
-    VGPU_ISA=portable builds without AVX2, as on machines that have none.
+    VGPU_ISA=portable builds without AVX2, as on machines that have none. VGPU_SANITIZER=address or =thread
+    builds an engine that checks itself.
     """
     try:
-        return _build(source_dir, cache or default_cache(), isa or isa_name(), prebuilt)
+        usable = prebuilt if not _sanitizer_flags() else None
+        return _build(source_dir, cache or default_cache(), isa or isa_name(), usable)
     except BuildError as problem:
         raise EngineError(f"the virtual GPU cannot be built here: {problem}") from problem
 
@@ -118,10 +128,14 @@ def _build(source_dir: Path, cache: Cache, isa: Isa, prebuilt: Path | None) -> E
     runtime_sources = _sources(source_dir / "runtime")
     includes = (f"-I{nvcc.include}",)
     stubs = _generated_stubs(source_dir / "runtime", runtime_sources, nvcc, cache)
-    engine_flags = (*_ENGINE_FLAGS, *_ISA_FLAGS[isa])
+    sanitizer = _sanitizer_flags()
+    moved = (_MOVED_MEMORY,) if sanitizer else ()
+    engine_flags = (*_ENGINE_FLAGS, *_ISA_FLAGS[isa], *moved)
     profiles = _built_in_profiles(source_dir, cache)
-    engine_units = _units([*engine_sources, *profiles], source_dir / "engine", engine_flags, cxx, None, cache)
-    runtime_flags = (*_RUNTIME_FLAGS, *includes)
+    engine_units = _units(
+        [*engine_sources, *profiles], source_dir / "engine", engine_flags, cxx, None, cache, sanitizer
+    )
+    runtime_flags = (*_RUNTIME_FLAGS, *includes, *moved)
     runtime_units = _units(
         [*runtime_sources, *stubs], source_dir / "runtime", runtime_flags, cxx, nvcc, cache
     )
@@ -140,7 +154,7 @@ def _build(source_dir: Path, cache: Cache, isa: Isa, prebuilt: Path | None) -> E
     )
     engine, runtime = objects[: len(engine_units)], objects[len(engine_units) :]
     engine_entry, engine_linked = link(
-        [str(cxx.path), "-pthread"],
+        [str(cxx.path), "-pthread", *sanitizer],
         engine,
         output=ENGINE_NAME,
         libraries=["-ldl", "-lrt"],
@@ -166,7 +180,8 @@ def _paths(folder: Path, *, cached: bool) -> EnginePaths:
 
 def _key(source_dir: Path, cxx: HostCompiler, nvcc: Nvcc, isa: Isa) -> str:
     """Of what the sources say and not of where they lie: another copy of the course need not build again."""
-    fingerprints = (cxx.fingerprint, nvcc.fingerprint, *compiler_variables(), *_ISA_FLAGS[isa])
+    variant = (*_ISA_FLAGS[isa], *_sanitizer_flags())
+    fingerprints = (cxx.fingerprint, nvcc.fingerprint, *compiler_variables(), *variant)
     return digest("virtual GPU", *fingerprints, "--", *_contents(source_dir))
 
 
@@ -231,6 +246,13 @@ def isa_name() -> Isa:
     return "avx2" if cpu_features() >= _FAST_ISA.keys() else "portable"
 
 
+def _sanitizer_flags() -> tuple[str, ...]:
+    chosen = os.environ.get("VGPU_SANITIZER", "")
+    if chosen not in _SANITIZERS:
+        raise CourseError(f"VGPU_SANITIZER is {chosen!r}; there are {', '.join(filter(None, _SANITIZERS))}")
+    return _SANITIZERS[chosen]
+
+
 def isas() -> tuple[Isa, ...]:
     """The variants that this machine can build."""
     return ("avx2", "portable") if platform.machine() == "x86_64" else ("portable",)
@@ -264,12 +286,13 @@ def _units(
     cxx: HostCompiler,
     nvcc: Nvcc | None,
     cache: Cache,
+    last_flags: Sequence[str] = (),
 ) -> list[Unit]:
     return [
         Unit(
             source=source.path,
             precompiled=standard_headers(folder, cxx),
-            command=_command(cxx, (*flags, *source.flags), folder),
+            command=_command(cxx, (*flags, *source.flags, *last_flags), folder),
             fingerprint=digest(cxx.fingerprint, nvcc.fingerprint if nvcc else ""),
             toolchain_root=nvcc.root if nvcc else None,
         )

@@ -154,7 +154,7 @@ Frame* enter_frame(Warp& w, const Code& code, Frame* caller, const CallSite* sit
     frame = new Frame;
     frame->regs = static_cast<uint8_t*>(std::aligned_alloc(64, code.reg_bytes));
     std::memset(frame->regs, 0, code.reg_bytes);
-    std::memcpy(frame->regs + code.const_begin, code.const_image.data(), code.const_image.size());
+    std::copy(code.const_image.begin(), code.const_image.end(), frame->regs + code.const_begin);
     frame->code = &code;
     w.frames.push_back(frame);
   } else {
