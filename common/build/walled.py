@@ -11,7 +11,7 @@ import json
 import os
 import re
 import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -74,15 +74,13 @@ def run_compiler(
     environment = compiler_environment(scratch)
     if walls is None:
         return run_contained(command, cwd=cwd, env=environment, timeout=timeout, on_tick=on_tick)
-    policy = cwd / "walls.json"
-    policy.write_text(json.dumps(_policy(walls, cwd, read)))
     limits = Limits(
         memory_bytes=walls.memory_bytes, folder_bytes=walls.written_bytes, processes=walls.processes
     )
     watchdogs: list[Watchdog] = []
     try:
         finished = run_contained(
-            [sys.executable, "-I", "-S", str(walls_module.__file__), str(policy), *command],
+            _behind(_policy(walls, cwd, read), command),
             cwd=cwd,
             env={name: environment[name] for name in _ENVIRONMENT if name in environment},
             timeout=min(timeout, walls.seconds),
@@ -94,6 +92,17 @@ def run_compiler(
     if finished.status is None:
         return replace(finished, stopped=f"ran for more than {min(timeout, walls.seconds):g} s {COUNTED}")
     return replace(finished, stopped=next(iter(reasons), None))
+
+
+def reading(command: Sequence[str], file: Path) -> list[str]:
+    """The command that runs one of the system's tools on a stranger's file, behind walls: it may read that
+    file's folder and write nothing."""
+    policy = {"read": [*_SYSTEM, str(file.absolute().parent)], "devices": ["/dev/null"], "children": True}
+    return _behind(policy, command)
+
+
+def _behind(policy: Mapping[str, object], command: Sequence[str]) -> list[str]:
+    return [sys.executable, "-I", "-S", str(walls_module.__file__), json.dumps(policy), *command]
 
 
 def with_reasons(

@@ -3,9 +3,10 @@
 The worker loads this file by its path and calls `enter` before it loads the first library. As a script it
 enters the walls and becomes a command, which is how compilers get behind them:
 
-    python -I -S walls.py POLICY.json COMMAND [ARGUMENT…]
+    python -I -S walls.py POLICY COMMAND [ARGUMENT…]
 
-A policy is a dictionary, so that it can travel as JSON; what it leaves out is not allowed.
+A policy is a dictionary, so that it can travel as JSON; what it leaves out is not allowed. It is an argument and
+no file, which the command could read.
 
     read            files and folders that may be read, and run where children are allowed
     write           folders in which files may be made, changed and removed
@@ -399,9 +400,7 @@ def _numbers(text: str, column: int) -> dict[str, int]:
 
 
 def main() -> None:
-    with open(sys.argv[1], encoding="utf-8") as file:
-        policy = json.load(file)
-    enter(policy)
+    enter(json.loads(sys.argv[1]))
     os.execv(sys.argv[2], sys.argv[2:])
 
 

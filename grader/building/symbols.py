@@ -7,6 +7,8 @@ import re
 import subprocess
 from pathlib import Path
 
+from common.build.walled import reading
+
 _UNUSUAL = re.compile(
     r"^(dlopen|dlsym|dlmopen|fork|vfork|clone|exec[lv]\w*|posix_spawn\w*|system|popen|socket|connect|bind|"
     r"ptrace|process_vm_\w+|mprotect|syscall|pthread_create|open|openat|fopen|open64|kill|_exit|"
@@ -39,7 +41,7 @@ def _symbols(library: Path) -> tuple[frozenset[str], frozenset[str]]:
     """The names that it imports, and those that it defines."""
     try:
         listing = subprocess.run(
-            [*_WITH_LITTLE_MEMORY, "nm", "-D", "--format=posix", str(library)],
+            reading([*_WITH_LITTLE_MEMORY, "nm", "-D", "--format=posix", str(library)], library),
             capture_output=True,
             text=True,
             timeout=30,

@@ -15,6 +15,7 @@ from grader.render.pages.markup import tag
 _ELSEWHERE = re.compile(r"https?://|mailto:|#", re.IGNORECASE)
 _NOWHERE = "#harmful-link"
 _ATTACHMENT = "attachment:"
+_INSIDE = "data:image/"  # of the page itself
 # For each of these, the renderer searches the rest of the text for an end.
 _MATH_BEGINS = re.compile(r"\\begin\{|\\\\[(\[]|\$")
 _MOST_LOOKS = 20_000_000  # characters searched: about half a second
@@ -36,11 +37,14 @@ class _Renderer(IPythonRenderer):
         return str(super().link(text, url if _ELSEWHERE.match(url) else _NOWHERE, title))
 
     def image(self, text: str, url: str, title: str | None = None) -> str:
-        """nbconvert stops at a missing picture, and the student would get no feedback."""
+        """nbconvert stops at a missing picture, and the student would get no feedback. One on another machine
+        would tell its owner who reads the page, and when."""
         if url.startswith(_ATTACHMENT):
             name = url.removeprefix(_ATTACHMENT)
             name = name if name in self.attachments else unquote(name)
             if name not in self.attachments:
                 return tag("em", f"(the picture {name} was not handed in, or is of a kind that is not shown)")
             url = _ATTACHMENT + name
+        elif not url.startswith(_INSIDE):
+            return tag("em", f"(a picture elsewhere is not shown: {url})")
         return str(super().image(text, url, title))

@@ -94,6 +94,8 @@ def test_an_honest_kernel_compiles_links_and_is_measured_behind_walls(tmp_path):
         '#include "../hidden/cases.h"\n',
         'asm(".incbin \\"{path}\\"");\n',
         '__asm__(".incbin \\"/proc/self/environ\\"");\n',
+        '__asm__(".incbin \\"walls.json\\"");\n',
+        '__asm__(".incbin \\"/proc/self/cmdline\\"");\n',
         '#include "/etc/passwd"\n',
         '#include "{repository}/grader/__main__.py"\n',
         '#include "/proc/self/cmdline"\n',

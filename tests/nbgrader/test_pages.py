@@ -31,6 +31,12 @@ def test_pictures_are_shown_whatever_their_names():
     assert 'src="data:image/png;base64,iVBO"' in shown
 
 
+def test_a_picture_on_another_machine_is_not_fetched():
+    shown = page("![a](https://example.org/who-reads-this.png) ![b](//example.org/b.png) ![c](c.png)")
+    assert "<img" not in shown
+    assert shown.count("a picture elsewhere is not shown") == 3
+
+
 def test_a_missing_picture_leaves_the_rest():
     shown = page("before ![a](attachment:<b>plot.svg) after")
     assert "before" in shown
