@@ -5,8 +5,8 @@ enters the walls and becomes a command, which is how compilers get behind them:
 
     python -I -S walls.py POLICY COMMAND [ARGUMENT…]
 
-A policy is a dictionary, so that it can travel as JSON; what it leaves out is not allowed. It is an argument and
-no file, which the command could read.
+A policy is a dictionary, so that it can travel as JSON; what it leaves out is not allowed. It is an argument
+and no file, which the command could read.
 
     read            files and folders that may be read, and run where children are allowed
     write           folders in which files may be made, changed and removed

@@ -14,6 +14,7 @@ from common.worker.process import NATIVE_SCRIPT, Script
 
 # No site packages by themselves: the ones this process has are named, and the student's folder is not.
 SCRIPT = Script(Path(__file__).with_name("python_script.py"), ("-P", "-s", "-S"), (str(NATIVE_SCRIPT),))
+KERNELS = Script(Path(__file__).with_name("kernel_script.py"), ("-P", "-s", "-S"), (str(NATIVE_SCRIPT),))
 _MEMORY = 8 << 30  # torch alone takes one
 # Triton compiles: its own assembler, and the host's compiler for what launches a kernel.
 _COMPILERS = ("/usr", "/bin", "/sbin", "/etc/alternatives", "/etc/ld.so.conf", "/etc/ld.so.conf.d")
@@ -24,6 +25,14 @@ def interpreted() -> Walls:
     """Without a GPU: Triton's interpreter on CPU tensors, in one process."""
     walls = Walls(memory_bytes=_MEMORY, output_bytes=16 << 20, more_threads=8, folders=True)
     return _with_python(walls, {"TRITON_INTERPRET": "1", "OMP_NUM_THREADS": "1"})
+
+
+def with_launches(walls: Walls, launches: int, tensors: int | None = None) -> Walls:
+    """For the two workers of one file: the socket between them, and for the kernels' the tensors' memory."""
+    named = {"LAUNCHES_FD": launches, **({} if tensors is None else {"TENSORS_FD": tensors})}
+    return dataclasses.replace(
+        walls, environment={**walls.environment, **{name: str(number) for name, number in named.items()}}
+    )
 
 
 def on_gpu() -> Walls:

@@ -9,6 +9,7 @@ are entered, for it is not the student's.
 from __future__ import annotations
 
 import contextlib
+import ctypes
 import functools
 import importlib.util
 import mmap
@@ -25,7 +26,7 @@ os.environ.setdefault("TRITON_CACHE_DIR", os.path.join(os.environ["TMPDIR"], "tr
 import torch
 
 with contextlib.suppress(ImportError):
-    import triton  # noqa: F401  so that a file that needs it gets a clear error
+    import triton  # so that a file that needs it gets a clear error
 
 torch.set_num_threads(1)
 _MOST_TEXT = 400
@@ -43,6 +44,15 @@ def _module_at(path: str, name: str) -> ModuleType:
 
 native = _module_at(sys.argv[2], "native_worker")
 native.C_TYPES["python"] = object
+
+_launches = _module_at(os.path.join(os.path.dirname(__file__), "launches.py"), "launches")
+_LAUNCHES = _launches.descriptor()
+_latest = [0, 0]  # where the tensors' memory lies, and how much there is
+if _LAUNCHES is not None:
+    with contextlib.suppress(ImportError):
+        import triton.runtime.interpreter
+
+        _launches.Launcher(_LAUNCHES, lambda: tuple(_latest)).install(triton.runtime.interpreter)
 
 
 class PythonFile:
@@ -97,6 +107,8 @@ def _value(item: Any) -> Any:
     """A number, a tensor for its description, and a table as a list of tuples of those."""
     if isinstance(item, dict):
         place = (item["address"], 0, 0) if "address" in item else (item["offset"], item["file"], item["size"])
+        if "file" in item:
+            _latest[:] = _address(item["file"], item["size"]), item["size"]
         return _tensor(item["dtype"], item["count"], *place)
     if isinstance(item, list):
         return [tuple(map(_value, row)) for row in item]
@@ -117,7 +129,13 @@ def _tensor(dtype: str, count: int, at: int, file: int, size: int) -> torch.Tens
 
 @functools.cache  # a file is mapped once, so that a buffer has one address
 def _mapped(file: int, size: int) -> mmap.mmap:
-    return mmap.mmap(file, size)
+    """Where kernels run elsewhere, what is stored here is seen here alone."""
+    return mmap.mmap(file, size, flags=mmap.MAP_SHARED if _LAUNCHES is None else mmap.MAP_PRIVATE)
+
+
+@functools.cache
+def _address(file: int, size: int) -> int:
+    return ctypes.addressof(ctypes.c_char.from_buffer(_mapped(file, size)))
 
 
 class _DeviceMemory:

@@ -26,6 +26,7 @@ class Outcome:
     after: Mapping[str, torch.Tensor] = field(default_factory=dict)
     report: Report = field(default_factory=Report)  # the virtual GPU's
     seconds: float = 0.0  # CPU time of the call and of all processes that worked for it
+    hint: str = ""  # a sentence to add to what is said of a wrong answer
 
     @property
     def ok(self) -> bool:

@@ -10,26 +10,32 @@ from types import TracebackType
 
 from common.core.errors import CourseError, MachineOverloaded
 from common.worker.process import Order, Worker, WorkerDied, WorkerMisbehaved, WorkerTimeout
-from common.worker.python_launch import SCRIPT, interpreted
+from common.worker.python_launch import SCRIPT, interpreted, with_launches
 from grader.devices.arguments import judge_answer
 from grader.devices.failures import CallFailed, failure, retried
 from grader.devices.on_gpu.memory import read_all, write_all
 from grader.devices.scratch import filled
 from grader.devices.session import Outcome
 from grader.python_track.calls import explained, python_call
+from grader.python_track.kernel_worker import Kernels
 from grader.spec import Call, PythonTrack
 
 _OUTPUT = 16 << 10
 _ALIGNMENT = 256
+_KERNELS_ALONE = ". In a file with Triton kernels, only what kernels store counts"
 RAISES = "raises"  # the reason of a call that ended in a Python exception
 
 
 class InterpretedSession:
     """One file in a worker. This process owns and reads the tensors' memory: it does not trust the worker."""
 
-    def __init__(self, source: Path, track: PythonTrack) -> None:
-        self._source, self._track = source, track
+    def __init__(self, source: Path, track: PythonTrack, *, in_triton: bool = False) -> None:
+        """With `in_triton` only what kernels store counts: they run in a second worker, of which the file's
+        other code has no part, and the first one cannot write the tensors' memory."""
+        self._source, self._track, self._in_triton = source, track, in_triton
         self._file = os.memfd_create("course-tensors", os.MFD_CLOEXEC)
+        self._given = _read_only(self._file) if in_triton else self._file
+        self._kernels = Kernels(source, self._file) if in_triton else None
         self._worker: Worker | None = None
         self._library = -1
         self._printed = ""
@@ -42,7 +48,8 @@ class InterpretedSession:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-        os.close(self._file)
+        for descriptor in {self._file, self._given}:
+            os.close(descriptor)
 
     @property
     def output(self) -> str:
@@ -90,11 +97,11 @@ class InterpretedSession:
                 return Outcome("call", "the worker cut its memory short", call.kept)
             raw = torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8)[: len(data)]
             after[name] = raw.view(tensor.dtype).view(tensor.shape)
-        return Outcome(reason, message, after)
+        return Outcome(reason, message, after, hint=_KERNELS_ALONE if self._in_triton else "")
 
     def _call(self, call: Call, offsets: dict[str, int], size: int, seconds: float) -> int:
         def place(name: str, offset: int) -> dict[str, int]:
-            return {"offset": offsets[name] + offset, "file": self._file, "size": size}
+            return {"offset": offsets[name] + offset, "file": self._given, "size": size}
 
         function = self._track.function
         try:
@@ -109,14 +116,23 @@ class InterpretedSession:
 
     def _ready(self) -> Worker:
         if self._worker is None:
-            worker = Worker(
-                None,
-                walls=interpreted(),
-                libraries=[self._source],
-                descriptors=[self._file],
-                script=SCRIPT,
-            )
-            self._worker = worker
+            walls, descriptors, helpers = interpreted(), [self._given], []
+            if self._kernels is not None:
+                descriptors.append(launches := self._kernels.start())
+                helpers = self._kernels.pids
+                walls = with_launches(walls, launches)
+            try:
+                worker = self._worker = Worker(
+                    None,
+                    walls=walls,
+                    libraries=[self._source],
+                    descriptors=descriptors,
+                    script=SCRIPT,
+                    helpers=helpers,
+                )
+            finally:
+                if self._kernels is not None:
+                    os.close(launches)
             try:
                 self._library = worker.load(self._source)
             except CourseError as problem:
@@ -131,4 +147,14 @@ class InterpretedSession:
             self._spent += self._worker.seconds
             self._printed = self.output
             self._worker.close()
+        if self._kernels is not None:
+            self._spent += self._kernels.close()
         self._worker = None
+
+
+def _read_only(file: int) -> int:
+    """Another descriptor of the memory, for a process that may not write it: nor can it open the file again,
+    since nobody has that right any more who has not opened it yet."""
+    made = os.open(f"/proc/self/fd/{file}", os.O_RDONLY | os.O_CLOEXEC)
+    os.fchmod(file, 0o400)
+    return made

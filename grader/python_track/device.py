@@ -20,7 +20,7 @@ class InterpretedDevice(VirtualDevice):
     def session(self, program: PythonProgram) -> Session:  # type: ignore[override]
         from grader.python_track.cpu import InterpretedSession  # imports what only Python files need
 
-        return InterpretedSession(program.path, program.track)
+        return InterpretedSession(program.path, program.track, in_triton=program.in_triton)
 
 
 class TritonDevice(GpuDevice):

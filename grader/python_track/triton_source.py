@@ -16,13 +16,13 @@ def launches_a_kernel(source: str) -> bool:
     kernels = {
         node.name
         for node in ast.walk(tree)
-        if isinstance(node, ast.FunctionDef) and any(map(_is_jit, node.decorator_list))
+        if isinstance(node, ast.FunctionDef) and any(map(is_jit, node.decorator_list))
     }
     launched = {_last_name(node.value) for node in ast.walk(tree) if isinstance(node, ast.Subscript)}
     return bool(kernels & launched)
 
 
-def _is_jit(decorator: ast.expr) -> bool:
+def is_jit(decorator: ast.expr) -> bool:
     if isinstance(decorator, ast.Call):  # as in @triton.jit(do_not_specialize=…)
         decorator = decorator.func
     return _last_name(decorator) == "jit"

@@ -38,12 +38,76 @@ def test_a_right_file_without_a_triton_kernel_earns_its_answers_alone():
     assert record.file == "kernel.py"
 
 
-def test_a_right_file_with_one_earns_all_but_the_speed_and_says_why(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("grader.python_track.program.launches_a_kernel", lambda source: True)
-    record = graded(FILES / "torch_copies.py")
-    assert {part.name: part.points for part in record.parts} == {"correct": 60, "speed": 0}
-    assert record.verdict == "correct, speed not measured"
-    assert all("interpreter on the CPU: correctness only" in part.message for part in record.parts)
+HOME_MADE = """
+import torch
+
+def jit(function):
+    class Kernel:
+        def __getitem__(self, grid):
+            return lambda *arguments: None
+    return Kernel()
+
+@jit
+def nothing(x):
+    pass
+
+def copy_many(rows, count):
+    nothing[(1,)](0)
+    for source, target, elements in rows[:count]:
+        target[:elements] = source[:elements]
+    return 0 if count <= 4 else 1
+"""
+REAL = HOME_MADE.replace(
+    HOME_MADE[HOME_MADE.index("def jit") : HOME_MADE.index("@jit")], "from triton import jit\n"
+)
+# What hostile Python around a kernel tries in order to write the answer itself.
+WRITES = {
+    "opening the memory again": """
+    import mmap, os
+    for name in os.listdir("/proc/self/fd"):
+        try:
+            with mmap.mmap(os.open(f"/proc/self/fd/{name}", os.O_RDWR), 0) as memory:
+                memory[:] = bytes(len(memory))
+        except (OSError, ValueError):
+            pass
+""",
+    "mapping it shared": """
+    import mmap, os
+    for number in range(3, 64):
+        try:
+            with mmap.mmap(number, os.fstat(number).st_size) as memory:
+                memory[:] = bytes(len(memory))
+        except (OSError, ValueError):
+            pass
+""",
+    "giving itself the right": """
+    import os
+    for number in range(3, 64):
+        try:
+            os.fchmod(number, 0o600)
+        except OSError:
+            continue
+""",
+}
+
+
+@pytest.mark.parametrize("text", [HOME_MADE, REAL], ids=["a decorator of one's own", "triton.jit"])
+def test_torch_beside_a_kernel_that_does_nothing_earns_nothing(tmp_path: Path, text: str):
+    """Must not earn: any point. In a file with kernels, kernels must make the answer."""
+    record = graded(written(tmp_path, text))
+    assert record.points == 0
+    if HAS_TRITON or text == HOME_MADE:
+        assert record.verdict == "wrong answer", record.cases[0].message
+        assert "only what kernels store counts" in record.cases[0].message
+
+
+@pytest.mark.parametrize("name", WRITES)
+def test_code_around_kernels_cannot_write_their_memory(tmp_path: Path, name: str):
+    """Must not earn: any point."""
+    attempt = HOME_MADE.replace("    nothing[(1,)](0)\n", f"    nothing[(1,)](0)\n{WRITES[name]}")
+    record = graded(written(tmp_path, attempt))
+    assert (record.verdict, record.points) == ("wrong answer", 0)
+    assert "Nothing was written" in record.cases[0].message
 
 
 @pytest.mark.skipif(not HAS_TRITON, reason="needs triton")

@@ -152,7 +152,7 @@ def _judge(
     wanted = wanted or answer(task, case.size, call)
     found: Difference | None = difference(task, case.size, call, wanted, outcome.after)
     if found is not None:
-        return found.reason, found.message + _reason_seen(outcome.report)
+        return found.reason, found.message + outcome.hint + _reason_seen(outcome.report)
     lack = not_by_kernels(outcome.report, changed_bytes(call, wanted.outputs))
     return (NOT_IN_A_KERNEL, lack) if lack else ("", "")
 

@@ -1,0 +1,209 @@
+"""The process that runs the Triton kernels of a student's Python file, and nothing else of it. A script; its
+last argument is the native worker's path.
+
+It obeys as the native worker does. What it loads is a text of kernels alone. Between two orders it serves
+launches that come from the process with the rest of the file, over the socket LAUNCHES_FD names: a line of
+JSON each, with the kernel's name, the grid and the arguments. Tensors in the shared file are described by
+their offsets, and stores go there directly; others travel by value, there and back.
+"""
+
+from __future__ import annotations
+
+import ast
+import base64
+import ctypes
+import json
+import os
+import select
+import socket
+import sys
+from types import ModuleType
+from typing import Any
+
+os.environ.setdefault("HOME", os.environ["TMPDIR"])
+os.environ.setdefault("TRITON_CACHE_DIR", os.path.join(os.environ["TMPDIR"], "triton"))
+
+import importlib.util
+
+import torch
+import triton
+import triton.language
+
+torch.set_num_threads(1)
+_MOST_TEXT = 400
+_MOST_MESSAGE = 256 << 20
+_MAP_SHARED, _MAP_FIXED_NOREPLACE, _READ_WRITE = 1, 0x100000, 3
+_OF_TRITON = frozenset({"cdiv", "next_power_of_2", "language"})
+_libc = ctypes.CDLL(None, use_errno=True)
+_libc.mmap.restype = ctypes.c_void_p
+_libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
+
+
+def _module_at(path: str, name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
+    assert spec is not None
+    assert spec.loader is not None
+    module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
+    spec.loader.exec_module(module)
+    return module
+
+
+native = _module_at(sys.argv[2], "native_worker")
+
+
+class Kernels:
+    """The kernels of a file. They reach Triton's language and nothing beyond it."""
+
+    def __init__(self, path: str) -> None:
+        self.module = _module_at(path, "kernels")
+        with open(path, encoding="utf-8") as file:
+            tree = ast.parse(file.read())
+        for kernel in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
+            parts = [part for statement in kernel.body for part in ast.walk(statement)]
+            attributes = [part for part in parts if isinstance(part, ast.Attribute)]
+            inner = {id(part.value) for part in attributes}
+            for part in attributes:
+                if id(part) not in inner:
+                    self._check(part, kernel.name)
+
+    def __getattr__(self, name: str) -> Any:
+        raise AttributeError(name)
+
+    def _check(self, part: ast.expr, kernel: str) -> None:
+        names: list[str] = []
+        while isinstance(part, ast.Attribute):
+            names.insert(0, part.attr)
+            part = part.value
+        at = getattr(self.module, part.id, None) if isinstance(part, ast.Name) else None
+        if at is None:
+            return  # of a value inside the kernel
+        for name in names:
+            known = (
+                name in _OF_TRITON
+                if at is triton
+                else getattr(at, "__name__", "").startswith("triton.language")
+            )
+            if not isinstance(at, ModuleType) or not known:
+                raise native.Refused(f"{kernel} uses {'.'.join(names)}, which is not of Triton's language")
+            at = getattr(at, name, None)
+        if isinstance(at, ModuleType):
+            raise native.Refused(f"{kernel} uses a module as a value: {'.'.join(names)}")
+
+
+class Memory:
+    """The shared file, mapped where the other process has it: a table of addresses means the same here."""
+
+    def __init__(self, file: int, base: int, size: int) -> None:
+        self.size = size
+        self.address = _libc.mmap(base, size, _READ_WRITE, _MAP_SHARED | _MAP_FIXED_NOREPLACE, file, 0)
+        if self.address in (None, ctypes.c_void_p(-1).value):
+            self.address = _libc.mmap(None, size, _READ_WRITE, _MAP_SHARED, file, 0)
+
+    def tensor(self, item: dict[str, Any]) -> torch.Tensor:
+        kind = getattr(torch, item["dtype"])
+        if item["offset"] < 0 or item["offset"] + item["bytes"] > self.size:
+            raise ValueError("a tensor lies outside of its memory")
+        room = (ctypes.c_char * max(1, item["bytes"])).from_address(self.address + item["offset"])
+        flat = (
+            torch.frombuffer(room, dtype=kind, count=item["bytes"] // kind.itemsize)
+            if item["bytes"]
+            else None
+        )
+        flat = torch.empty(0, dtype=kind) if flat is None else flat
+        return flat.as_strided(item["shape"], item["strides"])
+
+
+class Launches:
+    """The other process's requests."""
+
+    def __init__(self, descriptor: int, file: int) -> None:
+        self._peer = socket.socket(fileno=descriptor)
+        self._stream = self._peer.makefile("rwb")
+        self._file = file
+        self._memory: dict[tuple[int, int], Memory] = {}
+        self.kernels: Kernels | None = None
+        self.descriptor = descriptor
+
+    def serve_one(self) -> bool:
+        line = self._stream.readline(_MOST_MESSAGE)
+        if not line:
+            return False
+        try:
+            answer = self._launch(json.loads(line))
+        except Exception as problem:
+            answer = {"problem": f"{type(problem).__name__}: {str(problem)[:_MOST_TEXT]}"}
+        self._stream.write(json.dumps(answer).encode() + b"\n")
+        self._stream.flush()
+        return True
+
+    def _launch(self, asked: dict[str, Any]) -> dict[str, Any]:
+        key = (int(asked["base"]), os.fstat(self._file).st_size)
+        memory = self._memory.get(key)
+        if memory is None:
+            memory = self._memory[key] = Memory(self._file, *key)
+        kernel = getattr(self.kernels.module, asked["kernel"], None) if self.kernels is not None else None
+        if not isinstance(kernel, triton.runtime.interpreter.InterpretedFunction):
+            raise ValueError(f"{asked['kernel']} is no kernel of the file: define it at its top level")
+        travelled: list[tuple[int, torch.Tensor]] = []
+
+        def value(item: Any) -> Any:
+            if isinstance(item, list):
+                return tuple(map(value, item))
+            if not isinstance(item, dict):
+                return item
+            if "type" in item:
+                named_type = getattr(triton.language, item["type"], None)
+                if not isinstance(named_type, triton.language.dtype):
+                    raise ValueError(f"{item['type']} cannot be passed to a kernel")
+                return named_type
+            if "offset" in item:
+                return memory.tensor(item)
+            raw = bytearray(base64.b64decode(item["data"])) or bytearray(8)
+            flat = torch.frombuffer(raw, dtype=getattr(torch, item["dtype"]))
+            travelled.append((item["number"], flat))
+            return flat.as_strided(item["shape"], item["strides"])
+
+        grid = tuple(int(size) for size in asked["grid"])
+        named = {name: value(item) for name, item in asked["named"].items()}
+        kernel[grid](*map(value, asked["arguments"]), **named)
+        back = {
+            number: base64.b64encode(flat.view(torch.uint8).numpy().tobytes()).decode()
+            for number, flat in travelled
+        }
+        return {"back": back}
+
+
+def main() -> None:
+    """Obey orders and serve launches, whichever comes."""
+    control = socket.socket(fileno=int(sys.argv[1]))
+    control.set_inheritable(False)
+    launches = Launches(int(os.environ["LAUNCHES_FD"]), int(os.environ["TENSORS_FD"]))
+
+    def open_kernels(path: str) -> Kernels:
+        launches.kernels = Kernels(path)
+        return launches.kernels
+
+    libraries: list[Any] = []
+    wanted = [control.fileno(), launches.descriptor]
+    with control.makefile("rw", encoding="utf-8") as stream:
+        while True:
+            ready, _, _ = select.select(wanted, [], [])
+            if launches.descriptor in ready and not launches.serve_one():
+                wanted.remove(launches.descriptor)
+            if control.fileno() not in ready:
+                continue
+            line = stream.readline()
+            if not line:
+                return
+            order = json.loads(line)
+            try:
+                answer = native._obey(order, libraries, control, open_kernels)
+            except native.Refused as problem:
+                answer = {"problem": str(problem)}
+            stream.write(json.dumps({"turn": order["turn"], **answer}) + "\n")
+            stream.flush()
+
+
+if __name__ == "__main__":
+    main()
