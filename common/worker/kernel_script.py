@@ -12,6 +12,7 @@ from __future__ import annotations
 import ast
 import base64
 import ctypes
+import importlib.util
 import json
 import os
 import select
@@ -22,8 +23,6 @@ from typing import Any
 
 os.environ.setdefault("HOME", os.environ["TMPDIR"])
 os.environ.setdefault("TRITON_CACHE_DIR", os.path.join(os.environ["TMPDIR"], "triton"))
-
-import importlib.util
 
 import torch
 import triton
@@ -67,28 +66,27 @@ class Kernels:
                 if id(part) not in inner:
                     self._check(part, kernel.name)
 
-    def __getattr__(self, name: str) -> Any:
-        raise AttributeError(name)
-
     def _check(self, part: ast.expr, kernel: str) -> None:
+        """Raises Refused where a chain of attributes leads out of Triton's language."""
         names: list[str] = []
         while isinstance(part, ast.Attribute):
             names.insert(0, part.attr)
             part = part.value
         at = getattr(self.module, part.id, None) if isinstance(part, ast.Name) else None
-        if at is None:
-            return  # of a value inside the kernel
+        if at is None or isinstance(at, int | float | triton.language.constexpr):
+            return  # of a value inside the kernel, or of a number
         for name in names:
-            known = (
-                name in _OF_TRITON
-                if at is triton
-                else getattr(at, "__name__", "").startswith("triton.language")
-            )
-            if not isinstance(at, ModuleType) or not known:
+            if not _may_be_asked(at, name):
                 raise native.Refused(f"{kernel} uses {'.'.join(names)}, which is not of Triton's language")
             at = getattr(at, name, None)
         if isinstance(at, ModuleType):
             raise native.Refused(f"{kernel} uses a module as a value: {'.'.join(names)}")
+
+
+def _may_be_asked(module: Any, name: str) -> bool:
+    if not isinstance(module, ModuleType):
+        return isinstance(module, triton.language.dtype)
+    return name in _OF_TRITON if module is triton else module.__name__.startswith("triton.language")
 
 
 class Memory:
@@ -105,12 +103,8 @@ class Memory:
         if item["offset"] < 0 or item["offset"] + item["bytes"] > self.size:
             raise ValueError("a tensor lies outside of its memory")
         room = (ctypes.c_char * max(1, item["bytes"])).from_address(self.address + item["offset"])
-        flat = (
-            torch.frombuffer(room, dtype=kind, count=item["bytes"] // kind.itemsize)
-            if item["bytes"]
-            else None
-        )
-        flat = torch.empty(0, dtype=kind) if flat is None else flat
+        count = item["bytes"] // kind.itemsize
+        flat = torch.frombuffer(room, dtype=kind, count=count) if count else torch.empty(0, dtype=kind)
         return flat.as_strided(item["shape"], item["strides"])
 
 
