@@ -67,16 +67,18 @@ class VirtualGpu:
         *,
         walls: Walls | None = None,
         libraries: Sequence[Path | str] = (),
+        beside: int = 0,
     ) -> None:
-        """`walls` stand around the worker. `libraries` names those that will be loaded after the first one:
-        a worker reads the folders of its libraries and nothing else."""
+        """`walls` stand around the worker. With them the device offers a share of this machine's memory, as
+        `beside` others do. `libraries` names those that will be loaded after the first one: a worker reads
+        the folders of its libraries and nothing else."""
         self._walls = walls
         self._libraries = [Path(path) for path in libraries]
         if walls is None:
             self._engine = Engine(profile, options, resources)
         else:
             lines_from = [path.absolute().parent for path in self._libraries]
-            self._engine = Engine(profile, options, resources, lines_from, memory_share(profile))
+            self._engine = Engine(profile, options, resources, lines_from, memory_share(profile, 1 + beside))
         self._worker: Worker | None = None
         self._synchronising = 0.0  # seconds so far
         self._finalizer = weakref.finalize(self, self._engine.close)

@@ -5,10 +5,10 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
+from common.core.proc import available_bytes
 from common.virtual_gpu.profiles import DEFAULT_PROFILE
 from grader.answers.compare import Answer, answer, difference
 from grader.bench.bench import kernels_of
@@ -27,7 +27,6 @@ _CALL_SECONDS = 600.0  # a large shape takes half a minute on a slow machine
 _OPTIONS = {"max_seconds": int(_CALL_SECONDS)}
 # Inputs, device memory and its contents afterwards exist at once, and caches need room.
 _MEMORY_PER_BYTE_MOVED = 4
-_MEMORY = Path("/proc/meminfo")
 _NO_ENTRY = "entry"  # the reason of a call of an entry that a kernel's file does not have
 
 
@@ -132,7 +131,7 @@ def _bench_group(
             made = shape.task.inputs(case.size, Random(shape.seed))
             inputs[shape.name, case.name] = _Inputs(made)
     for name, built in kernels.items():
-        with device.measuring_session(built, _OPTIONS) as session:
+        with device.measuring_session(built, _OPTIONS, beside=0) as session:
             for shape in group:
                 notify(f"{shape.name}: modelling {name}{estimate}")
                 _model(shape, name, session, inputs[shape.name, shape.stands_on(name).name])
@@ -163,21 +162,12 @@ def _wrong(shape: _Shape, kernel: str, outcome: Outcome, given: _Inputs) -> str:
 def _make_sure_it_fits(shape: _Shape) -> None:
     """Fail early with a sentence, before the system runs out of memory and kills a process."""
     needed = _MEMORY_PER_BYTE_MOVED * sum(shape.task.moved(case) for case in shape.cases)
-    free = _available_memory()
-    if shape.case.gpu_only and free is not None and free < needed:
+    free = available_bytes()
+    if shape.case.gpu_only and free < needed:
         raise CourseError(
             f"{shape.name} needs about {numbers.size(needed)} of memory and {numbers.size(free)} are free: "
             "end other programs, or leave out --large"
         )
-
-
-def _available_memory() -> int | None:
-    """In bytes, as the kernel reports it."""
-    try:
-        lines = _MEMORY.read_text().splitlines()
-        return next(int(line.split()[1]) << 10 for line in lines if line.startswith("MemAvailable:"))
-    except (OSError, ValueError, IndexError, StopIteration):
-        return None
 
 
 class _Estimate:

@@ -112,18 +112,22 @@ class VirtualDevice(Device):
         return VirtualSession(library, profile=self.profile)
 
     def session_with_figures(
-        self, program: Libraries, options: Mapping[str, object] | None = None
+        self, program: Libraries, options: Mapping[str, object] | None = None, *, beside: int = 1
     ) -> VirtualSession:
-        """On an engine that has ptxas's figures of the kernels."""
+        """On an engine that has ptxas's figures of the kernels; so many others run at the same time."""
         return VirtualSession(
-            program.virtual_library, options=options, resources=program.registers, profile=self.profile
+            program.virtual_library,
+            options=options,
+            resources=program.registers,
+            profile=self.profile,
+            beside=beside,
         )
 
     def measuring_session(
-        self, program: Libraries, options: Mapping[str, object] | None = None
+        self, program: Libraries, options: Mapping[str, object] | None = None, *, beside: int = 1
     ) -> VirtualSession:
         """On an engine that models times and counts, without most checks."""
-        return self.session_with_figures(program, {**MEASURING, **(options or {})})
+        return self.session_with_figures(program, {**MEASURING, **(options or {})}, beside=beside)
 
     def session_between_blocks(self, program: Libraries) -> VirtualSession:
         """On an engine that looks for races between blocks, too, which is slow."""

@@ -9,6 +9,7 @@ import pytest
 
 from common.build.program import Target, build_program
 from common.sandbox.policy import Walls
+from common.sandbox.watchdog import Limits
 from common.virtual_gpu.device import VirtualGpu
 from common.virtual_gpu.engine import Engine
 from common.virtual_gpu.wire import EngineDied
@@ -97,10 +98,10 @@ def reports_without_end(engine: Engine) -> None:
         engine.report()
 
 
-def test_an_engine_that_takes_too_much_for_itself_is_ended(monkeypatch: pytest.MonkeyPatch):
-    monkeypatch.setattr("common.virtual_gpu.engine._OWN_BYTES", MIB)
-    with (
-        Engine(memory_bytes=MIB) as engine,
-        pytest.raises(EngineDied, match="used more than 4 MiB of memory and was ended"),
-    ):
-        reports_without_end(engine)
+def test_an_engine_that_takes_too_much_for_itself_is_ended():
+    with Engine(memory_bytes=256 * MIB) as engine:
+        watchdog = engine._watchdog
+        assert watchdog is not None
+        watchdog._limits = Limits(memory_bytes=MIB)  # less than it has by now
+        with pytest.raises(EngineDied, match="used more than 1 MiB of memory and was ended"):
+            reports_without_end(engine)

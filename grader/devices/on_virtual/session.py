@@ -55,8 +55,9 @@ class VirtualSession:
         options: Mapping[str, object] | None = None,
         resources: Path | None = None,
         profile: str = DEFAULT_PROFILE,
+        beside: int = 1,  # other devices at the same time: the baseline's
     ) -> None:
-        self._path = library
+        self._path, self._beside = library, beside
         self._options = {"max_seconds": _KERNEL_SECONDS, **(options or {})}
         self._resources = resources
         self._profile = profile
@@ -260,6 +261,8 @@ class VirtualSession:
             self._options,
             self._resources,
             walls=Walls.virtual(),
+            libraries=[self._path],
+            beside=self._beside,
         )
 
     def _ready(self) -> VirtualGpu:
