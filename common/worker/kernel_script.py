@@ -31,6 +31,7 @@ import triton.language
 torch.set_num_threads(1)
 _MOST_TEXT = 400
 _MOST_MESSAGE = 256 << 20
+_PARAMETERS = 4096  # bytes of a tensor that may hold parameters
 _MAP_SHARED, _MAP_FIXED_NOREPLACE, _READ_WRITE = 1, 0x100000, 3
 _OF_TRITON = frozenset({"cdiv", "next_power_of_2", "language"})
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -55,6 +56,7 @@ class Kernels:
     """The kernels of a file. They reach Triton's language and nothing beyond it."""
 
     def __init__(self, path: str) -> None:
+        self.new_call: NewCall | None = None
         self.module = _module_at(path, "kernels")
         with open(path, encoding="utf-8") as file:
             tree = ast.parse(file.read())
@@ -62,8 +64,8 @@ class Kernels:
             parts = [part for statement in kernel.body for part in ast.walk(statement)]
             attributes = [part for part in parts if isinstance(part, ast.Attribute)]
             inner = {id(part.value) for part in attributes}
-            for part in attributes:
-                if id(part) not in inner:
+            for part in parts:
+                if isinstance(part, ast.Attribute | ast.Name) and id(part) not in inner:
                     self._check(part, kernel.name)
 
     def _check(self, part: ast.expr, kernel: str) -> None:
@@ -75,12 +77,22 @@ class Kernels:
         at = getattr(self.module, part.id, None) if isinstance(part, ast.Name) else None
         if at is None or isinstance(at, int | float | triton.language.constexpr):
             return  # of a value inside the kernel, or of a number
+        shown = ".".join([part.id, *names]) if isinstance(part, ast.Name) else ""
         for name in names:
             if not _may_be_asked(at, name):
-                raise native.Refused(f"{kernel} uses {'.'.join(names)}, which is not of Triton's language")
+                raise native.Refused(f"{kernel} uses {shown}, which is not of Triton's language")
             at = getattr(at, name, None)
-        if isinstance(at, ModuleType):
-            raise native.Refused(f"{kernel} uses a module as a value: {'.'.join(names)}")
+        if not _is_of_the_language(at):
+            raise native.Refused(f"{kernel} uses {shown}, which is no function or type of Triton's language")
+
+
+def _is_of_the_language(value: Any) -> bool:
+    """A kernel, a type, or a function or class that Triton itself defines; no module."""
+    if isinstance(
+        value, triton.runtime.interpreter.InterpretedFunction | triton.language.dtype | int | float
+    ):
+        return True
+    return callable(value) and str(getattr(value, "__module__", "")).startswith(("triton.", "kernels"))
 
 
 def _may_be_asked(module: Any, name: str) -> bool:
@@ -116,6 +128,8 @@ class Launches:
         self._stream = self._peer.makefile("rwb")
         self._file = file
         self._memory: dict[tuple[int, int], Memory] = {}
+        self._scratch: dict[tuple[int, int], bytearray] = {}
+        self.budget = 0  # bytes that may still come by value in this call
         self.kernels: Kernels | None = None
         self.descriptor = descriptor
 
@@ -130,6 +144,17 @@ class Launches:
         self._stream.write(json.dumps(answer).encode() + b"\n")
         self._stream.flush()
         return True
+
+    def _travelled(self, item: dict[str, Any]) -> torch.Tensor:
+        """A tensor that came by value. Parameters are small; of anything larger the contents are what kernels
+        have stored there before, and not what other code did: it may have made the answer."""
+        raw = bytearray(base64.b64decode(item["data"])) or bytearray(8)
+        kind, key = getattr(torch, item["dtype"]), (item["address"], len(raw))
+        if len(raw) > _PARAMETERS:
+            raw = self._scratch.setdefault(key, bytearray(len(raw)))
+        else:
+            self.budget -= len(raw)
+        return torch.frombuffer(raw, dtype=kind)
 
     def _launch(self, asked: dict[str, Any]) -> dict[str, Any]:
         key = (int(asked["base"]), os.fstat(self._file).st_size)
@@ -153,19 +178,43 @@ class Launches:
                 return named_type
             if "offset" in item:
                 return memory.tensor(item)
-            raw = bytearray(base64.b64decode(item["data"])) or bytearray(8)
-            flat = torch.frombuffer(raw, dtype=getattr(torch, item["dtype"]))
+            flat = self._travelled(item)
             travelled.append((item["number"], flat))
             return flat.as_strided(item["shape"], item["strides"])
 
         grid = tuple(int(size) for size in asked["grid"])
-        named = {name: value(item) for name, item in asked["named"].items()}
-        kernel[grid](*map(value, asked["arguments"]), **named)
+        given = {**dict(zip(kernel.arg_names, asked["arguments"], strict=False)), **asked["named"]}
+        given = {name: value(item) for name, item in given.items() if name in kernel.arg_names}
+        for name, annotation in kernel.fn.__annotations__.items():
+            if "constexpr" in str(annotation) and _holds_a_tensor(given.get(name)):
+                raise ValueError(f"{name} is a tl.constexpr and cannot be a tensor")
+        if self.budget < 0:
+            raise ValueError("too much was passed by value: keep what you work on in the given tensors")
+        kernel[grid](**given)
         back = {
             number: base64.b64encode(flat.view(torch.uint8).numpy().tobytes()).decode()
             for number, flat in travelled
         }
         return {"back": back}
+
+
+class NewCall:
+    """An entry point: so many bytes may come by value until it is called again."""
+
+    def __init__(self, launches: Launches) -> None:
+        self._launches = launches
+        self.argtypes: list[Any] = []
+        self.restype: Any = None
+
+    def __call__(self, budget: int) -> int:
+        self._launches.budget = budget
+        return 0
+
+
+def _holds_a_tensor(value: Any) -> bool:
+    if isinstance(value, tuple):
+        return any(map(_holds_a_tensor, value))
+    return isinstance(value, torch.Tensor)
 
 
 def main() -> None:
@@ -176,6 +225,7 @@ def main() -> None:
 
     def open_kernels(path: str) -> Kernels:
         launches.kernels = Kernels(path)
+        launches.kernels.new_call = NewCall(launches)
         return launches.kernels
 
     libraries: list[Any] = []

@@ -50,9 +50,12 @@ _LAUNCHES = _launches.descriptor()
 _latest = [0, 0]  # where the tensors' memory lies, and how much there is
 if _LAUNCHES is not None:
     with contextlib.suppress(ImportError):
+        import triton.runtime.autotuner
         import triton.runtime.interpreter
 
-        _launches.Launcher(_LAUNCHES, lambda: tuple(_latest)).install(triton.runtime.interpreter)
+        _launches.Launcher(_LAUNCHES, lambda: tuple(_latest)).install(
+            triton.runtime.interpreter, triton.runtime.autotuner
+        )
 
 
 class PythonFile:

@@ -14,27 +14,24 @@ if TYPE_CHECKING:
     import torch
 
 NOT_IN_A_KERNEL = "not in a kernel"  # the reason of a case
-_COPIED_SHARE = 8  # the runtime may copy an eighth of what changes, or a few parameters
-_COPIED_FREELY = 4096  # bytes
+_SHARE = 8  # the runtime may copy an eighth of what changes, and the host see as much
+_COPIED_FREELY = 4096  # bytes: a few parameters
+_SEEN_FREELY = 64  # bytes: a flag or two
 
 
 def not_by_kernels(report: Report, changed: int) -> str:
     """A sentence when kernels did not write the `changed` bytes of a right answer.
 
-    The runtime's own copies do not count, even beside kernels that store elsewhere. Nor do answers that
-    kernels move to memory that the host sees: host code may have computed them there.
+    The runtime's own copies do not count, even beside kernels that store elsewhere. Nor do answers to inputs
+    that the host got to see: host code may have computed them.
     """
     if not report.profile or changed == 0:
         return ""
-    little = max(changed // _COPIED_SHARE, _COPIED_FREELY)
-    carried = sum(launch.counters.host_store_bytes for launch in report.launches)
-    if carried > little:
-        return (
-            f"kernels stored {carried:,} bytes in memory that the host sees as well (cudaMallocHost, "
-            f"cudaMallocManaged), where the answer has {changed:,}: keep what you work on in device memory"
-        )
+    if lack := _seen_by_the_host(report, changed):
+        return lack
+    little = max(changed // _SHARE, _COPIED_FREELY)
     stored = sum(
-        launch.counters.global_store_bytes + launch.counters.global_atomic_bytes for launch in report.launches
+        kernel.counters.global_store_bytes + kernel.counters.global_atomic_bytes for kernel in report.kernels
     )
     few_copies = report.totals.get("copied_bytes", 0) <= little
     if report.launches and (by_runtime(report) == 0 or (stored >= changed and few_copies)):
@@ -43,6 +40,31 @@ def not_by_kernels(report: Report, changed: int) -> str:
         f"kernels stored {stored:,} bytes of the {changed:,} that changed, cudaMemcpy and cudaMemset moved "
         f"{by_runtime(report):,}: write the answer in a kernel"
     )
+
+
+def _seen_by_the_host(report: Report, changed: int) -> str:
+    """A sentence when the call gave so much to the host that it could have made the answer."""
+    little = max(changed // _SHARE, _SEEN_FREELY)
+    stored = sum(kernel.counters.host_store_bytes for kernel in report.kernels)
+    if stored > little:
+        return (
+            f"kernels stored {stored:,} bytes in memory that the host sees as well (cudaMallocHost, "
+            f"cudaMallocManaged), where the answer has {changed:,}: keep what you work on in device memory"
+        )
+    copied = int(report.totals.get("to_host_bytes", 0))
+    if copied > little:
+        return (
+            f"{copied:,} bytes were copied to the host, where the answer has {changed:,}: keep what you work "
+            "on in device memory"
+        )
+    printed = int(report.totals.get("printed_bytes", 0))
+    waited = report.call.waited if report.call is not None else ""
+    if waited and printed >= max(changed, _SEEN_FREELY):
+        return (
+            f"kernels printed {printed:,} bytes and the call waited for them ({waited}), where the answer "
+            f"has {changed:,}: print less, or do not wait in the call"
+        )
+    return ""
 
 
 def by_runtime(report: Report) -> int:

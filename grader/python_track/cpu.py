@@ -106,6 +106,8 @@ class InterpretedSession:
         function = self._track.function
         try:
             worker = self._ready()
+            if self._kernels is not None:
+                self._kernels.new_call(sum(call.buffers[name].nbytes for name in call.outputs))
             order = python_call(self._track, call, place, None)
             (code,) = worker.calls([Order(self._library, function, ["python"], [order])], function, seconds)
             return code

@@ -8,11 +8,14 @@ import tempfile
 from pathlib import Path
 
 from common.core.errors import CourseError
-from common.worker.process import Worker
+from common.worker.process import Order, Worker
 from common.worker.python_launch import KERNELS, interpreted, with_launches
 from grader.devices.failures import CallFailed
 from grader.python_track.calls import explained
 from grader.python_track.kernels_alone import NoKernel, kernels_alone
+
+_SHARE, _PARAMETERS = 8, 1024  # of what changes, and bytes: a table of addresses
+_SECONDS = 30.0
 
 
 class Kernels:
@@ -22,6 +25,13 @@ class Kernels:
         self._source, self._file = source, file
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._worker: Worker | None = None
+        self._library = -1
+
+    def new_call(self, outputs: int) -> None:
+        """A call begins that changes so many bytes: parameters may come by value, an answer may not."""
+        if self._worker is not None:
+            order = Order(self._library, "new_call", ["i64"], [max(_PARAMETERS, outputs // _SHARE)])
+            self._worker.calls([order], "a new call", _SECONDS)
 
     @property
     def pids(self) -> list[int]:
@@ -49,7 +59,7 @@ class Kernels:
                 None, walls=walls, libraries=[path], descriptors=descriptors, script=KERNELS
             )
         try:
-            self._worker.load(path)
+            self._library = self._worker.load(path)
         except CourseError as problem:
             theirs.close()
             message = str(explained(problem)).replace(str(path), self._source.name)

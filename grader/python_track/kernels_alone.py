@@ -33,9 +33,10 @@ _FORBIDDEN = (
         ast.FunctionDef,
     ),
     *(ast.Global, ast.Import, ast.ImportFrom, ast.Lambda, ast.Nonlocal, ast.Raise, ast.Try, ast.TryStar),
-    *(ast.With, ast.Yield, ast.YieldFrom, ast.DictComp, ast.GeneratorExp, ast.SetComp, ast.FormattedValue),
+    *(ast.With, ast.Yield, ast.YieldFrom, ast.DictComp, ast.GeneratorExp, ast.SetComp),
 )
 _TRITON = "triton"
+_OF_TRITON = ("cdiv", "jit", "language", "next_power_of_2")
 
 
 class NoKernel(Exception):
@@ -54,7 +55,7 @@ def kernels_alone(source: str) -> str:
     constants: set[str] = set()
     kernels = [node for node in tree.body if isinstance(node, ast.FunctionDef) and _is_kernel(node)]
     names = {kernel.name for kernel in kernels}
-    for node in tree.body:
+    for node in _outside_of_tries(tree.body):
         if (imported := _import_of_triton(node)) is not None:
             modules |= imported
             kept.append(node)
@@ -63,9 +64,15 @@ def kernels_alone(source: str) -> str:
             kept.append(node)
     for kernel in kernels:
         _check_kernel(kernel, modules, modules | constants | names | _BUILTINS)
-        kept.append(_plain(kernel))
+        kept.append(_plain(kernel, modules | constants))
     first = ast.parse(f"import {_TRITON}\nimport {_TRITON}.language as tl").body
     return ast.unparse(ast.Module([*first, *kept], []))
+
+
+def _outside_of_tries(body: list[ast.stmt]) -> Iterator[ast.stmt]:
+    """An import of Triton may be tried."""
+    for node in body:
+        yield from (_outside_of_tries(node.body) if isinstance(node, ast.Try) else [node])
 
 
 def _is_kernel(node: ast.FunctionDef) -> bool:
@@ -75,11 +82,20 @@ def _is_kernel(node: ast.FunctionDef) -> bool:
 def _import_of_triton(node: ast.stmt) -> set[str] | None:
     """The names that an import of Triton's own modules binds; None for any other statement."""
     if isinstance(node, ast.Import):
-        ours = all(alias.name.split(".")[0] == _TRITON for alias in node.names)
+        ours = all(alias.name == _TRITON or _is_language(alias.name) for alias in node.names)
         return {alias.asname or _TRITON for alias in node.names} if ours else None
-    if isinstance(node, ast.ImportFrom) and not node.level and (node.module or "").split(".")[0] == _TRITON:
+    if not isinstance(node, ast.ImportFrom) or node.level or node.module is None:
+        return None
+    if _is_language(node.module):
         return {alias.asname or alias.name for alias in node.names}
+    if node.module == _TRITON:
+        node.names = [alias for alias in node.names if alias.name in _OF_TRITON]
+        return {alias.asname or alias.name for alias in node.names} if node.names else None
     return None
+
+
+def _is_language(module: str) -> bool:
+    return module == f"{_TRITON}.language" or module.startswith(f"{_TRITON}.language.")
 
 
 def _constant(node: ast.stmt, known: set[str]) -> str | None:
@@ -91,17 +107,36 @@ def _constant(node: ast.stmt, known: set[str]) -> str | None:
         node.annotation = ast.Constant(None)
     else:
         return None
-    allowed = (ast.Constant, ast.BinOp, ast.UnaryOp, ast.operator, ast.unaryop, ast.Name, ast.Load)
+    return target.id if isinstance(target, ast.Name) and _is_number(value, known) else None
+
+
+def _is_number(value: ast.expr, known: set[str]) -> bool:
+    """A number, a type of Triton, or what is computed of them: tl.constexpr(2 * TILE), float("inf")."""
     if isinstance(value, ast.Call) and len(value.args) == 1 and not value.keywords:
         called = value.func
-        if not (isinstance(called, ast.Attribute) and called.attr == "constexpr"):
-            return None
-        value = value.args[0]
+        if isinstance(called, ast.Attribute) and called.attr == "constexpr":
+            return _is_number(value.args[0], known)
+        return isinstance(called, ast.Name) and called.id in ("float", "int") and _is_plain(value.args[0])
     parts = list(ast.walk(value))
+    allowed = (
+        ast.Constant,
+        ast.BinOp,
+        ast.UnaryOp,
+        ast.operator,
+        ast.unaryop,
+        ast.Name,
+        ast.Load,
+        ast.Attribute,
+    )
     plain = all(isinstance(part, allowed) for part in parts)
     bound = all(part.id in known for part in parts if isinstance(part, ast.Name))
+    public = all(not part.attr.startswith("_") for part in parts if isinstance(part, ast.Attribute))
     small = all(not isinstance(part, ast.Pow | ast.LShift) for part in parts) or len(parts) < 12
-    return target.id if isinstance(target, ast.Name) and plain and bound and small else None
+    return plain and bound and public and small
+
+
+def _is_plain(value: ast.expr) -> bool:
+    return isinstance(value, ast.Constant) or (isinstance(value, ast.UnaryOp) and _is_plain(value.operand))
 
 
 def _check_kernel(kernel: ast.FunctionDef, modules: set[str], known: frozenset[str] | set[str]) -> None:
@@ -112,7 +147,11 @@ def _check_kernel(kernel: ast.FunctionDef, modules: set[str], known: frozenset[s
         line = getattr(part, "lineno", kernel.lineno)
         if isinstance(part, _FORBIDDEN):
             raise NoKernel(line, f"{type(part).__name__.lower()} statements")
-        if isinstance(part, ast.Name) and (part.id.startswith("_") or part.id not in known | given | made):
+        if isinstance(part, ast.Subscript) and isinstance(part.ctx, ast.Store):
+            raise NoKernel(line, "stores by an index: use tl.store")
+        if isinstance(part, ast.JoinedStr):
+            part.values = []  # a message
+        if isinstance(part, ast.Name) and (part.id.startswith("__") or part.id not in known | given | made):
             raise NoKernel(
                 line, f"the name {part.id}: only its parameters, numbers and Triton are known here"
             )
@@ -138,14 +177,14 @@ def _check_attribute(part: ast.Attribute, modules: set[str], line: int) -> None:
         raise NoKernel(line, f".{part.attr}")
 
 
-def _plain(kernel: ast.FunctionDef) -> ast.FunctionDef:
+def _plain(kernel: ast.FunctionDef, known: set[str]) -> ast.FunctionDef:
     """With triton.jit as its only decorator and without annotations but constexpr."""
     for argument in _parameters(kernel):
         constant = argument.annotation is not None and "constexpr" in ast.unparse(argument.annotation)
         # Spelled so, since the interpreter reads it as text.
         argument.annotation = ast.parse("tl.constexpr", mode="eval").body if constant else None
     for default in (*kernel.args.defaults, *kernel.args.kw_defaults):
-        if default is not None and not isinstance(default, ast.Constant):
+        if default is not None and not _is_number(default, known):
             raise NoKernel(kernel.lineno, "defaults that are no numbers")
     kernel.decorator_list = [ast.parse("triton.jit", mode="eval").body]
     kernel.returns = None

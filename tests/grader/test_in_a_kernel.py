@@ -29,8 +29,8 @@ CHANGED = 1 << 20
     ],
 )
 def test_kernels_must_make_the_answer(counters: dict[str, Any], copied: int, words: str):
-    launches: Any = (SimpleNamespace(counters=Counters(**counters)),)
-    report = Report(profile="h200", launches=launches, totals={"copied_bytes": copied})
+    kernels: Any = (SimpleNamespace(counters=Counters(**counters)),)
+    report = Report(profile="h200", launches=kernels, kernels=kernels, totals={"copied_bytes": copied})
     message = not_by_kernels(report, CHANGED)
     assert bool(message) == bool(words)
     assert words in message

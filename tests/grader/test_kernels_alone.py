@@ -54,7 +54,13 @@ def test_nothing_else_is():
         assert dropped not in text
 
 
-KERNEL = "import os\nimport triton\nimport triton.language as tl\n@triton.jit\ndef kernel(x, n):\n    {}\n"
+KERNEL = """from triton.runtime.interpreter import np
+import triton
+import triton.language as tl
+@triton.jit
+def kernel(x, n):
+    {}
+"""
 ESCAPES = {
     "an import": "import os",
     "a module of the file": "os.system('true')",
@@ -68,7 +74,8 @@ ESCAPES = {
     "a global": "global x",
     "a name with an underscore": "y = __builtins__",
     "an exception": "raise ValueError",
-    "a text with a value": "y = f'{x}'",
+    "a store that is none of Triton's": "x[0] = n",
+    "what Triton itself imports": "y = np.load(n)",
 }
 
 
@@ -77,3 +84,28 @@ def test_what_no_kernel_needs_is_refused_with_its_line(name: str):
     with pytest.raises(NoKernel) as refused:
         kernels_alone(KERNEL.format(ESCAPES[name]))
     assert refused.value.line == 6
+
+
+HONEST = {
+    "a helper with an underscore": ("_twice(x)", "@triton.jit\ndef _twice(x):\n    return x + x\n"),
+    "a loop that needs no number": ("for _ in tl.static_range(3): x += 1", ""),
+    "infinity": ("y = x + LEAST", 'LEAST = tl.constexpr(float("-inf"))\n'),
+    "a type": ("y = x.to(KIND)", "KIND = tl.constexpr(tl.int32)\n"),
+    "a message": ("tl.static_assert(True, f'{x} is wrong')", ""),
+    "a type's width": ("y = tl.float32.primitive_bitwidth", ""),
+}
+
+
+@pytest.mark.parametrize("name", HONEST)
+def test_what_kernels_need_is_kept(name: str):
+    statement, before = HONEST[name]
+    text = KERNEL.format(statement).replace("@triton.jit\ndef kernel", f"{before}@triton.jit\ndef kernel")
+    assert "def kernel(x, n):" in kernels_alone(text)
+
+
+def test_triton_may_be_tried_and_numbers_may_be_defaults():
+    text = KERNEL.format("y = x").replace(
+        "import triton\n", "try:\n    import triton\nexcept ImportError:\n    pass\n"
+    )
+    text = text.replace("kernel(x, n)", "kernel(x, n=-1, SIZE: tl.constexpr = TILE)")
+    assert "n=-1, SIZE: tl.constexpr=TILE" in kernels_alone(text.replace("@triton", "TILE = 64\n@triton"))

@@ -5,6 +5,8 @@ from __future__ import annotations
 
 import dataclasses
 
+import pytest
+
 from grader.pipeline.grading import grade
 from grader.records.record import Record
 from tests.grader.stepped_exercise import EXERCISE, LARGER, SOLUTION
@@ -76,14 +78,20 @@ def test_host_code_that_makes_the_answer_at_a_timed_size_earns_nothing_for_it():
     assert points(record)["correct"] < FULL.correct
 
 
-def test_a_timed_call_that_waits_for_the_device_has_no_time():
+@pytest.mark.parametrize(
+    ("name", "wait"),
+    [
+        ("cudaStreamSynchronize", "cudaStreamSynchronize(stream);"),
+        ("cudaFree", "{ void* p; cudaMalloc(&p, 4); cudaFree(p); }"),
+    ],
+)
+def test_a_timed_call_that_waits_for_the_device_has_no_time(name: str, wait: str):
     """Must not earn: speed."""
-    waiting = f"{LAUNCH}\n  if ({TIMED_ONLY}) cudaStreamSynchronize(stream);"
-    record = graded((LAUNCH, waiting))
+    record = graded((LAUNCH, f"{LAUNCH}\n  if ({TIMED_ONLY}) {wait}"))
     assert record.verdict == "correct, speed not measured"
     message = record.parts[-1].message
-    assert f"{LARGER}: copy_many waits for the device by cudaStreamSynchronize (" in message
-    line = next(n for n, text in enumerate(record.source.splitlines(), 1) if "cudaStreamSynchronize" in text)
+    assert f"{LARGER}: copy_many waits for the device by {name} (" in message
+    line = next(n for n, text in enumerate(record.source.splitlines(), 1) if f"{name}(" in text)
     assert f"kernel.cu:{line})" in message
 
 

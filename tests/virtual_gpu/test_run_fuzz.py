@@ -28,6 +28,7 @@ SECONDS = 0.5  # of a launch
 MOST_SECONDS = 20.0  # of CPU time and sleep, for a module and all its launches
 ENTRY = re.compile(rb"\.entry\s+(\w+)")
 ROOM = 1 << 16
+MOST_PARAMETERS = 4096  # bytes, of any kernel
 # Words that may stand for each other: registers of one kind, labels, numbers.
 ALIKE = re.compile(rb"(%[a-z]+)\d+$|(\$L\w+)$|()-?\d+$")
 NUMBERS = (b"0", b"1", b"-1", b"31", b"4096", b"2147483647", b"4294967295")
@@ -52,8 +53,9 @@ def entries(program: Program, module: bytes, text: bytes) -> Iterator[tuple[int,
     """The kernels of a module that was loaded: their numbers, and the bytes of their parameters."""
     for name in ENTRY.findall(text):
         reply = program.ask("GetFunction", module + name)
-        if reply.error == 0:
-            yield reply.number(), struct.unpack_from("=Q13i", reply.payload)[13]
+        size = struct.unpack_from("=Q13i", reply.payload)[13] if reply.error == 0 else -1
+        if 0 <= size <= MOST_PARAMETERS:
+            yield reply.number(), size
 
 
 def run_all(program: Program, text: bytes, room: int, rng: random.Random) -> int:

@@ -39,6 +39,7 @@ class Report {
   };
   struct Traffic {
     uint64_t copies = 0, copied_bytes = 0, fills = 0, filled_bytes = 0, dropped_launches = 0;
+    uint64_t to_host_bytes = 0, printed_bytes = 0;  // what host code could read of them
   };
 
   // The index the next launch will have: launches are numbered in the order they run.

@@ -206,6 +206,7 @@ void write_totals(json::Writer& out, const Report& report) {
   out.member("launches_dropped", traffic.dropped_launches);
   out.member("copies", traffic.copies).member("copied_bytes", traffic.copied_bytes);
   out.member("fills", traffic.fills).member("filled_bytes", traffic.filled_bytes);
+  out.member("to_host_bytes", traffic.to_host_bytes).member("printed_bytes", traffic.printed_bytes);
   out.member("modelled_seconds", modelled).member("wall_seconds", wall).end_object();
 }
 

@@ -157,6 +157,10 @@ class VirtualSession:
             return Outcome("device", f"the virtual GPU did not survive this call: {problem}", after)
         if not reason and (lack := out_of_order(report, self._stream)):
             reason, message = OFF_STREAM, lack
+        launched = int(report.totals.get("launches", 0))
+        if not reason and launched > len(report.launches):
+            reason = "limit"
+            message = f"{entry} made {launched:,} launches, more than the {len(report.launches):,} looked at"
         if reason or report.sticky_error:
             self.close()
         else:

@@ -137,10 +137,11 @@ void release(Session& session, const wire::Free& in, Reply& reply) {
   }
   if (in.stream_ordered) return release_in_order(session, in, reply);
   // cudaFree waits for the device: nothing may still use the memory.
+  const char* call = in.kind == wire::MemoryKind::kPinned ? "cudaFreeHost" : "cudaFree";
+  session.call.note_wait(call, session.caller);
   Progress progress;
   reply.error = session.streams.sync_device(&progress);
   if (reply.error != 0 || !progress.ok()) return session.answer(progress, reply);
-  const char* call = in.kind == wire::MemoryKind::kPinned ? "cudaFreeHost" : "cudaFree";
   const Allocation* a = releasable(session, in);
   if (a == nullptr) return tell_bad_free(session, in, call, reply);
   if (a->reservation != nullptr) a->reservation->allocated = false;

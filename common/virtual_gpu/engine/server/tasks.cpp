@@ -44,7 +44,9 @@ int Session::run(const LaunchTask& task, const Work& work, double* seconds) {
   request.stream = work.stream;
   request.index = report.next_index();
   LaunchEnvironment env = environment();
+  const size_t printed_before = printf_output.size();
   LaunchReport figures = run_launch(request, env);
+  report.traffic.printed_bytes += printf_output.size() - printed_before;
   if (should_stop_()) {  // half a launch has no figures worth keeping
     report.traffic.dropped_launches += 1;
     return cuda::kLaunchFailure;
@@ -83,6 +85,8 @@ int Session::run(const CopyTask& task, const Work&, double* seconds) {
   report.traffic.copies += 1;
   call.copies_outside += call.outside() ? 1 : 0;
   report.traffic.copied_bytes += bytes;
+  if (task.plan.dst.packed || !DeviceMemory::in_device_arena(task.plan.dst.address))
+    report.traffic.to_host_bytes += bytes;
   l2.pass(bytes);
   *seconds = touches_host(task.plan) ? model_host_copy(bytes, config.profile)
                                      : model_device_copy(bytes, config.profile);
