@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from common.virtual_gpu.report import Report
+from grader.devices.session import Outcome
 from grader.devices.time_budget import TimeBudget
 from grader.pipeline.judging.cases import _judge_anew, _wrong_by_itself
 from grader.spec import Call, Comparison, Exact, Relative
@@ -24,7 +24,7 @@ def reason(compare: Comparison, left: float, monkeypatch: pytest.MonkeyPatch) ->
     double(size, first)
     call.buffers["x"].mul_(LATER)
     after = {**{name: tensor.clone() for name, tensor in call.buffers.items()}, "out": first["out"] * left}
-    outcomes: list[Any] = [SimpleNamespace(ok=True, after=each, report=Report()) for each in (after, first)]
+    outcomes = [Outcome(after=each) for each in (after, first)]
     case: Any = SimpleNamespace(size=size)
     return _judge_anew(exercise(compare), case, call, *outcomes)[0]
 
@@ -50,12 +50,12 @@ class Forgetful:
     def close(self) -> None:
         self.closed = True
 
-    def run(self, entry: str, call: Call, seconds: float) -> Any:
+    def run(self, entry: str, call: Call, seconds: float) -> Outcome:
         assert self.closed
         after = {name: tensor.clone() for name, tensor in call.buffers.items()}
         double(problem(spare=0)[0], after)
         after["out"] *= self.times
-        return SimpleNamespace(ok=True, seconds=0.0, after=after, report=Report())
+        return Outcome(after=after)
 
 
 @pytest.mark.parametrize(("times", "wrong"), [(1.0, False), (2.0, True)])
