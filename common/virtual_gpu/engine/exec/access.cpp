@@ -268,7 +268,7 @@ Mask check_shared_bounds(Warp& w, const Op& op, const uint32_t* address, uint32_
   }
   if (bits % bytes == 0 && last >= low)
     for (const SharedRegion& r : regions)
-      if (low >= r.begin && last + bytes <= r.end) return mask;
+      if (low >= r.begin && uint64_t{last} + bytes <= r.end) return mask;
   Mask good = 0;
   for (Mask m = mask; m != 0; m &= m - 1) {
     const int lane = first_lane(m);

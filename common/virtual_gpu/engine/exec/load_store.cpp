@@ -233,10 +233,11 @@ template <class F>
   const uint32_t bytes = F::bytes(op);
   const std::vector<uint8_t>& params = w.block->launch->request.params;
   const Shape shape = shape_of(address, mask, bytes);
-  Mask good = shape.uniform && address[shape.first] + bytes <= params.size() ? mask : 0;
+  const auto is_inside = [&](uint64_t at) { return bytes <= params.size() && at <= params.size() - bytes; };
+  Mask good = shape.uniform && is_inside(address[shape.first]) ? mask : 0;
   for (Mask m = mask & ~good; m != 0; m &= m - 1) {
     const int lane = first_lane(m);
-    if (address[lane] + bytes <= params.size()) {
+    if (is_inside(address[lane])) {
       good |= 1u << lane;
       continue;
     }
