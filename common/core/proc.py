@@ -3,10 +3,12 @@ it is a zombie."""
 
 from __future__ import annotations
 
+import contextlib
 import os
 from collections.abc import Iterator
 from dataclasses import dataclass
 
+_ASSUMED_BYTES = 4 << 30  # where Linux does not tell
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 
 
@@ -54,8 +56,9 @@ def resident_bytes(pid: int) -> int:
 
 def available_bytes() -> int:
     """Memory that can be had without taking it from others: of the machine, or of the container around it."""
-    with open("/proc/meminfo", "rb") as file:
-        free = next(int(line.split()[1]) << 10 for line in file if line.startswith(b"MemAvailable:"))
+    free = _ASSUMED_BYTES
+    with contextlib.suppress(OSError), open("/proc/meminfo", "rb") as file:
+        free = next((int(line.split()[1]) << 10 for line in file if line.startswith(b"MemAvailable:")), free)
     return min([free, *_container_limits()])
 
 
