@@ -11,6 +11,7 @@ import pytest
 
 from common.core.paths import REPOSITORY
 from requirements.make import PYTHONS
+from tests.waiting import LONG
 
 SHELL = shutil.which("dash") or "sh"  # the strictest POSIX shell at hand
 
@@ -84,7 +85,7 @@ class Machine:
             capture_output=True,
             text=True,
             check=False,
-            timeout=30,
+            timeout=LONG,
         )
 
     def installs(self) -> list[str]:

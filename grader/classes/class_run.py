@@ -177,9 +177,11 @@ def _kept(run: ClassRun, submission: Submission, key: str) -> Record | None:
 
 def _keep(run: ClassRun, submission: Submission, record: Record, key: str) -> None:
     path = run.record_path(submission)
+    # A run killed in between must not leave a new record under an old key.
+    _key_path(path).unlink(missing_ok=True)
     record.write(path)
     _key_path(path).parent.mkdir(exist_ok=True)
-    _key_path(path).write_text(key)
+    write_whole(_key_path(path), key)
 
 
 def _key_path(record: Path) -> Path:
@@ -213,5 +215,5 @@ def _owned(run: ClassRun) -> Iterator[None]:
 def _sweep(run: ClassRun) -> None:
     """Remove what a killed run left: its scratch folder, and records that were never finished."""
     shutil.rmtree(run.scratch, ignore_errors=True)
-    for partial in (run.output / "records").glob(f"*/{PARTIAL}*"):
+    for partial in (run.output / "records").rglob(f"{PARTIAL}*"):
         partial.unlink(missing_ok=True)

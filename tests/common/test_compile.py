@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 from types import SimpleNamespace
 
@@ -21,6 +20,7 @@ from common.build.toolchain import find_host_compiler
 from common.build.unit import Compiled, Unit
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
+from tests.waiting import LONG, wait_until
 
 # A compiler that can be slow or broken on request, and that leaves a mark each time it runs. Its arguments
 # are those every unit gets: -MD -MF deps -o output source.
@@ -140,16 +140,9 @@ def start_build(cache: Cache, unit: Unit, **env: str) -> subprocess.Popen[str]:
 def test_two_processes_that_want_the_same_build_do_it_once(cache, fake):
     unit, marks = fake
     processes = [start_build(cache, unit, SECONDS_TO_TAKE="1") for _ in range(2)]
-    outputs = [process.communicate(timeout=60)[0] for process in processes]
+    outputs = [process.communicate(timeout=LONG)[0] for process in processes]
     assert outputs[0] == outputs[1] != ""
     assert runs(marks) == 1
-
-
-def wait_until(condition, seconds: float = 20.0) -> None:
-    deadline = time.monotonic() + seconds
-    while not condition():
-        assert time.monotonic() < deadline, "waited too long"
-        time.sleep(0.02)
 
 
 def processes_using(text: str) -> list[str]:
@@ -167,10 +160,10 @@ def processes_using(text: str) -> list[str]:
 def test_a_build_killed_half_way_stops_its_compiler_and_blocks_nobody(cache, fake, how):
     unit, marks = fake
     process = start_build(cache, unit, SECONDS_TO_TAKE="60")
-    wait_until(lambda: runs(marks) == 1)
+    assert wait_until(lambda: runs(marks) == 1)
     process.send_signal(how)
-    process.communicate(timeout=20)
-    wait_until(lambda: not processes_using(str(cache.root / "work")))
+    process.communicate(timeout=LONG)
+    assert wait_until(lambda: not processes_using(str(cache.root / "work")))
     assert build(cache, unit)[0].path.read_text() == "text"
 
 

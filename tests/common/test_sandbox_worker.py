@@ -9,7 +9,6 @@ import shutil
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -27,6 +26,7 @@ from common.sandbox.folder import sweep
 from common.sandbox.policy import Walls
 from common.virtual_gpu.device import VirtualGpu
 from common.worker.process import Order, Worker, WorkerMisbehaved
+from tests.waiting import wait_until
 
 FOLDER = Path(__file__).resolve().parent / "sandbox_attacks"
 NOBODY = 65534
@@ -234,10 +234,7 @@ def test_a_worker_dies_with_its_parent_and_the_next_one_sweeps_its_folder(attack
         pid = int(parent.stdout.readline())
         folder = Path(os.readlink(f"/proc/{pid}/cwd"))
         os.kill(parent.pid, signal.SIGKILL)
-    deadline = time.monotonic() + 10
-    while Path(f"/proc/{pid}/exe").exists():
-        assert time.monotonic() < deadline
-        time.sleep(0.01)
+    assert wait_until(lambda: not Path(f"/proc/{pid}/exe").exists())
     assert folder.exists()
     mine = Worker(None, Walls(), [attacks])
     sweep(older_than=-1)

@@ -17,6 +17,7 @@ from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from grader.course.starters import _BEGIN, _END
 from grader.nbgrader.bundle import write_bundle
+from tests.waiting import LONG
 
 _RUN = 5  # so many lines of a solution, one after the other, are a piece of it
 
@@ -90,7 +91,7 @@ def test_pages_that_notebooks_send_to_are_there(bundle):
 @pytest.mark.parametrize("verb", [["grade"], ["gate", "05"]])
 def test_what_takes_a_solution_says_that_there_is_none(bundle, verb):
     answer = subprocess.run(
-        [sys.executable, "-m", "grader", *verb], cwd=bundle, capture_output=True, text=True, timeout=60
+        [sys.executable, "-m", "grader", *verb], cwd=bundle, capture_output=True, text=True, timeout=LONG
     )
     assert answer.returncode != 0
     assert answer.stderr.startswith("error: there are no reference solutions here"), answer.stderr

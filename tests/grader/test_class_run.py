@@ -9,7 +9,6 @@ import signal
 import subprocess
 import sys
 import textwrap
-import time
 from pathlib import Path
 
 import pytest
@@ -24,6 +23,7 @@ from grader.records.device_info import DeviceInfo
 from grader.records.record import Record
 from grader.spec import registry
 from tests.grader.course_fixtures import FIRST, GRADER, course
+from tests.waiting import LONG, wait_until
 
 __all__ = ["course"]
 
@@ -125,10 +125,7 @@ def test_what_a_dead_grading_left_running_is_ended(course, tmp_path):
     noted = tmp_path / "pid"
     records = grade_all(class_run(course), [submit(course, "eve", f"// orphan: {noted} \n")])
     assert records[0].verdict == UNGRADED
-    deadline = time.monotonic() + 5
-    while alive(int(noted.read_text())) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    assert not alive(int(noted.read_text()))
+    assert wait_until(lambda: not alive(int(noted.read_text())))
 
 
 def test_a_second_run_keeps_what_was_graded_from_the_same_bytes(course, tmp_path):
@@ -205,6 +202,23 @@ SCRIPT = textwrap.dedent(
 )
 
 
+def test_a_run_killed_between_a_record_and_its_key_leaves_no_record_of_another_file(course, monkeypatch):
+    run, right = class_run(course), submit(course, "s", "// fine")
+    grade_all(run, [right])
+    wrong = submit(course, "s", "// wrong")
+    with monkeypatch.context() as patch:
+        patch.setattr("grader.classes.class_run.write_whole", _killed)
+        with pytest.raises(KeyboardInterrupt):
+            grade_all(run, [wrong])
+    assert Record.read(run.record_path(wrong)).verdict == "wrong answer"
+    [record] = grade_all(run, [submit(course, "s", "// fine")])
+    assert record.verdict == "full marks"
+
+
+def _killed(*arguments: object, **options: object) -> None:
+    raise KeyboardInterrupt
+
+
 @pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGINT], ids=["kill -9", "Ctrl-C"])
 def test_a_run_that_is_stopped_half_way_is_resumed(course, tmp_path, number):
     script, mark = tmp_path / "run.py", tmp_path / "mark"
@@ -217,29 +231,25 @@ def test_a_run_that_is_stopped_half_way_is_resumed(course, tmp_path, number):
     with subprocess.Popen(
         command, env=environment, cwd=REPOSITORY, stderr=subprocess.DEVNULL, start_new_session=True
     ) as first:
-        deadline = time.monotonic() + 60
-        while len(list(records.glob("*.json"))) < 3 and time.monotonic() < deadline:
-            time.sleep(0.05)
+        assert wait_until(lambda: len(list(records.glob("*.json"))) >= 3)
         first.send_signal(number)
-    done = len(list(records.glob("*.json")))
-    assert 3 <= done < 8
+    done = len(list((records / ".keys").glob("s*")))  # a record without its key is made again
+    assert 2 <= done < 8
     assert all(Record.read(path).verdict == "full marks" for path in records.glob("*.json"))
-    _wait_until_nothing_runs(course)
+    assert wait_until(lambda: not _working_in(course)), "gradings of a killed run are gone soon after it"
     graded = len(mark.read_text())
     second = subprocess.run(
-        command, env=environment, cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=120
+        command,
+        env=environment,
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=10 * LONG,
     )
     assert second.stdout.splitlines() == [f"s{index} full marks" for index in range(8)]
     assert len(mark.read_text()) - graded == 8 - done, "only what was missing is graded"
     assert not list((course / "grades").rglob(f"{PARTIAL}*"))
-
-
-def _wait_until_nothing_runs(course: Path) -> None:
-    """The gradings of a run that was killed are gone soon after it."""
-    deadline = time.monotonic() + 10
-    while _working_in(course) and time.monotonic() < deadline:
-        time.sleep(0.1)
-    assert not _working_in(course)
 
 
 def _working_in(course: Path) -> list[str]:

@@ -18,6 +18,7 @@ import pytest
 from common.core.paths import REPOSITORY
 from common.core.process import session_members
 from grader.records.record import Record
+from tests.waiting import wait_until
 
 EXERCISE = "01_kv_store"
 SOLUTIONS = REPOSITORY / "solutions" / EXERCISE
@@ -76,14 +77,6 @@ def records(output: Path) -> dict[str, Record]:
     return {path.stem: Record.read(path) for path in (output / "records" / EXERCISE).glob("*.json")}
 
 
-def left_after(seconds: float, session: int) -> list[int]:
-    """Processes of a session that are still there; Python's own helpers take a moment to go."""
-    deadline = time.monotonic() + seconds
-    while (left := session_members(session)) and time.monotonic() < deadline:
-        time.sleep(0.05)
-    return left
-
-
 @pytest.fixture(scope="module")
 def graded(
     tmp_path_factory: pytest.TempPathFactory,
@@ -102,7 +95,7 @@ def graded(
     second = start(folder, output)
     text, _ = second.communicate(timeout=LIMIT_SECONDS)
     assert second.returncode == 0
-    assert left_after(5.0, second.pid) == []
+    assert wait_until(lambda: not session_members(second.pid)), "Python's own helpers take a moment to go"
     return students, records(output), json.loads(text), kept
 
 

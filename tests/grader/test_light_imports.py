@@ -8,6 +8,7 @@ import sys
 import pytest
 
 from common.core.paths import REPOSITORY
+from tests.waiting import LONG
 
 HEAVY = {"torch", "numpy", "rich", "matplotlib", "triton", "hypothesis"}
 QUICK = (
@@ -24,6 +25,11 @@ QUICK = (
 def test_importing_a_verb_is_cheap(module):
     script = f"import sys, {module}; print(*sorted({HEAVY!r} & set(sys.modules)))"
     answer = subprocess.run(
-        [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", script],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LONG,
     )
     assert answer.stdout.split() == []

@@ -58,9 +58,9 @@ def test_other_text_is_left_alone(text):
 
 def test_a_hostile_text_takes_no_longer_than_another():
     for piece in ("/*\n", "/**/", "*/", "*/ ", "\\\n", '"', "'", 'R"(\n#/*', " ", "#\n", "1'"):
-        started = time.monotonic()
+        started = time.process_time()
         line_directive(piece * ((1 << 20) // len(piece)))
-        assert time.monotonic() - started < 5, piece
+        assert time.process_time() - started < 5, piece
 
 
 def test_the_reference_has_no_line_directive():

@@ -20,6 +20,7 @@ from grader.tuning.spec import Limits
 from grader.tuning.store import Store, Trial
 from grader.tuning.study import RandomSearch, Tpe, adviser
 from tests.grader.tuned_course import SPACE, FakeBench, FakeBuilder, setting_of, tuned_course
+from tests.waiting import LONG
 
 __all__ = ["tuned_course"]
 
@@ -197,7 +198,7 @@ KILLED = textwrap.dedent(
 def test_a_killed_search_continues_and_repeats_nothing(tuned_course, tmp_path):
     path = tmp_path / "killed.sqlite"
     command = [sys.executable, "-c", KILLED, str(tuned_course), str(path)]
-    assert subprocess.run(command, cwd=REPOSITORY, timeout=60, check=False).returncode == 9
+    assert subprocess.run(command, cwd=REPOSITORY, timeout=LONG, check=False).returncode == 9
     store = Store(path, "a")
     assert store.tried == 3
     builder = FakeBuilder()

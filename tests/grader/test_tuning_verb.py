@@ -22,7 +22,7 @@ from grader.tuning.search import Search
 from grader.tuning.trial import TrialFailed
 from tests.grader.gpu_on_virtual import EngineSession, gpu_on_virtual
 from tests.grader.tuned_course import CASE, KERNEL, NAME, setting_of, tuned_course
-from tests.virtual_gpu.small_programs import wait_until
+from tests.waiting import LONG, wait_until
 
 __all__ = ["gpu_on_virtual", "tuned_course"]
 
@@ -153,7 +153,7 @@ def test_builds_in_progress_are_dropped_when_the_search_ends(tuned_course):
     with Builder(modelled=True) as builder:
         given_up = builder.start(setting_of().order({"THREADS": 32, "EACH": 1}))
         compiler = wait_for_a_reader(endless)
-    assert isinstance(given_up.exception(timeout=20), BrokenProcessPool)
+    assert isinstance(given_up.exception(timeout=LONG), BrokenProcessPool)
     with compiler:
         assert wait_until(lambda: not is_read(compiler))
 

@@ -6,7 +6,6 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from pathlib import Path
 
 import pytest
@@ -15,6 +14,7 @@ from common.core.paths import REPOSITORY
 from grader.nbgrader.apps import nbgrader_functions
 from tests.nbgrader.small_course import FIRST
 from tests.nbgrader.tiny_notebook import QUESTION, cell_of
+from tests.waiting import LONG, wait_until
 
 STUDENTS = [f"student{number}" for number in range(8)]
 
@@ -42,11 +42,8 @@ def run_and_kill(small_class, when) -> None:
         stderr=subprocess.DEVNULL,
     )
     try:
-        started = time.monotonic()
-        while not when():
-            assert process.poll() is None, "the run ended before it could be killed"
-            assert time.monotonic() - started < 300
-            time.sleep(0.01)
+        assert wait_until(lambda: when() or process.poll() is not None, seconds=10 * LONG)
+        assert process.poll() is None, "the run ended before it could be killed"
     finally:
         os.killpg(process.pid, signal.SIGKILL)
         process.wait()

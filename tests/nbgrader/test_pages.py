@@ -47,9 +47,9 @@ def test_a_missing_picture_leaves_the_rest():
 
 @pytest.mark.parametrize("piece", [r"\begin{a}", r"\\(", r"\\[", "$$a\n", "$a "])
 def test_unterminated_formulas_take_little_time(piece):
-    begun = time.monotonic()
+    begun = time.process_time()
     shown = page(piece * (200_000 // len(piece)))
-    assert time.monotonic() - begun < 10
+    assert time.process_time() - begun < 10
     assert piece.strip()[:2] in shown
 
 

@@ -56,7 +56,7 @@ def working_copy(notebook: Path, folder: Path, kernel: Path | None = None) -> Pa
     return copy
 
 
-def execute(copy: Path, seconds: int = 180) -> list[Cell]:
+def execute(copy: Path, seconds: int = 900) -> list[Cell]:
     """Its code cells after a run from the first to the last; raises where one raises."""
     import nbclient
     import nbformat

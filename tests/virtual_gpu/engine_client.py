@@ -9,7 +9,6 @@ import re
 import socket
 import struct
 import subprocess
-import time
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cache
@@ -17,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from common.build.engine.build import build_engine
+from tests.waiting import LONG
 
 FOLDER = Path(__file__).resolve().parents[2] / "common" / "virtual_gpu"
 MAGIC, VERSION = 0x31555056, 2
@@ -308,7 +308,7 @@ class EngineProcess:
         return self.wait()
 
     def wait(self) -> tuple[int, str]:
-        _, said = self.process.communicate(timeout=30)
+        _, said = self.process.communicate(timeout=LONG)
         return self.process.returncode, said
 
     def is_alive(self) -> bool:
@@ -320,12 +320,3 @@ class EngineProcess:
         if self.process.poll() is None:
             self.process.kill()
         self.process.communicate()
-
-
-def wait_until(condition: Any, seconds: float = 10.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if condition():
-            return True
-        time.sleep(0.01)
-    return bool(condition())

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from common.build.program import Target, build_program
@@ -68,12 +67,3 @@ def children_of(pid: int) -> set[int]:
 
 def is_running(pid: int) -> bool:
     return Path(f"/proc/{pid}/exe").exists()
-
-
-def wait_until(holds: Callable[[], object], seconds: float = 20.0) -> bool:
-    deadline = time.monotonic() + seconds
-    while time.monotonic() < deadline:
-        if holds():
-            return True
-        time.sleep(0.01)
-    return bool(holds())

@@ -31,8 +31,8 @@ from tests.virtual_gpu.engine_client import (
     TO_DEVICE,
     TO_HOST,
     EngineProcess,
-    wait_until,
 )
+from tests.waiting import wait_until
 
 INVALID_VALUE, OUT_OF_MEMORY, NOT_PERMITTED, NOT_SUPPORTED = 1, 2, 800, 801
 LAUNCH_FAILURE = 719
@@ -494,7 +494,7 @@ def test_the_harness_is_served_after_a_program_died_in_the_middle_of_a_kernel(st
 def test_a_signal_ends_the_engine_in_the_middle_of_a_kernel(start: Start, number: signal.Signals) -> None:
     engine = spinning(start, harness=True)
     engine.process.send_signal(number)
-    assert wait_until(lambda: not engine.is_alive(), seconds=5)
+    assert wait_until(lambda: not engine.is_alive())
 
 
 KILLED_PROGRAM = """

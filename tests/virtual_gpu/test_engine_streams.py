@@ -16,8 +16,8 @@ from tests.virtual_gpu.engine_client import (
     TO_HOST,
     EngineProcess,
     Program,
-    wait_until,
 )
+from tests.waiting import wait_until
 
 NON_BLOCKING = 1
 COUNT = 32
@@ -236,7 +236,7 @@ def test_a_program_that_watches_memory_instead_of_waiting_gets_its_result(
 ) -> None:
     buffers.produce(0)
     assert engine.harness.report()["launches"] == []
-    assert wait_until(lambda: len(engine.harness.report()["launches"]) == 1, seconds=20)
+    assert wait_until(lambda: len(engine.harness.report()["launches"]) == 1)
     assert "watched memory" in engine.harness.report()["messages"][0]
 
 

@@ -16,6 +16,7 @@ from common.build.compile import compile_units
 from common.build.link import link
 from common.build.toolchain import find_host_compiler
 from tests.virtual_gpu.engine_units import engine_units
+from tests.waiting import LONG
 
 Pattern = dict[str, Any]
 
@@ -72,7 +73,7 @@ def request(pattern: Pattern) -> str:
 
 def modelled(patterns: list[Pattern]) -> list[tuple[int, int]]:
     asked = "\n".join(map(request, patterns)) + "\n"
-    done = subprocess.run([driver()], input=asked, capture_output=True, text=True, timeout=60, check=True)
+    done = subprocess.run([driver()], input=asked, capture_output=True, text=True, timeout=LONG, check=True)
     answers = [line.split() for line in done.stdout.splitlines()]
     return [(int(total), int(conflicts)) for total, conflicts in answers]
 

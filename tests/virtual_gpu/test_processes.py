@@ -20,8 +20,8 @@ from tests.virtual_gpu.small_programs import (
     engines,
     is_running,
     source_of,
-    wait_until,
 )
+from tests.waiting import LONG, wait_until
 
 ROOT = Path(__file__).resolve().parents[2]
 SYNCHRONISE = """
@@ -139,7 +139,7 @@ def test_a_program_killed_in_the_middle_of_a_kernel_takes_its_engine_along():
         time.sleep(0.3)
         assert is_running(engine)
         program.kill()
-        assert wait_until(lambda: not is_running(engine), seconds=1)
+        assert wait_until(lambda: not is_running(engine))
     assert shared_memory() <= shared_before
 
 
@@ -149,7 +149,7 @@ def test_when_the_engine_is_killed_in_the_middle_of_a_kernel_the_wait_ends_with_
         (engine,) = children_of(program.pid)
         time.sleep(0.3)
         os.kill(engine, signal.SIGKILL)
-        _, said = program.communicate(timeout=10)
+        _, said = program.communicate(timeout=LONG)
     assert program.returncode == 5
     assert said.count("the engine is gone") == 1
 
@@ -162,7 +162,7 @@ def test_a_harness_that_goes_in_the_middle_of_a_kernel_takes_program_and_engine_
         (engine,) = (engines() - engines_before) & children_of(harness.pid)
         time.sleep(0.3)
         harness.send_signal(how)
-        assert wait_until(lambda: not is_running(program) and not is_running(engine), seconds=2)
+        assert wait_until(lambda: not is_running(program) and not is_running(engine))
     assert shared_memory() <= shared_before
 
 
@@ -198,7 +198,7 @@ def test_when_the_engine_is_killed_the_program_ends_with_an_error():
         assert first_line(parent) == "started\n"
         (engine,) = (engines() - before) & children_of(parent.pid)
         os.kill(engine, signal.SIGKILL)
-        output, errors = parent.communicate(timeout=60)
+        output, errors = parent.communicate(timeout=LONG)
     assert "SIGKILL" in output
     assert errors.count("the engine is gone") == 1
 
@@ -219,7 +219,7 @@ def test_when_the_parent_goes_program_and_engine_go_too(how):
     with start_under_a_harness(program) as parent:
         pid = int(first_line(parent))
         parent.send_signal(how)
-        parent.wait(30)
+        parent.wait(LONG)
     assert wait_until(lambda: not is_running(pid))
     assert wait_until(lambda: engines() <= before)
 

@@ -26,6 +26,7 @@ from tests.grader.fake_pipeline import make_record
 from tests.grader.notebook.html_reading import read
 from tests.grader.notebook.seen_fixtures import brought_back
 from tests.virtual_gpu.small_programs import children_of, is_running
+from tests.waiting import LONG
 
 SOLUTION = registry.find("01").solution
 DOES_NOTHING = 'extern "C" int fused_store_kv_async() { return 0; }\n'
@@ -206,7 +207,12 @@ def test_importing_the_lab_is_cheap():
     heavy = {"torch", "numpy", "matplotlib", "IPython"}
     script = f"import sys, grader.notebook; print(*sorted({heavy!r} & set(sys.modules)))"
     answer = subprocess.run(
-        [sys.executable, "-c", script], cwd=REPOSITORY, capture_output=True, text=True, check=True, timeout=60
+        [sys.executable, "-c", script],
+        cwd=REPOSITORY,
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=LONG,
     )
     assert answer.stdout.split() == []
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
-import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -15,6 +14,7 @@ from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from grader.notebook import rpc
 from tests.virtual_gpu.small_programs import children_of, is_running
+from tests.waiting import LONG, wait_until
 
 # A server for tests: {"say": …} makes it answer, {"end": N} makes it exit with a status.
 TEST_SERVER = """
@@ -96,15 +96,12 @@ os._exit(0)  # as a kernel that is killed: nothing is tidied up
         capture_output=True,
         text=True,
         check=True,
-        timeout=60,
+        timeout=LONG,
     )
     first, pid, second, again = ran.stdout.splitlines()
     assert "there is no exercise '99'" in first
     assert (first, pid) == (second, again)
-    deadline = time.monotonic() + 10
-    while is_running(int(pid)) and time.monotonic() < deadline:
-        time.sleep(0.01)
-    assert not is_running(int(pid))
+    assert wait_until(lambda: not is_running(int(pid)))
 
 
 def test_nothing_is_left_waiting_when_python_ends(folder: Path):

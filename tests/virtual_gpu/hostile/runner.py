@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import subprocess
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -13,6 +12,7 @@ from pathlib import Path
 
 from common.build.program import Target, build_program
 from common.virtual_gpu.session import RunReport, run_program
+from tests.waiting import wait_until
 
 FOLDER = Path(__file__).resolve().parent
 _MARK = "HOSTILE_RUN"
@@ -63,10 +63,7 @@ def nothing_left_behind(scratch: Path) -> Iterator[None]:
                 os.environ.pop(key, None)
             else:
                 os.environ[key] = value
-    deadline = time.monotonic() + 10
-    while (left := _marked_processes(mark)) and time.monotonic() < deadline:
-        time.sleep(0.02)
-    assert left == [], f"still running: {left}"
+    assert wait_until(lambda: not _marked_processes(mark)), f"still running: {_marked_processes(mark)}"
     assert _shared_names() - before == set()
     assert list(scratch.iterdir()) == []
 

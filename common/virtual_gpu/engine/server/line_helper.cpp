@@ -55,11 +55,13 @@ bool answer_one(int peer) {
   return write_all(peer, &size, sizeof size) && write_all(peer, text.data(), text.size());
 }
 
+constexpr char kWalled = 1;
+
 [[noreturn]] void serve_lookups(int peer, const Walls& walls) {
   try {
     enter_walls(walls);
-    while (answer_one(peer)) {
-    }
+    bool served = write_all(peer, &kWalled, sizeof kWalled);
+    while (served) served = answer_one(peer);
   } catch (const std::exception&) {
   }
   _exit(0);
@@ -84,6 +86,10 @@ LineHelper::LineHelper(const Walls& walls, const std::vector<int>& close_there) 
   }
   close(ends[1]);
   socket_ = ends[0];
+  // No program is served before the helper has given everything up.
+  char said = 0;
+  if (!read_all(socket_, &said, sizeof said) || said != kWalled)
+    throw std::runtime_error("the helper that looks up lines could not be walled in");
 }
 
 LineHelper::~LineHelper() {
