@@ -22,11 +22,10 @@ from pathlib import Path
 from common.core.errors import CourseError
 from common.gpu.devices import find_gpus
 from common.serving.bucketed.kernel_backend import VARIABLE
-from common.virtual_gpu.report import Launch
+from common.virtual_gpu.report import SECTOR_BYTES, Launch
 from grader.spec import registry
 
 BUDGET, BATCH, TOKENS, HEADS, HEAD_DIM = 0.25, 8, 16_384, 32, 128
-_SECTOR = 32
 _NCU_SECONDS = 400
 Figures = Mapping[str, str]
 
@@ -143,7 +142,7 @@ def on_virtual(kernel: Path | None) -> dict[str, Figures]:
 
 def modelled(launch: Launch) -> Figures:
     """The same rows for a launch on the virtual GPU, without those that only hardware has."""
-    read = launch.distinct_load_sectors * _SECTOR
+    read = launch.distinct_load_sectors * SECTOR_BYTES
     counters, occupancy = launch.counters, launch.occupancy
     conflicts = counters.shared_load_conflicts + counters.shared_store_conflicts
     rate = read / launch.modelled_seconds if launch.modelled_seconds else 0.0

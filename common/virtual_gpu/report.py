@@ -11,6 +11,7 @@ from typing import Any, ClassVar
 from common.virtual_gpu.decode import ENGINE, decode, require_same_names
 
 Dim3 = tuple[int, int, int]
+SECTOR_BYTES = 32  # of device memory: what L2 and DRAM move
 
 
 @dataclass(frozen=True)
@@ -174,6 +175,7 @@ class Launch:
     occupancy: Occupancy
     counters: Counters
     distinct_load_sectors: int
+    distinct_plain_load_sectors: int  # of them, those that not only cp.async read
     distinct_store_sectors: int
     lines: tuple[LineCounters, ...]
     modelled_seconds: float

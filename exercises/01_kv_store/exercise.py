@@ -76,8 +76,10 @@ def async_bytes(size: Size) -> int:
 
 
 def most_loaded(size: Size) -> int:
-    """Bytes that plain loads may read: page numbers, and the rows where cp.async cannot copy them."""
-    return row_bytes(size) // 2 + 128 * size.tokens if async_bytes(size) else 4 * row_bytes(size)
+    """Bytes that plain loads may read: page numbers, both ends of each row, and whole rows where cp.async
+    cannot copy them."""
+    ends = 2 * size.tokens * 2 * 64
+    return 4 * size.tokens + 32 + (ends if async_bytes(size) else 2 * row_bytes(size))
 
 
 def bytes_moved(size: Size) -> int:

@@ -6,13 +6,11 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from common.virtual_gpu.report import Launch
+from common.virtual_gpu.report import SECTOR_BYTES, Launch
 from grader.spec.question import MEASURED_SPEEDUP
 
 if TYPE_CHECKING:
     from grader.actions.profile import Profile
-
-_SECTOR = 32  # bytes
 
 
 @dataclass(frozen=True)
@@ -67,7 +65,7 @@ QUANTITIES = {
     "first_bytes_read": Quantity(
         "bytes that the longest launch reads, each sector counted once",
         "bytes",
-        _longest(lambda one: _SECTOR * one.distinct_load_sectors),
+        _longest(lambda one: SECTOR_BYTES * one.distinct_load_sectors),
     ),
     "matrix_instructions": Quantity("matrix instructions", "", _total("matrix_instructions")),
     "bank_conflicts": Quantity(

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from common.virtual_gpu.report import SECTOR_BYTES
 from grader.spec import Size
 from grader.spec.evidence import Evidence
 from grader.words import numbers
@@ -43,8 +44,8 @@ class Launches:
 
 @dataclass(frozen=True)
 class AsyncCopies:
-    """cp.async moves at least this many bytes from global to shared memory, and plain loads do not load the
-    same bytes again: copies must be used."""
+    """cp.async moves at least this many bytes from global to shared memory, and plain loads read few other
+    bytes, however often: what they did not read came by cp.async. `most_loaded` counts whole sectors."""
 
     least_bytes: Callable[[Size], int]
     most_loaded: Callable[[Size], int]
@@ -53,13 +54,13 @@ class AsyncCopies:
     def look(self, evidence: Evidence) -> str | None:
         moved = sum(launch.counters.async_bytes for launch in evidence.launches)
         wanted = self.least_bytes(evidence.case.size)
-        loaded = sum(launch.counters.global_load_bytes for launch in evidence.launches)
+        loaded = SECTOR_BYTES * sum(launch.distinct_plain_load_sectors for launch in evidence.launches)
         most = self.most_loaded(evidence.case.size)
         if moved >= wanted and loaded <= most:
             return None
         if moved >= wanted:
             return (
-                f"plain loads moved {loaded:,} bytes beside cp.async where at most {most:,} are needed "
+                f"plain loads read {loaded:,} bytes beside cp.async where at most {most:,} are needed "
                 f"({evidence.case.name}): use what cp.async brought to shared memory"
             )
         return (

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from common.virtual_gpu.report import Launch
+from common.virtual_gpu.report import SECTOR_BYTES, Launch
 
 MORE, LESS, EITHER = 1, -1, 0
 L2_HITS, DRAM_TRAFFIC, TENSOR = "L2 hit rate, %", "DRAM traffic, MB", "tensor pipe, %"
@@ -22,7 +22,6 @@ BETTER = {
     CONFLICTS: LESS,
 }
 _CLEARLY, _SLIGHTLY = 0.05, 0.01
-_SECTOR = 32
 
 
 def better(mine: Mapping[str, float], theirs: Mapping[str, float]) -> bool:
@@ -42,7 +41,7 @@ def of_launches(launches: tuple[Launch, ...]) -> dict[str, float]:
     stores = sum(one.global_store_sectors for one in counted)
     touched = sum(one.distinct_load_sectors + one.distinct_store_sectors for one in launches)
     return {
-        DRAM_TRAFFIC: touched * _SECTOR / 1e6,
+        DRAM_TRAFFIC: touched * SECTOR_BYTES / 1e6,
         L2_SECTORS: loads + stores,
         WAVEFRONTS: sum(one.shared_load_wavefronts + one.shared_store_wavefronts for one in counted),
         CONFLICTS: sum(one.shared_load_conflicts + one.shared_store_conflicts for one in counted),

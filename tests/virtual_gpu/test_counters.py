@@ -14,11 +14,10 @@ from benchmarks.virtual_gpu.counters.comparison import (
     expected,
     short_name,
 )
-from common.virtual_gpu.report import Report
+from common.virtual_gpu.report import SECTOR_BYTES, Report
 from tests.virtual_gpu.programs_together import ProgramsTogether, build_together
 
 LIMIT_SECONDS = 60.0
-SECTOR_BYTES = 32
 # What ncu sees DRAM deliver besides the kernel's data: its code and its parameters.
 OVERHEAD_BYTES = 12 << 10
 

@@ -110,6 +110,7 @@ void write_launch(json::Writer& out, const Report::Launch& launch, const Profile
   write_occupancy(out, figures, profile);
   write_counters(out, figures.total);
   out.member("distinct_load_sectors", figures.distinct_load_sectors);
+  out.member("distinct_plain_load_sectors", figures.distinct_plain_load_sectors);
   out.member("distinct_store_sectors", figures.distinct_store_sectors);
   out.key("lines").begin_array();
   for (const LineCounters& line : figures.lines) write_line(out, line.file, line.line, line.counters);

@@ -8,7 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from common.virtual_gpu.profiles import find_profile
-from common.virtual_gpu.report import Launch
+from common.virtual_gpu.report import SECTOR_BYTES, Launch
 from grader.notebook.seen import Seen
 from grader.notebook.views.pictures import new_figure, styled
 from grader.words import numbers
@@ -21,7 +21,6 @@ CAPTION = (
     "roofs waits: for memory, with too few warps, or at barriers. Modelled, without launch overhead."
 )
 _SCHEDULERS = 4
-_SECTOR = 32
 _MOST_DOTS = 12
 _DRAM, _L2, _ISSUE = "#3b6fb6", "#7b5ea7", "#555555"
 
@@ -29,8 +28,8 @@ _DRAM, _L2, _ISSUE = "#3b6fb6", "#7b5ea7", "#555555"
 def roofline(seen: Seen) -> Figure:
     profile = find_profile(seen.report.profile)
     roofs = {
-        "DRAM": (profile.dram_bytes_per_second / _SECTOR, _DRAM),
-        "L2": (profile.l2_bytes_per_second / _SECTOR, _L2),
+        "DRAM": (profile.dram_bytes_per_second / SECTOR_BYTES, _DRAM),
+        "L2": (profile.l2_bytes_per_second / SECTOR_BYTES, _L2),
     }
     peak = _SCHEDULERS * profile.sms * profile.clock_ghz * 1e9
     with styled():
@@ -42,7 +41,7 @@ def roofline(seen: Seen) -> Figure:
         high = max([x for x, *_ in dots] + ridges) * 4
         for name, (rate, colour) in roofs.items():
             xs = [low, peak / rate]
-            label = f"{name}, {numbers.bandwidth(rate * _SECTOR)}"
+            label = f"{name}, {numbers.bandwidth(rate * SECTOR_BYTES)}"
             axes.plot(xs, [x * rate / 1e9 for x in xs], color=colour, linewidth=1.5, label=label)
         axes.hlines(peak / 1e9, min(ridges), high, color=_ISSUE, linewidth=1.5, label="issue slots")
         _draw_dots(axes, dots)

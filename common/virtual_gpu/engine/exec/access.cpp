@@ -182,7 +182,9 @@ void count_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes
       b.trace->global(w.id, op.index, address, bytes, mask, trace_access(direction));
   }
   OpCounts& c = b.worker->ops[op.index];
-  SectorMap* loads = direction == Direction::kStore ? nullptr : b.launch->load_sectors;
+  SectorMap* loads = direction == Direction::kStore   ? nullptr
+                     : direction == Direction::kAsync ? b.launch->copy_sectors
+                                                      : b.launch->load_sectors;
   SectorMap* stores =
       direction == Direction::kStore || direction == Direction::kAtomic ? b.launch->store_sectors : nullptr;
   ++c.global_requests;

@@ -57,7 +57,8 @@ struct Launch {
   uint32_t shared_bytes = 0;  // whole window, guards included
   uint32_t threads = 0, warps = 0;
   uint64_t grid_workspace = 0;  // of a cooperative launch
-  SectorMap* load_sectors = nullptr;
+  SectorMap* load_sectors = nullptr;  // cp.async not included
+  SectorMap* copy_sectors = nullptr;
   SectorMap* store_sectors = nullptr;
   LaunchSample* sample = nullptr;  // where blocks leave their traces; null when time is not modelled
   GlobalRaceMap* global_race = nullptr;

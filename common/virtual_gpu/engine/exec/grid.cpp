@@ -170,6 +170,7 @@ namespace {
 struct Attempt {
   Attempt(const LaunchRequest& request, LaunchEnvironment& env, KernelCode& kernel, int threads)
       : launch(request, env, *static_cast<ModuleImage*>(request.module), kernel),
+        copies(wire::kDeviceBase, env.memory.device_extent()),
         loads(std::make_shared<SectorMap>(wire::kDeviceBase, env.memory.device_extent())),
         stores(std::make_shared<SectorMap>(wire::kDeviceBase, env.memory.device_extent())) {
     launch.entry = kernel.codes[static_cast<size_t>(kernel.function)].get();
@@ -180,7 +181,11 @@ struct Attempt {
       launch.shared_regions.push_back(
           {kernel.dynamic_begin, kernel.dynamic_begin + request.dynamic_shared, "dynamic shared memory"});
     launch.shared_bytes = kernel.dynamic_begin + request.dynamic_shared + 16;
-    if (env.options.counters) launch.load_sectors = loads.get(), launch.store_sectors = stores.get();
+    if (env.options.counters) {
+      launch.load_sectors = loads.get();
+      launch.copy_sectors = &copies;
+      launch.store_sectors = stores.get();
+    }
     if (env.options.counters && env.options.cost) {
       const int resident = occupancy_blocks(*request.kernel, static_cast<int>(launch.threads),
                                             request.dynamic_shared, env.profile);
@@ -198,6 +203,8 @@ struct Attempt {
   LaunchReport report() {
     LaunchReport out;
     collect_report(launch, workers, out);
+    out.distinct_plain_load_sectors = loads->count();
+    loads->add(copies);
     out.distinct_load_sectors = loads->count();
     out.distinct_store_sectors = stores->count();
     out.distinct_load_pairs = loads->count_pairs();
@@ -208,7 +215,8 @@ struct Attempt {
   }
 
   Launch launch;
-  std::shared_ptr<SectorMap> loads, stores;
+  SectorMap copies;                         // by cp.async
+  std::shared_ptr<SectorMap> loads, stores;  // when a launch is over, its loads have its copies, too
   std::shared_ptr<LaunchSample> sample;
   GlobalRaceMap global_race;
   std::vector<std::unique_ptr<Worker>> workers;

@@ -57,6 +57,7 @@ struct LaunchReport {
   Counters total;
   std::vector<LineCounters> lines;  // the student's line: the outermost place of the inlined-at chain
   uint64_t distinct_load_sectors = 0, distinct_store_sectors = 0;  // 32-byte sectors of device memory
+  uint64_t distinct_plain_load_sectors = 0;                        // those that not only cp.async read
   uint64_t distinct_load_pairs = 0, distinct_store_pairs = 0;      // aligned pairs of them: 64 bytes
   uint64_t distinct_store_lines = 0;                               // aligned fours: 128 bytes
   std::shared_ptr<const LaunchSample> sample;                      // for the cost model; not kept

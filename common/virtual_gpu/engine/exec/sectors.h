@@ -41,6 +41,15 @@ class SectorMap {
     }
   }
 
+  // Marks what another map of the same memory has marked; nobody else marks meanwhile.
+  void add(const SectorMap& other) {
+    other.for_each_page([this](size_t page, const std::atomic<uint64_t>* more) {
+      std::atomic<uint64_t>* words = page_words(page);
+      for (size_t i = 0; words != nullptr && i < kWords; ++i)
+        words[i].fetch_or(more[i].load(std::memory_order_relaxed), std::memory_order_relaxed);
+    });
+  }
+
   uint64_t count() const {
     return count_bits([](uint64_t word) { return word; });
   }
