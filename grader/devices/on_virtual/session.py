@@ -32,6 +32,12 @@ if TYPE_CHECKING:
 
 # For an engine that measures: other sessions run the checks.
 MEASURING = {"memory": True, "race": False, "init": False, "sync": False, "async": False}
+WAITS_FOR_HOST = "waits for the host"  # the reason of a call whose stream waits for a function of the host
+_NOT_READY = 600  # cudaErrorNotReady: what the harness's synchronisation says of such a stream
+_HOST_FUNCTION = (
+    "put a function of the host on the stream (cudaLaunchHostFunc or cudaStreamAddCallback), and what follows "
+    "it waits for the host: do all of a call's work in kernels"
+)
 _KERNEL_SECONDS = 20  # the engine's limit for one launch; beyond it the kernel hangs
 T = TypeVar("T")
 _OUTPUT = 16 << 10  # characters of a submission's output that are kept
@@ -130,6 +136,8 @@ class VirtualSession:
             if settled:  # the engine dropped the work of a program that has ended, and reports only that
                 gpu.require_worker(entry)
             reason, message = judge_answer(entry, call, returned or settled)
+            if settled == _NOT_READY and not returned:
+                reason, message = WAITS_FOR_HOST, f"{entry} {_HOST_FUNCTION}"
         except OutOfTime as over:  # the call returned, but its launches take too long
             self.close()
             if over.starved:
