@@ -20,7 +20,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.build.cache import Cache, Entry, translated_errors
-from common.build.diagnostics import Diagnostic, parse_diagnostics, place_ptx_diagnostics
+from common.build.diagnostics import Diagnostic, errors_of, parse_diagnostics, place_ptx_diagnostics
 from common.build.errors import BuildError, raise_if_full
 from common.build.nvcc_steps import SILENT, STEPS_FOLDER, Step, dependency_files, steps_of
 from common.build.precompiled import Precompiled, made_from, ninja_path
@@ -181,13 +181,21 @@ def _compile_missing(
     units: Sequence[Unit], cache: Cache, progress: Progress, timeout: float, walls: CompilerWalls | None
 ) -> list[Compiled]:
     built: set[Unit] = set()
+    ended = False
     for _ in range(_ATTEMPTS):
         # Looked up again under the lock: another process may have built it while we waited.
         entries = dict(zip(units, _find_all(units, cache), strict=True))
         missing = [unit for unit, entry in entries.items() if entry is None]
         if not missing:
             return [Compiled(unit, entry, unit not in built) for unit in units if (entry := entries[unit])]
-        _run_ninja(missing, cache, progress, timeout, walls)
+        try:
+            _run_ninja(missing, cache, progress, timeout, walls)
+        except BuildError as problem:
+            # A compiler that fails and complains of nothing was ended from outside, by a machine without
+            # memory for one: nobody's source is at fault until that has happened twice.
+            if walls is None or errors_of(problem.diagnostics) or ended:
+                raise
+            ended = True
         built.update(missing)
     raise CourseError(f"{listed(missing)} or its headers kept changing while being compiled: run it again")
 

@@ -162,6 +162,11 @@ class VirtualGpu:
             self._worker.require_alive(what)
 
     @property
+    def was_killed(self) -> bool:
+        """Whether engine or worker was ended by a signal that nobody here sends."""
+        return self._engine.was_killed or (self._worker is not None and self._worker.was_killed)
+
+    @property
     def pids(self) -> list[int]:
         """Of the engine and of the worker, where there is one."""
         return [self._engine.pid] if self._worker is None else self._worker.pids

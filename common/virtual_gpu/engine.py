@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import socket
 import subprocess
 import time
@@ -119,6 +120,13 @@ class Engine:
         return self._process.pid
 
     @property
+    def was_killed(self) -> bool:
+        """Whether SIGKILL has ended it, and nobody here sent that: this machine did, or a person."""
+        if self._watchdog is not None and self._watchdog.reason is not None:
+            return False
+        return self._status() == -signal.SIGKILL
+
+    @property
     def pinned_descriptor(self) -> int:
         """Of the memory that the program shares with the engine."""
         assert self.greeting is not None, "the engine is closed"
@@ -145,14 +153,18 @@ class Engine:
 
     def explain(self, problem: EngineDied) -> EngineDied:
         """The same, with how the engine ended and what it said last."""
-        try:
-            status: int | None = self._process.wait(_STOP_SECONDS)
-        except subprocess.TimeoutExpired:
-            status = None
+        status = self._status()
         ending = "" if status is None else f"; it ended with {status_text(status)}"
         if self._watchdog is not None and self._watchdog.reason is not None:
             ending = f"; it {self._watchdog.reason} and was ended"
         return EngineDied(f"{problem}{ending}{self._last_words()}")
+
+    def _status(self) -> int | None:
+        """With which it has ended. It closes its sockets a moment before."""
+        try:
+            return self._process.wait(_STOP_SECONDS if self.channel.gone else 0)
+        except subprocess.TimeoutExpired:
+            return None
 
     def said(self) -> str:
         """What the engine has printed for the user, such as work that was never waited for."""

@@ -85,6 +85,7 @@ class HarnessChannel:
         self._limit = limit
         self._serial = 0
         self._lock = threading.Lock()
+        self.gone = False  # the engine has closed its end
 
     def close(self) -> None:
         self._socket.close()
@@ -176,6 +177,7 @@ class HarnessChannel:
             except TimeoutError:
                 raise
             except OSError as problem:
+                self.gone = True
                 raise EngineDied(f"the engine of the virtual GPU is gone ({problem})") from problem
         if magic != MAGIC or serial != self._serial:
             raise EngineDied("the engine of the virtual GPU answered in another protocol: rebuild it")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import select
+import signal
 import socket
 import subprocess
 import sys
@@ -43,6 +44,11 @@ class WorkerDied(CourseError):
     def __init__(self, what: str, ending: str) -> None:
         super().__init__(f"{what} ended its process with {ending}")
         self.ending = ending
+
+    @property
+    def from_outside(self) -> bool:
+        """Whether a signal ended it that nobody here sends: only this machine, a person, or it itself."""
+        return self.ending == signal.SIGKILL.name
 
 
 class WorkerStopped(WorkerDied):
@@ -157,8 +163,8 @@ class Worker:
         self._finalizer = weakref.finalize(
             self, _end, self._process, self._watchdog, self._connections, self._control, self._output, folder
         )
-        self._received = b""
         self._turn = 0
+        self._from_outside = False
         self.missing_walls = self._enter(walls, folder.path, kept, libraries, runtime)
 
     @property
@@ -172,6 +178,11 @@ class Worker:
         if self._process.returncode is not None:
             return False
         return os.waitid(os.P_PID, self._process.pid, os.WEXITED | os.WNOHANG | os.WNOWAIT) is None
+
+    @property
+    def was_killed(self) -> bool:
+        """Whether it was found ended by a signal that nobody here sends."""
+        return self._from_outside
 
     @property
     def pid(self) -> int:
@@ -345,7 +356,9 @@ class Worker:
         if reason is not None:
             return WorkerStopped(what, reason)
         if ended_itself:
-            return WorkerDied(what, status_text(status))
+            died = WorkerDied(what, status_text(status))
+            self._from_outside = died.from_outside
+            return died
         return WorkerMisbehaved(what, "closed the channel it answers on")
 
     def _kill(self) -> int:

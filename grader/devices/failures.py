@@ -20,6 +20,11 @@ class CallFailed(CourseError):
         self.reason = reason
 
 
+class EndedFromOutside(CourseError):
+    """A process was ended by a signal that nobody here sends. This machine may have done it, when memory was
+    short, and then the submission is not at fault; so its call is repeated, a few times."""
+
+
 def failure(problem: CourseError, entry: str, seconds: float, otherwise: str = "entry") -> CallFailed:
     """`otherwise` is the reason where the worker still runs and reported the problem itself. Raises
     MachineOverloaded where the machine is at fault."""
@@ -43,8 +48,15 @@ def failure(problem: CourseError, entry: str, seconds: float, otherwise: str = "
 
 
 def retried(work: Callable[[], T]) -> T:
-    """What `work` returns; it is tried again once if the machine was overloaded."""
-    try:
-        return work()
-    except MachineOverloaded:
-        return work()
+    """What `work` returns; it is tried again once if the machine was overloaded, and whenever a process was
+    ended from outside: a session says so a few times only."""
+    overloaded = False
+    while True:
+        try:
+            return work()
+        except EndedFromOutside:
+            continue
+        except MachineOverloaded:
+            if overloaded:
+                raise
+            overloaded = True

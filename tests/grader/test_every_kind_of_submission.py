@@ -1,16 +1,21 @@
-"""Submissions of every kind in one run that is killed half way: each still gets its verdict.
+"""Submissions of every kind in one run that is killed half way, as are engines, workers and compilers of it:
+each still gets its verdict.
 
-Of wrong kernels and cheats there are a few: tests/exercises/01_kv_store grades all of them."""
+Of wrong kernels and cheats there are a few: tests/exercises/01_kv_store grades all of them. COURSE_CLASS=200
+and COURSE_KILLS=50 make the class larger, with all of them, and kill more often; then every verdict must be
+that of a run which nobody disturbed.
+"""
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
+import random
 import shutil
-import signal
 import subprocess
 import sys
-import time
+from dataclasses import dataclass
 from pathlib import Path
 
 import pytest
@@ -18,6 +23,7 @@ import pytest
 from common.core.paths import REPOSITORY
 from common.core.process import session_members
 from grader.records.record import Record
+from tests.grader.killing import RUN, VICTIMS, Killer
 from tests.waiting import wait_until
 
 EXERCISE = "01_kv_store"
@@ -41,24 +47,37 @@ VERDICTS = {
 RIGHT = ("kernel", "inline_ptx")
 WRONG = ("no_wait", "no_barrier", "waits_for_ever")
 CHEATS = ("c2_changed_inputs", "h1_false_answers", "h2_exit", "r3_shared_memory_file")
-KILL_AFTER = 8  # records
-LIMIT_SECONDS = 900.0
+STUDENTS = int(os.environ.get("COURSE_CLASS", "0"))  # 0: one for each file
+KILLS = int(os.environ.get("COURSE_KILLS", "6"))
+SEED = int(os.environ.get("COURSE_KILLS_SEED", "1"))
 
 
-def hand_in(folder: Path) -> list[str]:
-    """A class of all of them, one who handed in the starter, and one who handed in nothing."""
+def all_files() -> dict[str, Path]:
+    """One of each, one who handed in the starter, and one who handed in nothing; by student."""
+    everything = bool(STUDENTS)
+    wrong = [path.stem for path in sorted((KERNELS / "wrong").glob("*.cu"))] if everything else WRONG
+    cheats = [path.stem for path in sorted((KERNELS / "cheats").glob("*.cu"))] if everything else CHEATS
     files = {f"bad_{name}": BAD / f"{name}.cu" for name in VERDICTS}
     files |= {f"right_{name}": SOLUTIONS / f"{name}.cu" for name in RIGHT}
-    files |= {f"wrong_{name}": KERNELS / "wrong" / f"{name}.cu" for name in WRONG}
-    files |= {f"cheat_{name}": KERNELS / "cheats" / f"{name}.cu" for name in CHEATS}
-    files["late_starter"] = REPOSITORY / "exercises" / EXERCISE / "kernel.cu"
-    for student, source in files.items():
+    files |= {f"wrong_{name}": KERNELS / "wrong" / f"{name}.cu" for name in wrong}
+    files |= {f"cheat_{name}": KERNELS / "cheats" / f"{name}.cu" for name in cheats}
+    return files | {
+        "late_starter": REPOSITORY / "exercises" / EXERCISE / "kernel.cu",
+        "empty_file": Path(os.devnull),
+    }
+
+
+def hand_in(folder: Path, students: dict[str, Path]) -> None:
+    for student, source in students.items():
         target = folder / student / EXERCISE / "kernel.cu"
         target.parent.mkdir(parents=True)
-        shutil.copy(source, target)
-    (folder / "empty_file" / EXERCISE).mkdir(parents=True)
-    (folder / "empty_file" / EXERCISE / "kernel.cu").write_text("")
-    return [*files, "empty_file"]
+        target.write_bytes(source.read_bytes())
+
+
+def enlarged(files: dict[str, Path]) -> dict[str, Path]:
+    """Each file from several students, until there are enough."""
+    more = ((f"{student}-{number}", file) for number in itertools.count(2) for student, file in files.items())
+    return files | dict(itertools.islice(more, max(0, STUDENTS - len(files))))
 
 
 def start(folder: Path, output: Path) -> subprocess.Popen[str]:
@@ -77,64 +96,111 @@ def records(output: Path) -> dict[str, Record]:
     return {path.stem: Record.read(path) for path in (output / "records" / EXERCISE).glob("*.json")}
 
 
+@dataclass(frozen=True)
+class Graded:
+    """A class after a run that was killed and went on."""
+
+    students: dict[str, Path]
+    records: dict[str, Record]
+    lines: list[dict]
+    kept: dict[str, Record]  # of those whose grading was over before the run was first killed
+    killed: dict[str, int]
+    output: Path
+
+    def __getitem__(self, student: str) -> Record:
+        return self.records[student]
+
+
 @pytest.fixture(scope="module")
-def graded(
-    tmp_path_factory: pytest.TempPathFactory,
-) -> tuple[list[str], dict[str, Record], list[dict], set[str]]:
+def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     folder, output = tmp_path_factory.mktemp("class"), tmp_path_factory.mktemp("grades")
-    students = hand_in(folder)
-    first = start(folder, output)
-    deadline = time.monotonic() + LIMIT_SECONDS
-    while len(list((output / "records").rglob("*.json"))) < KILL_AFTER and first.poll() is None:
-        assert time.monotonic() < deadline
-        time.sleep(0.05)
-    os.killpg(first.pid, signal.SIGKILL)
-    first.wait()
-    kept = set(records(output))
-    assert KILL_AFTER <= len(kept) < len(students)
-    second = start(folder, output)
-    text, _ = second.communicate(timeout=LIMIT_SECONDS)
-    assert second.returncode == 0
-    assert wait_until(lambda: not session_members(second.pid)), "Python's own helpers take a moment to go"
-    return students, records(output), json.loads(text), kept
+    students = enlarged(all_files())
+    hand_in(folder, students)
+    rng = random.Random(SEED)
+    kinds = [(*VICTIMS, RUN)[number % (len(VICTIMS) + 1)] for number in range(KILLS)]
+    rng.shuffle(kinds)
+    kept: dict[str, Record] = {}
+
+    def started() -> subprocess.Popen[str]:
+        if not kept:
+            keys = (output / "records" / EXERCISE / ".keys").glob("*")
+            finished = {path.name for path in keys if path.read_text()}  # what cannot be read has none
+            kept.update({name: record for name, record in records(output).items() if name in finished})
+        return start(folder, output)
+
+    killer = Killer(kinds, rng)
+    last = killer.see_to_its_end(
+        started, lambda: len(list((output / "records").rglob("*.json"))) / len(students)
+    )
+    text, _ = last.communicate()
+    assert last.returncode == 0
+    assert wait_until(lambda: not session_members(last.pid)), "Python's own helpers take a moment to go"
+    return Graded(students, records(output), json.loads(text), kept, killer.killed, output)
 
 
-def test_the_class_is_large_enough_to_kill_a_run(graded):
-    assert len(graded[0]) > 2 * KILL_AFTER
+def test_the_run_and_parts_of_it_were_killed(graded):
+    assert graded.killed[RUN] > 0
+    assert sum(graded.killed.values()) > KILLS // 2
+    assert 0 < len(graded.kept) < len(graded.students)
+
+
+def test_nothing_is_left_of_what_was_killed(graded):
+    assert {path.name for path in graded.output.iterdir()} == {
+        ".lock",
+        ".secret",
+        "records",
+        "similarity.csv",
+    }
+
+
+@pytest.mark.skipif(not STUDENTS, reason="takes as long as grading everything twice: set COURSE_CLASS")
+def test_every_verdict_is_that_of_a_run_which_nobody_disturbed(graded, tmp_path):
+    files = all_files()
+    hand_in(tmp_path / "class", files)
+    (tmp_path / "grades").mkdir()
+    shutil.copy(graded.output / ".secret", tmp_path / "grades" / ".secret")
+    with start(tmp_path / "class", tmp_path / "grades") as undisturbed:
+        undisturbed.communicate()
+    expected = records(tmp_path / "grades")
+    differing = {
+        student: (record.verdict, record.points, expected[student.partition("-")[0]].verdict)
+        for student, record in graded.records.items()
+        for wanted in [expected[student.partition("-")[0]]]
+        if (record.verdict, record.points) != (wanted.verdict, wanted.points)
+    }
+    assert differing == {}
 
 
 def test_every_student_has_a_complete_record_and_a_row(graded):
-    students, found, lines, _ = graded
-    assert set(found) == set(students)
-    assert {line["submission"] for line in lines} == set(students)
-    assert all(line["verdict"] and line["max_points"] == 100 for line in lines)
+    assert set(graded.records) == set(graded.students)
+    assert {line["submission"] for line in graded.lines} == set(graded.students)
+    assert all(line["verdict"] and line["max_points"] == 100 for line in graded.lines)
 
 
 def test_what_was_graded_before_the_kill_is_kept(graded):
-    _, found, lines, kept = graded
-    by_name = {line["submission"]: line["points"] for line in lines}
-    assert all(by_name[student] == found[student].points for student in kept)
+    for student, record in graded.kept.items():
+        assert graded[student].started == record.started
 
 
 def test_right_kernels_get_full_marks_beside_all_the_others(graded):
-    assert {graded[1][f"right_{name}"].points for name in RIGHT} == {100}
+    assert {graded[f"right_{name}"].points for name in RIGHT} == {100}
 
 
 def test_wrong_kernels_do_not_get_full_marks(graded):
-    assert all(graded[1][f"wrong_{name}"].points < 100 for name in WRONG)
+    assert all(graded[f"wrong_{name}"].points < 100 for name in WRONG)
 
 
 @pytest.mark.parametrize("name", VERDICTS)
 def test_a_bad_student_gets_a_verdict_that_says_why(graded, name):
-    record = graded[1][f"bad_{name}"]
+    record = graded[f"bad_{name}"]
     assert (record.verdict, record.points) == (VERDICTS[name], 0)
 
 
 @pytest.mark.parametrize("name", CHEATS)
 def test_a_cheat_gains_nothing(graded, name):
-    assert graded[1][f"cheat_{name}"].points < 100
+    assert graded[f"cheat_{name}"].points < 100
 
 
 def test_nothing_submitted_earns_nothing(graded):
-    assert graded[1]["late_starter"].points == 0
-    assert graded[1]["empty_file"].points == 0
+    assert graded["late_starter"].points == 0
+    assert graded["empty_file"].points == 0

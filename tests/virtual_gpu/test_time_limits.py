@@ -33,13 +33,15 @@ PROGRAM = """
 __device__ __noinline__ int deep(volatile int* x, int n) {{
   return n <= 0 ? x[0] : deep(x, n - 1) + x[n % 16];
 }}
+__global__ void short_blocks() {{}}
 {kernels}
 int main(int, char** arguments) {{
   int* p;
   cudaMalloc(&p, 64);
   cudaMemset(p, 0, 64);
   void (*loops[])(int*) = {{{names}}};
-  loops[atoi(arguments[1])]<<<16, 256>>>(p);
+  if (atoi(arguments[1]) < 0) short_blocks<<<2147483647, 32>>>();
+  else loops[atoi(arguments[1])]<<<16, 256>>>(p);
   return cudaDeviceSynchronize() == cudaSuccess;
 }}
 """
@@ -56,8 +58,17 @@ def program(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("loop", ENDLESS)
 def test_an_endless_loop_ends_at_the_limit(loop: str, program: Path):
-    number = str(list(ENDLESS).index(loop))
-    run = run_program(program, [number], options={"max_seconds": SECONDS}, timeout=20 * SECONDS, stdout=-1)
+    assert_ended(program, list(ENDLESS).index(loop))
+
+
+def test_more_short_blocks_than_anybody_waits_for_end_at_the_limit(program: Path):
+    assert_ended(program, -1)
+
+
+def assert_ended(program: Path, number: int) -> None:
+    run = run_program(
+        program, [str(number)], options={"max_seconds": SECONDS}, timeout=20 * SECONDS, stdout=-1
+    )
     assert not run.timed_out
     assert run.status == 0
     assert "hang" in {finding.kind for finding in run.report.findings}

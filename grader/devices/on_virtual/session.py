@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from types import TracebackType
@@ -19,10 +20,10 @@ from common.virtual_gpu.profiles import DEFAULT_PROFILE
 from common.virtual_gpu.report import Launch
 from common.virtual_gpu.tensor import DeviceTensor, dtype_name
 from common.virtual_gpu.wire import EngineDied, EngineRefused
-from common.worker.process import WorkerTimeout
+from common.worker.process import WorkerDied, WorkerTimeout
 from grader.devices.arguments import arguments, judge_answer
 from grader.devices.captures import require_captured
-from grader.devices.failures import CallFailed, failure, retried
+from grader.devices.failures import CallFailed, EndedFromOutside, failure, retried
 from grader.devices.on_virtual.given_stream import LOST, OFF_STREAM, out_of_order
 from grader.devices.session import Outcome
 from grader.spec import Call
@@ -35,9 +36,10 @@ MEASURING = {"memory": True, "race": False, "init": False, "sync": False, "async
 WAITS_FOR_HOST = "waits for the host"  # the reason of a call whose stream waits for a function of the host
 _NOT_READY = 600  # cudaErrorNotReady: what the harness's synchronisation says of such a stream
 _HOST_FUNCTION = (
-    "put a function of the host on the stream (cudaLaunchHostFunc or cudaStreamAddCallback), and what follows "
+    "put a function of the host on the stream (cudaLaunchHostFunc, cudaStreamAddCallback), and what follows "
     "it waits for the host: do all of a call's work in kernels"
 )
+_CHANCES = 3  # calls that are repeated because a process was ended from outside
 _KERNEL_SECONDS = 20  # the engine's limit for one launch; beyond it the kernel hangs
 T = TypeVar("T")
 _OUTPUT = 16 << 10  # characters of a submission's output that are kept
@@ -74,6 +76,8 @@ class VirtualSession:
         self._tensors: dict[str, DeviceTensor] = {}
         self._printed = ""
         self._spent = 0.0  # CPU time of closed devices
+        self._was_killed = False  # a process of this call's, by a signal that nobody here sends
+        self._chances = _CHANCES
         self.replayed: tuple[Launch, ...] = ()  # launches of the latest replay of a graph
 
     def __enter__(self) -> VirtualSession:
@@ -91,6 +95,7 @@ class VirtualSession:
 
     def close(self) -> None:
         if self._gpu is not None:
+            self._was_killed |= self._gpu.was_killed
             self._spent += self._gpu.seconds
             self._printed = self.output
             self._gpu.close()
@@ -99,13 +104,33 @@ class VirtualSession:
 
     def run(self, entry: str, call: Call, seconds: float) -> Outcome:
         """Place the buffers, call, and read the device's memory. A call that got too little CPU time is
-        repeated once; then MachineOverloaded is raised."""
+        repeated once; then MachineOverloaded is raised. One that was ended from outside is repeated, too."""
         return retried(lambda: self._run(entry, call, seconds))
 
     def _run(self, entry: str, call: Call, seconds: float) -> Outcome:
         before = self._seconds()
-        outcome = self._called(entry, call, seconds)
+        with self._second_chance(entry):
+            outcome = self._called(entry, call, seconds)
         return dataclasses.replace(outcome, seconds=self._seconds() - before)
+
+    @contextlib.contextmanager
+    def _second_chance(self, entry: str) -> Iterator[None]:
+        """Raises EndedFromOutside, as long as chances are left, where that is what became of the call."""
+        self._was_killed = False
+        try:
+            yield
+        except CourseError:
+            self.close()
+            if not self._forgives():
+                raise
+        else:
+            if not self._forgives():
+                return
+        raise EndedFromOutside(f"a process of {entry} was ended from outside")
+
+    def _forgives(self) -> bool:
+        self._chances -= self._was_killed
+        return self._was_killed and self._chances >= 0
 
     def _seconds(self) -> float:
         """CPU time of engine, worker and this thread, which reads a call's report."""
@@ -117,6 +142,7 @@ class VirtualSession:
             library = self._library = self._library or gpu.load(self._path)
         except CourseError as problem:
             self.close()
+            self._was_killed |= isinstance(problem, WorkerDied) and problem.from_outside
             if isinstance(problem, WorkerTimeout) and problem.starved:
                 raise MachineOverloaded("loading the library", problem.starved) from problem
             return Outcome("load", str(problem).replace(str(self._path.absolute()), "the library"))
@@ -220,11 +246,22 @@ class VirtualSession:
         CallFailed."""
         if self._gpu is None or self._library is None:
             raise CallFailed("call", f"{entry} was not run before")
+        with self._second_chance(entry):
+            return self._asked_once(self._gpu, self._library, entry, seconds, asked)
+
+    def _asked_once(
+        self,
+        gpu: VirtualGpu,
+        library: Library,
+        entry: str,
+        seconds: float,
+        asked: Callable[[VirtualGpu, Library], T],
+    ) -> tuple[T, int]:
         try:
-            answer = asked(self._gpu, self._library)
-            settled = self._gpu.synchronise(seconds)
-            self.replayed = self._gpu.report().launches
-            self._gpu.reset()
+            answer = asked(gpu, library)
+            settled = gpu.synchronise(seconds)
+            self.replayed = gpu.report().launches
+            gpu.reset()
         except OutOfTime as over:
             self.close()
             if over.starved:

@@ -51,21 +51,20 @@ void beside(Finding& f, const LaneAccess& a, const Allocation& near, int64_t dis
 }  // namespace
 
 void bad_address(const LaneAccess& a, const Surroundings& around) {
-  const auto& [freed, reserved, nearest, distance, wild] = around;
   const bool null = a.address < 4096;
-  const Mistake mistake = freed      ? Mistake::kUseAfterFree
-                          : reserved ? Mistake::kGraphMemoryTooEarly
-                          : null     ? Mistake::kNullPointer
-                          : wild     ? Mistake::kWildAddress
-                                     : Mistake::kOutOfBounds;
+  const Mistake mistake = around.freed      ? Mistake::kUseAfterFree
+                          : around.reserved ? Mistake::kGraphMemoryTooEarly
+                          : null            ? Mistake::kNullPointer
+                          : around.wild     ? Mistake::kWildAddress
+                                            : Mistake::kOutOfBounds;
   report_access(a, mistake, [&](Finding& f) {
     const std::string what = act(a) + " at ";
-    if (freed) {
+    if (const Allocation* freed = around.freed) {
       f.allocation = freed->name;
       f.message = what + "offset " + std::to_string(a.address - freed->base) + " of " + freed->name +
                   ", which has been freed" + (freed->where.empty() ? "" : " (" + freed->where + ")");
       f.advice = "Free memory only after the last kernel that uses it has finished.";
-    } else if (reserved) {
+    } else if (const auto& reserved = around.reserved) {
       f.allocation = reserved->name;
       f.message = what + "offset " + std::to_string(a.address - reserved->base) + " of " + reserved->name +
                   ", which its graph has not allocated yet";
@@ -74,13 +73,13 @@ void bad_address(const LaneAccess& a, const Surroundings& around) {
     } else if (null) {
       f.message = what + hex(a.address) + ": a null pointer";
       f.advice = "Check what the host passed: an allocation that failed, or an argument in the wrong place.";
-    } else if (wild && !DeviceMemory::in_device_arena(a.address)) {
+    } else if (around.wild && !DeviceMemory::in_device_arena(a.address)) {
       f.message = what + hex(a.address) + ", which is no device memory: it looks like a host address";
       f.advice =
           "Kernels reach only memory from cudaMalloc and its kin: copy the data to the device first, and "
           "pass the device pointer.";
-    } else if (nearest) {
-      beside(f, a, *nearest, distance);
+    } else if (around.nearest) {
+      beside(f, a, *around.nearest, around.distance);
     } else {
       f.message = what + hex(a.address) + ", where nothing was ever allocated";
       f.advice = "Check the pointer and the offset arithmetic (an int overflow?).";

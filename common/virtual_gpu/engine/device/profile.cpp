@@ -34,10 +34,12 @@ std::string known_ids(const json::Value& profiles) {
 }
 
 Profile read_profile(const json::Value& entry, const std::string& id) {
-  for (const auto& [name, unused] : entry.object())
+  for (const auto& member : entry.object()) {
+    const std::string& name = member.first;
     if (name != "name" && std::none_of(std::begin(kFields), std::end(kFields),
                                        [&](const Field& field) { return name == field.name; }))
       throw std::runtime_error("\"" + name + "\" is not known");
+  }
   Profile profile;
   profile.id = id;
   profile.name = member(entry, "name").string();

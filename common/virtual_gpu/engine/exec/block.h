@@ -122,6 +122,7 @@ struct Block {
   uint32_t exited_threads = 0;
   uint64_t instructions = 0, looked = 0;  // looked: how many there were at the last look at the clock
   uint64_t rounds = 0;                    // over its warps, for all blocks this one has been
+  uint64_t runs = 0;                      // as many calls of run(), for all of them
   uint64_t changes = 0;                   // stores and atomics that may let somebody else go on
   uint32_t pending_async = 0;             // words in flight
   std::vector<uint8_t*> local;            // per warp: local memory, word-interleaved by lane

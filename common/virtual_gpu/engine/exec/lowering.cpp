@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstring>
+#include <stdexcept>
 
 #include "exec/lanes.h"
 #include "exec/memory_ops.h"
@@ -147,11 +148,16 @@ std::unique_ptr<Code> FunctionLowering::run() {
     current_ = static_cast<int>(i);
     first_op_[i] = static_cast<int>(ops_.size());
     const ptx::Instruction& in = fn_.body[i];
+    auto refuse = [&](const std::string& why) {
+      ops_.resize(static_cast<size_t>(first_op_[i]));
+      kernel_.unsupported.push_back({"'" + in.opcode + "': " + why, in.loc, in.ptx_line});
+    };
     try {
       lower_instruction(in);
     } catch (const NotImplemented& e) {
-      ops_.resize(static_cast<size_t>(first_op_[i]));
-      kernel_.unsupported.push_back({"'" + in.opcode + "': " + e.what, in.loc, in.ptx_line});
+      refuse(e.what);
+    } catch (const std::out_of_range&) {  // the parser does not know how many an instruction has
+      refuse("an operand is missing");
     }
   }
   first_op_[fn_.body.size()] = static_cast<int>(ops_.size());

@@ -39,9 +39,9 @@ template <class T>
 using Stored = typename StoredAs<T>::type;
 
 template <>
-constexpr const char* kTypeName<Half> = "f16";
+inline constexpr const char* kTypeName<Half> = "f16";
 template <>
-constexpr const char* kTypeName<Bfloat> = "bf16";
+inline constexpr const char* kTypeName<Bfloat> = "bf16";
 
 template <class C>
 concept ConvertsAll =

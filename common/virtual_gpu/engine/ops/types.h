@@ -8,27 +8,27 @@
 namespace vgpu::ops {
 
 template <class T>
-constexpr const char* kTypeName = nullptr;
+inline constexpr const char* kTypeName = nullptr;
 template <>
-constexpr const char* kTypeName<uint8_t> = "u8";
+inline constexpr const char* kTypeName<uint8_t> = "u8";
 template <>
-constexpr const char* kTypeName<int8_t> = "s8";
+inline constexpr const char* kTypeName<int8_t> = "s8";
 template <>
-constexpr const char* kTypeName<uint16_t> = "u16";
+inline constexpr const char* kTypeName<uint16_t> = "u16";
 template <>
-constexpr const char* kTypeName<int16_t> = "s16";
+inline constexpr const char* kTypeName<int16_t> = "s16";
 template <>
-constexpr const char* kTypeName<uint32_t> = "u32";
+inline constexpr const char* kTypeName<uint32_t> = "u32";
 template <>
-constexpr const char* kTypeName<int32_t> = "s32";
+inline constexpr const char* kTypeName<int32_t> = "s32";
 template <>
-constexpr const char* kTypeName<uint64_t> = "u64";
+inline constexpr const char* kTypeName<uint64_t> = "u64";
 template <>
-constexpr const char* kTypeName<int64_t> = "s64";
+inline constexpr const char* kTypeName<int64_t> = "s64";
 template <>
-constexpr const char* kTypeName<float> = "f32";
+inline constexpr const char* kTypeName<float> = "f32";
 template <>
-constexpr const char* kTypeName<double> = "f64";
+inline constexpr const char* kTypeName<double> = "f64";
 
 // "add" -> "add.s32"
 template <class T>

@@ -58,6 +58,8 @@ int Session::run(const LaunchTask& task, const Work& work, double* seconds) {
   figures.registers = kernel.registers;
   figures.registers_estimated = kernel.registers_estimated;
   const int shown = request.index < Report::kLaunchesWithTimeline ? config.options.timeline : 0;
+  // A launch that failed has run in part, or would have run for ever: it has no time.
+  if (figures.error != cuda::kSuccess) figures.sample.reset();
   ModelledLaunch modelled = model_launch(figures, config.profile, l2, shown);
   name_lines(modelled.timeline, request);
   figures.modelled_seconds = modelled.seconds;
