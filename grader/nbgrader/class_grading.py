@@ -11,6 +11,8 @@ import fcntl
 import hashlib
 import json
 import os
+import sys
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -18,8 +20,9 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
+from common.core.files import PARTIAL, write_whole
 from grader.classes.class_run import ClassRun
-from grader.classes.dependencies import code_of
+from grader.classes.dependencies import changed, code_of
 from grader.classes.progress import run_progress
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
 from grader.nbgrader.class_folder import ClassFolder
@@ -29,8 +32,11 @@ from grader.nbgrader.marks.late import LatePerDay
 from grader.nbgrader.marks.trusted_grade import TrustedGrade
 from grader.records.record import Record
 from grader.spec.names import file_name
+from grader.words.numbers import counted
+from grader.words.text import listed
 
 Pair = tuple[str, str]  # a student and an assignment
+_HANDED_IN = "the files handed in"
 _MARKS = (LatePerDay.__module__, TrustedGrade.__module__)
 
 
@@ -83,6 +89,8 @@ def autograde(
                 keys = {
                     pair: key for pair, key in keys.items() if not _is_written(folder, functions, pair, key)
                 }
+                for line in _what_changed(folder, keys):
+                    print(f"note: {line}", file=sys.stderr, flush=True)
             problems |= _write(folder, keys, functions)
             return [
                 _graded(functions, pair, records.get(pair), problems.get(pair, "")) for pair in submissions
@@ -98,9 +106,10 @@ def _write(folder: ClassFolder, keys: Mapping[Pair, str], functions: Any) -> dic
         for pair, key in keys.items():
             student, assignment = pair
             try:
+                # A run killed in between must not leave new points under an old key.
+                _written_path(folder, pair).unlink(missing_ok=True)
                 must_succeed("nbgrader", functions.autograde(assignment, student, force=True, create=True))
-                _written_path(folder, pair).parent.mkdir(parents=True, exist_ok=True)
-                _written_path(folder, pair).write_text(key)
+                write_whole(_written_path(folder, pair), key)
             except CourseError as problem:
                 problems[pair] = str(problem)
             state = "points not written" if pair in problems else "points written"
@@ -109,21 +118,44 @@ def _write(folder: ClassFolder, keys: Mapping[Pair, str], functions: Any) -> dic
 
 
 def _key(folder: ClassFolder, pair: Pair, record: Record | None, functions: Any) -> str:
-    """A hash of everything that the points and the graded notebook are made from."""
+    """Hashes by name, as JSON, of everything that the points and the graded notebook are made from."""
     student, assignment = pair
-    db_url = functions.coursedir.db_url
     place = folder.handed_in(student, assignment)
+    files = sorted(path for path in place.rglob("*") if path.is_file())
     released = folder.release / assignment / f"{assignment}.ipynb"
-    files = [*sorted(path for path in place.rglob("*") if path.is_file()), released]
-    made = hashlib.sha256(f"{db_url}\0{student}\0{assignment}".encode())
-    for path in files:
-        made.update(os.fsencode(path.name))
-        made.update(hashlib.sha256(path.read_bytes()).digest() if path.is_file() else b"none")
     # A record's date does not affect points: records of unreadable kernels are remade in every run.
     kept = {} if record is None else {**record.to_dict(), "started": "", "seconds": 0}
-    made.update(json.dumps([kept, read_notes(folder, student, assignment)]).encode())
-    made.update(json.dumps([_lateness(functions, pair), code_of(*_MARKS)], default=str).encode())
-    return made.hexdigest()
+    notes = read_notes(folder, student, assignment)
+    made_from = {
+        _HANDED_IN: [notes, *((os.fsdecode(path.name), _hash(path.read_bytes())) for path in files)],
+        "the released notebook": _hash(released.read_bytes()) if released.is_file() else "",
+        "the gradebook": [functions.coursedir.db_url, student, assignment],
+        "the kernel's record": kept,
+        "the due date, an extension or the penalty": _lateness(functions, pair),
+        "how marks are written": code_of(*_MARKS),
+    }
+    hashes = {name: _hash(json.dumps(what, default=str).encode()) for name, what in made_from.items()}
+    return json.dumps(hashes)
+
+
+def _hash(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def _what_changed(folder: ClassFolder, keys: Mapping[Pair, str]) -> Iterator[str]:
+    """A sentence for each reason why points in the gradebook are stale; new files are none."""
+    causes = Counter[tuple[str, ...]]()
+    for pair, key in keys.items():
+        try:
+            before = json.loads(_written_path(folder, pair).read_bytes())
+            names = changed(before, json.loads(key))
+        except (OSError, ValueError, AttributeError):
+            continue
+        if names and _HANDED_IN not in names:
+            causes[tuple(names)] += 1
+    for cause, count in causes.items():
+        rows = counted(count, "submission's points", "submissions' points")
+        yield f"{rows} in the gradebook, made before {listed(cause)} changed: written again"
 
 
 def _lateness(functions: Any, pair: Pair) -> list[Any]:
@@ -187,6 +219,8 @@ def _alone(folder: ClassFolder) -> Iterator[None]:
             raise CourseError(
                 f"another run is autograding the class in {folder.root}; wait for it"
             ) from problem
+        for partial in (folder.grades / "written").rglob(f"{PARTIAL}*"):  # of a run that was killed
+            partial.unlink(missing_ok=True)
         yield
 
 

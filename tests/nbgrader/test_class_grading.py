@@ -51,11 +51,11 @@ def run_and_kill(small_class, when) -> None:
 
 def test_a_class_run_killed_twice_continues_and_grades_no_student_twice(small_class, marks):
     grades = small_class.folder.grades
-    run_and_kill(small_class, lambda: len(list(grades.glob("records/*/.keys/*"))) >= 3)
-    finished = [path.name for path in grades.glob("records/*/.keys/*")]
+    run_and_kill(small_class, lambda: len(list(grades.glob("records/*/.keys/student*"))) >= 3)
+    finished = [path.name for path in grades.glob("records/*/.keys/student*")]
     assert 3 <= len(finished) < 8
-    run_and_kill(small_class, lambda: len(list(grades.glob(f"written/{FIRST}/*"))) >= 2)
-    assert len(list(grades.glob(f"written/{FIRST}/*"))) < 8
+    run_and_kill(small_class, lambda: len(list(grades.glob(f"written/{FIRST}/student*"))) >= 2)
+    assert len(list(grades.glob(f"written/{FIRST}/student*"))) < 8
 
     graded = small_class.autograde()
     assert [one.problem for one in graded.values()] == [""] * 8
