@@ -53,6 +53,7 @@ VERBS = {
     "report": Verb("student.report", "make one HTML page from records and benchmarks"),
     "run": Verb("student.run", "build a CUDA program and run it on a GPU or the virtual GPU"),
     "starters": Verb("instructor.starters", "write every exercise's starter from its solution"),
+    "mutants": Verb("instructor.mutants", "show which small mistakes an exercise's cases do not catch"),
     "calibrate": Verb("machine.calibrate", "measure this machine's GPU and write a profile of it"),
     "doctor": Verb("machine.doctor", "show what this machine has and lacks for the course"),
     "test": Verb(

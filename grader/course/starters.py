@@ -78,6 +78,21 @@ def starter_text(solution: str, name: str = "the solution") -> str:
     return "\n".join(made)
 
 
+def gaps(solution: str, name: str = "the solution") -> list[range]:
+    """The lines of each region, counted from 1, without its marks and the tasks that follow the first."""
+    starter_text(solution, name)  # marks that are misplaced are told there
+    found: list[range] = []
+    begun = 0
+    for number, line in enumerate(solution.split("\n"), 1):
+        if _BEGIN.match(line):
+            begun = number + 1
+        elif _END.match(line):
+            found.append(range(begun, number))
+        elif begun == number and (_MORE.match(line) or _KEPT.match(line)):
+            begun = number + 1
+    return found
+
+
 def _of_region(region: _Region, line: str) -> list[str]:
     """The starter's lines for one line of a region."""
     if kept := _KEPT.match(line):
