@@ -71,7 +71,7 @@ class Killer:
             elif self._left[0] == RUN:
                 self._left.pop(0)
                 os.killpg(run.pid, signal.SIGKILL)
-                run.communicate()
+                run.wait()
                 self.killed[RUN] += 1
                 run = start()
             else:

@@ -81,15 +81,21 @@ def enlarged(files: dict[str, Path]) -> dict[str, Path]:
 
 
 def start(folder: Path, output: Path) -> subprocess.Popen[str]:
+    """What it prints goes to a file: nobody reads a pipe while it runs."""
     command = [sys.executable, "-m", "grader", "grade", str(folder), "--output", str(output), "--json"]
-    return subprocess.Popen(
-        [*command, "--device", "virtual"],
-        cwd=REPOSITORY,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.DEVNULL,
-        text=True,
-        start_new_session=True,
-    )
+    with _printed(output).open("w") as file:
+        return subprocess.Popen(
+            [*command, "--device", "virtual"],
+            cwd=REPOSITORY,
+            stdout=file,
+            stderr=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+        )
+
+
+def _printed(output: Path) -> Path:
+    return output.with_name(f"{output.name}.json")
 
 
 def records(output: Path) -> dict[str, Record]:
@@ -132,10 +138,11 @@ def graded(tmp_path_factory: pytest.TempPathFactory) -> Graded:
     last = killer.see_to_its_end(
         started, lambda: len(list((output / "records").rglob("*.json"))) / len(students)
     )
-    text, _ = last.communicate()
     assert last.returncode == 0
     assert wait_until(lambda: not session_members(last.pid)), "Python's own helpers take a moment to go"
-    return Graded(students, records(output), json.loads(text), kept, killer.killed, output)
+    return Graded(
+        students, records(output), json.loads(_printed(output).read_text()), kept, killer.killed, output
+    )
 
 
 def test_the_run_and_parts_of_it_were_killed(graded):
@@ -159,8 +166,7 @@ def test_every_verdict_is_that_of_a_run_which_nobody_disturbed(graded, tmp_path)
     hand_in(tmp_path / "class", files)
     (tmp_path / "grades").mkdir()
     shutil.copy(graded.output / ".secret", tmp_path / "grades" / ".secret")
-    with start(tmp_path / "class", tmp_path / "grades") as undisturbed:
-        undisturbed.communicate()
+    assert start(tmp_path / "class", tmp_path / "grades").wait() == 0
     expected = records(tmp_path / "grades")
     differing = {
         student: (record.verdict, record.points, expected[student.partition("-")[0]].verdict)
