@@ -2,7 +2,7 @@
 //
 //   target CORPUS SECONDS SEED CURRENT     CURRENT holds the input being tried, for whoever finds us dead
 #include <fcntl.h>
-#include <sys/mman.h>
+#include <sys/time.h>
 #include <unistd.h>
 
 #include <algorithm>
@@ -82,6 +82,12 @@ void damage(Input& input, const std::vector<Input>& corpus, Random& random) {
   if (input.size() > kLongest) input.resize(kLongest);
 }
 
+// Of CPU time: an input that takes so long is a finding, and ends us.
+void limit_seconds(time_t seconds) {
+  const itimerval limit{{0, 0}, {seconds, 0}};
+  setitimer(ITIMER_PROF, &limit, nullptr);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
@@ -96,7 +102,7 @@ int main(int argc, char** argv) {
     Input input = corpus[tried % corpus.size()];
     if (tried >= corpus.size()) damage(input, corpus, random);
     if (ftruncate(file, 0) != 0 || pwrite(file, input.data(), input.size(), 0) < 0) return 2;
-    alarm(60);  // of a clock: an input that takes so long is a finding
+    limit_seconds(60);
     LLVMFuzzerTestOneInput(input.data(), input.size());
     ++tried;
   }
