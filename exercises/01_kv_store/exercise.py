@@ -23,6 +23,7 @@ CASES = (  # the smallest first: a student sees its result first
     store(0, 8, 128, name="no tokens at all"),
     store(33, 8, 128, name="contiguous K and V", sliced=0),
     store(19, 4, 96, name="padded pages", padding=32),
+    store(23, 4, 64, name="other strides for V", sliced=0, v_longer=40),
     store(37, 1, 98, name="rows of 196 bytes"),
     store(29, 3, 100, name="rows of 600 bytes"),
     store(21, 5, 80, name="slices shifted by 8 bytes", shift=4),
@@ -59,6 +60,7 @@ def hidden(rng: Random) -> Sequence[Case]:
             sliced=rng.number(0, 1),
             shift=rng.choice((0, 0, 0, 1, 2, 4, 7, 8)),
             padding=rng.choice((0, 0, 8, 2, 64, 5)),
+            v_longer=rng.choice((0, 0, 8, 24, 3)),
             first_page=rng.choice((0, 0, 4_000_000)),
         )
 
@@ -72,7 +74,8 @@ def row_bytes(size: Size) -> int:
 
 def async_bytes(size: Size) -> int:
     """Bytes that cp.async must move: all rows, if both sides are aligned to 4 bytes."""
-    return row_bytes(size) if size.shift % 2 == 0 and size.padding % 2 == 0 else 0
+    aligned = all(elements % 2 == 0 for elements in (size.shift, size.padding, size.v_longer))
+    return row_bytes(size) if aligned else 0
 
 
 def most_loaded(size: Size) -> int:

@@ -4,6 +4,7 @@ Sizes of a case: tokens, heads, head_dim, and
     sliced      1: K and V are slices of one qkv tensor with as many q heads; 0: two tensors of their own
     shift       elements before K and V and between their rows: odd ones leave only 2-byte alignment
     padding     unused elements at the end of each page
+    v_longer    elements by which pages of V, and rows of a V that is no slice, lie further apart than K's
     spare       pages that no index names
     first_page  pages below this one are not in memory, as in a window of a very large cache: the pointers
                 have the address that page 0 would have
@@ -32,6 +33,7 @@ def store(
     sliced: int = 1,
     shift: int = 0,
     padding: int = 0,
+    v_longer: int = 0,
     spare: int | None = None,
     first_page: int = 0,
     gpu_only: bool = False,
@@ -46,6 +48,7 @@ def store(
         sliced=sliced,
         shift=shift,
         padding=padding,
+        v_longer=v_longer,
         spare=tokens // 4 + 3 if spare is None else spare,
         first_page=first_page,
     )
@@ -55,39 +58,48 @@ def row(size: Size) -> int:
     return size.heads * size.head_dim
 
 
-def page_stride(size: Size) -> int:
-    return row(size) + size.padding
+def page_strides(size: Size) -> tuple[int, int]:
+    """Of K's and of V's cache."""
+    stride = row(size) + size.padding
+    return stride, stride + size.v_longer
 
 
-def places(size: Size) -> tuple[At, At, int]:
-    """Where K and V start, and the stride of their rows."""
+def places(size: Size) -> tuple[At, At]:
+    """Where K and V start."""
     if size.sliced:
-        return (
-            At("qkv", row(size) + size.shift),
-            At("qkv", 2 * row(size) + size.shift),
-            3 * row(size) + size.shift,
-        )
-    return At("k", size.shift), At("v", size.shift), row(size) + size.shift
+        return At("qkv", row(size) + size.shift), At("qkv", 2 * row(size) + size.shift)
+    return At("k", size.shift), At("v", size.shift)
+
+
+def row_strides(size: Size) -> tuple[int, int]:
+    """Of K's and of V's rows: slices of one tensor have one."""
+    if size.sliced:
+        return (3 * row(size) + size.shift,) * 2
+    return row(size) + size.shift, row(size) + size.shift + size.v_longer
 
 
 def inputs(size: Size, rng: Random) -> Call:
     """K and V arrive as slices of one projection: their rows are strided, the elements of a row are not."""
     pages = size.tokens + size.spare
-    k, v, stride = places(size)
+    (k, v), strides, (k_pages, v_pages) = places(size), row_strides(size), page_strides(size)
     # At least one row: a call without tokens must leave it unchanged.
-    inputs = {name: rng.half(max(size.tokens, 1), stride) for name in dict.fromkeys((k.buffer, v.buffer))}
-    start = -size.first_page * page_stride(size)
+    inputs = {
+        name: rng.half(max(size.tokens, 1), stride)
+        for name, stride in dict(zip((k.buffer, v.buffer), strides, strict=True)).items()
+    }
     return Call(
         buffers={
-            "k_cache": rng.half(pages, page_stride(size)),
-            "v_cache": rng.half(pages, page_stride(size)),
+            "k_cache": rng.half(pages, k_pages),
+            "v_cache": rng.half(pages, v_pages),
             "indices": rng.distinct(max(size.tokens, 1), below=pages) + size.first_page,
             **inputs,
         },
         outputs=("k_cache", "v_cache"),
         arguments=(
-            *(At("k_cache", start), At("v_cache", start), At("indices"), k, v),
-            *(i64(stride), i64(stride), i64(page_stride(size)), i64(page_stride(size))),
+            At("k_cache", -size.first_page * k_pages),
+            At("v_cache", -size.first_page * v_pages),
+            *(At("indices"), k, v),
+            *map(i64, (*strides, k_pages, v_pages)),
             *(i32(size.tokens), i32(size.heads), i32(size.head_dim), STREAM),
         ),
     )
@@ -95,8 +107,8 @@ def inputs(size: Size, rng: Random) -> Call:
 
 def rows(size: Size, buffers: Buffers) -> tuple[torch.Tensor, torch.Tensor]:
     """K and V as [tokens, heads * head_dim]."""
-    k, v, stride = places(size)
-    return strided(size, buffers, k, stride), strided(size, buffers, v, stride)
+    (k, v), (k_stride, v_stride) = places(size), row_strides(size)
+    return strided(size, buffers, k, k_stride), strided(size, buffers, v, v_stride)
 
 
 def pages(size: Size, buffers: Buffers) -> torch.Tensor:

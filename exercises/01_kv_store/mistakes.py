@@ -6,7 +6,7 @@ from collections.abc import Callable
 
 from grader.spec import Size
 
-from .layout import Buffers, pages, places, put, row, rows, strided
+from .layout import Buffers, page_strides, pages, places, put, row, row_strides, rows, strided
 
 Change = Callable[[Size, Buffers], None]
 
@@ -55,7 +55,7 @@ def token_as_page(size: Size, buffers: Buffers) -> None:
 
 def contiguous_rows(size: Size, buffers: Buffers) -> None:
     """K and V read as if their rows followed one another without a gap."""
-    k, v, _ = places(size)
+    k, v = places(size)
     put(
         size,
         buffers,
@@ -70,6 +70,14 @@ def contiguous_pages(size: Size, buffers: Buffers) -> None:
     for name, values in zip(("k_cache", "v_cache"), rows(size, buffers), strict=True):
         flat = buffers[name].view(-1)
         flat[: len(buffers[name]) * row(size)].view(-1, row(size))[pages(size, buffers)] = values
+
+
+def strides_of_k_for_v(size: Size, buffers: Buffers) -> None:
+    at, pitch = pages(size, buffers), page_strides(size)[0]
+    _, v = places(size)
+    buffers["k_cache"][at, : row(size)] = rows(size, buffers)[0]
+    as_k = buffers["v_cache"].view(-1)[: len(buffers["v_cache"]) * pitch].view(-1, pitch)
+    as_k[at, : row(size)] = strided(size, buffers, v, row_strides(size)[0])
 
 
 def row_tail_missing(multiple: int) -> Change:
@@ -113,6 +121,7 @@ KNOWN_MISTAKES: dict[str, Change] = {
     "the indices are ignored: token t went to page t": token_as_page,
     "K and V are read as if contiguous: their row strides are ignored": contiguous_rows,
     "the cache is written as if its pages were contiguous: its strides are ignored": contiguous_pages,
+    "V is read and stored with the strides of K": strides_of_k_for_v,
     "only the first head is stored": first_head_only,
     **{
         f"the tail of each row is missing, past the last multiple of {multiple} elements": row_tail_missing(

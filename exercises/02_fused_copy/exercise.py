@@ -25,6 +25,8 @@ CASES = (  # the smallest first: a student sees its result first
     replay(6, 48, name="no gaps between rows", captured_gap=0),
     replay(9, 40, name="gaps in the source too", source_gap=24),
     replay(5, 130, name="odd strides", source_gap=1, captured_gap=3),
+    replay(6, 45, name="aligned rows with an odd tail", source_gap=3, captured_gap=19),
+    replay(2, 61, name="two rows", source_gap=2, captured_gap=1),
     replay(5, 203, name="both sides shifted by one element", shift=1, captured_shift=1),
     replay(6, 77, name="sides shifted differently", shift=3, captured_shift=1),
     replay(4, 16, name="rows too narrow", refused=1),
@@ -52,12 +54,14 @@ def hidden(rng: Random) -> Sequence[Case]:
 
     def draw(number: int) -> Case:
         batch = rng.choice((1, 2, 3, 7, 17, 64, 129, 250))
+        columns = rng.number(1, 20_000 // batch)
+        to_a_unit = -columns % 4  # then rows are aligned, whatever their tails
         return replay(
             batch,
-            rng.number(1, 20_000 // batch),
+            columns,
             name=f"hidden {number}",
-            source_gap=rng.choice((0, 0, 0, 1, 4, 30)),
-            captured_gap=rng.choice((0, 1, 4, 64, 95, 512)),
+            source_gap=rng.choice((0, 0, 0, 1, 4, 30, to_a_unit, to_a_unit)),
+            captured_gap=rng.choice((0, 1, 4, 64, 95, 512, to_a_unit, 64 + to_a_unit)),
             shift=rng.choice((0, 0, 1, 2, 3)),
             captured_shift=rng.choice((0, 0, 1, 2, 3)),
             spare=rng.number(1, 9),

@@ -22,6 +22,7 @@ CASES = st.builds(
     sliced=st.integers(0, 1),
     shift=st.integers(0, 8),
     padding=st.integers(0, 9),
+    v_longer=st.integers(0, 9),
     spare=st.integers(1, 9),
     first_page=st.sampled_from((0, 7, 5_000_000)),
 )

@@ -64,6 +64,17 @@ WRONG: dict[str, Wrong] = {
         reason="error",
         line=LOAD,
     ),
+    "alignment of two rows": Wrong(
+        old="const int64_t drift = table.rows > 1 ?",
+        new="const int64_t drift = table.rows > 2 ?",
+        reason="error",
+        line=LOAD,
+    ),
+    "tail of aligned rows missing": Wrong(
+        old="return widest_unit_bytes(table.destination, stride * 4, int64_t{table.columns} * 4) < 16;",
+        new="return widest_unit_bytes(table.destination, stride * 4, 16) < 16;",
+        words="never written",
+    ),
     "no head": Wrong(
         old="const int head = min(columns, (kElements - misplaced) % kElements);",
         new="const int head = 0 * misplaced;",
