@@ -73,7 +73,7 @@ WRONG: dict[str, Wrong] = {
     "tail of aligned rows missing": Wrong(
         old="return widest_unit_bytes(table.destination, stride * 4, int64_t{table.columns} * 4) < 16;",
         new="return widest_unit_bytes(table.destination, stride * 4, 16) < 16;",
-        words="never written",
+        words="the end of each row is missing",
     ),
     "no head": Wrong(
         old="const int head = min(columns, (kElements - misplaced) % kElements);",

@@ -1,12 +1,12 @@
 // Bytes on a socket: whatever arrives, in whatever pieces, becomes requests or the sentence that it is none.
+#include "server/connection.h"
+
 #include <fcntl.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
 #include <algorithm>
 #include <stdexcept>
-
-#include "server/connection.h"
 
 namespace {
 
@@ -23,7 +23,8 @@ bool take_all(vgpu::Connection& connection) {
       case vgpu::Connection::Frame::kBroken:
         return false;
       case vgpu::Connection::Frame::kWhole:
-        for (const uint8_t byte : message.payload) static_cast<void>(*static_cast<const volatile uint8_t*>(&byte));
+        for (const uint8_t byte : message.payload)
+          static_cast<void>(*static_cast<const volatile uint8_t*>(&byte));
     }
 }
 

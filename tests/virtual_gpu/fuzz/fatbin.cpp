@@ -1,4 +1,6 @@
 // The container that nvcc leaves in a program, damaged: its reader stays inside what the container claims.
+#include "fatbin.h"
+
 #include <fatbinary_section.h>
 
 #include <algorithm>
@@ -6,11 +8,10 @@
 #include <cstring>
 #include <vector>
 
-#include "fatbin.h"
-
 namespace {
 
-// Where a container says how long it is. A reader cannot know better, so an input never claims more than it has.
+// Where a container says how long it is. A reader cannot know better, so an input never claims more than it
+// has.
 constexpr size_t kHeaderBytesAt = 6, kBytesAt = 8, kHeader = 16;
 
 }  // namespace

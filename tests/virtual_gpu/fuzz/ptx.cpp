@@ -31,7 +31,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   int error = 0;
   std::string message;
   const std::string text(reinterpret_cast<const char*>(data), size);
-  const std::unique_ptr<vgpu::LoadedModule> loaded = vgpu::load_module(text, session.memory, &error, &message);
+  const std::unique_ptr<vgpu::LoadedModule> loaded =
+      vgpu::load_module(text, session.memory, &error, &message);
   if (loaded == nullptr) return 0;
   auto& image = static_cast<vgpu::ModuleImage&>(*loaded);
   vgpu::LaunchEnvironment environment = session.environment();

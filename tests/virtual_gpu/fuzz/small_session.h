@@ -1,4 +1,5 @@
-// A device for one input of a fuzzer: little memory, one CPU thread, launches that end soon, no other process.
+// A device for one input of a fuzzer: little memory, one CPU thread, launches that end soon, no other
+// process.
 #pragma once
 
 #include "device/profile.h"

@@ -67,7 +67,8 @@ void damage(Input& input, const std::vector<Input>& corpus, Random& random) {
         input[at] ^= static_cast<uint8_t>(1u << below(random, 8));
         break;
       case 2:
-        input.erase(here, here + static_cast<ptrdiff_t>(below(random, std::min<size_t>(input.size() - at, 64))));
+        input.erase(here,
+                    here + static_cast<ptrdiff_t>(below(random, std::min<size_t>(input.size() - at, 64))));
         break;
       case 3:
         input.insert(here, piece, piece + static_cast<ptrdiff_t>(bytes));

@@ -56,7 +56,7 @@ struct Launch {
   std::vector<SharedRegion> shared_regions;
   uint32_t shared_bytes = 0;  // whole window, guards included
   uint32_t threads = 0, warps = 0;
-  uint64_t grid_workspace = 0;  // of a cooperative launch
+  uint64_t grid_workspace = 0;        // of a cooperative launch
   SectorMap* load_sectors = nullptr;  // cp.async not included
   SectorMap* copy_sectors = nullptr;
   SectorMap* store_sectors = nullptr;

@@ -215,7 +215,7 @@ struct Attempt {
   }
 
   Launch launch;
-  SectorMap copies;                         // by cp.async
+  SectorMap copies;                          // by cp.async
   std::shared_ptr<SectorMap> loads, stores;  // when a launch is over, its loads have its copies, too
   std::shared_ptr<LaunchSample> sample;
   GlobalRaceMap global_race;
