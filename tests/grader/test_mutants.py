@@ -175,3 +175,11 @@ def test_the_verb_lists_survivors_with_what_to_do(course, tmp_path, capsys, monk
     assert f'solution = "{fingerprint(solution)}"' in printed
     assert verb.main([FIRST, "--json", "--output", str(tmp_path / "kept")]) == 1
     assert {one["outcome"] for one in json.loads(capsys.readouterr().out)["mutants"]} == {SURVIVED}
+
+
+@pytest.mark.parametrize("exercise", registry.all_exercises(), ids=lambda exercise: exercise.id)
+def test_the_reasons_on_file_are_for_the_solution_as_it_is(exercise):
+    reasons = read_reasons(exercise)
+    assert not reasons.stale, f"read {reasons.path} again: {exercise.solution.name} has changed"
+    assert reasons.idle(all_mutants(exercise.solution.read_text())) == []
+    assert all(reasons.by_edit.values())
