@@ -80,7 +80,7 @@ def starter_text(solution: str, name: str = "the solution") -> str:
 
 def gaps(solution: str, name: str = "the solution") -> list[range]:
     """The lines of each region, counted from 1, without its marks and the tasks that follow the first."""
-    starter_text(solution, name)  # marks that are misplaced are told there
+    starter_text(solution, name)  # reports misplaced marks
     found: list[range] = []
     begun = 0
     for number, line in enumerate(solution.split("\n"), 1):

@@ -158,8 +158,8 @@ def test_a_moved_due_date_and_a_changed_penalty_reach_the_points(small_class, te
         book.update_or_create_assignment(FIRST, duedate=str(datetime.datetime(2030, 1, 2, 12)))
     capsys.readouterr()
     assert small_class.autograde()["late"].points == 10 - 0.1 * 10  # one day begun
-    told = "in the gradebook, made before the due date, an extension or the penalty changed: written again"
-    assert told in capsys.readouterr().err
+    note = "in the gradebook, made before the due date, an extension or the penalty changed: written again"
+    assert note in capsys.readouterr().err
     config = folder.root / "nbgrader_config.py"
     config.write_text(f"{config.read_text()}\nc.LatePerDay.percent = 50\n")
     assert small_class.autograde()["late"].points == 10 - 0.5 * 10

@@ -9,6 +9,7 @@ from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from grader.actions.mutants import NO_BUILD, SURVIVED, Table, Tried, try_all
 from grader.classes.class_run import ClassRun, draw_new_secret
+from grader.classes.executor import UNGRADED
 from grader.cli import options as shared
 from grader.cli.parser import Parser, count
 from grader.course import student
@@ -71,7 +72,7 @@ def _text(exercise: Exercise, table: Table) -> str:
     caught = {name: n for name, n in table.by_outcome.most_common() if name not in (NO_BUILD, SURVIVED)}
     lines = [
         f"{exercise.id}: {counted(len(table.tried), 'mutant')}, {table.built} compile",
-        *(f"  {n:>5} lose {name}" for name, n in caught.items()),
+        *(f"  {n:>5} {name if name == UNGRADED else f'lose {name}'}" for name, n in caught.items()),
         f"  {len(table.equal):>5} equal to the solution, with a reason",
         f"  {len(table.survivors):>5} survive",
     ]

@@ -93,7 +93,7 @@ bool Block::out_of_time() {
 }
 
 Block::Outcome Block::run(bool may_yield) {
-  // Blocks may be so short that no warp of theirs is left to be told of when a round ends.
+  // Blocks may be so short that at the end of a round no warp is left to report.
   if (++runs % 64 == 0 && out_of_time()) return Outcome::kStopped;
   int idle = 0;  // rounds in which warps only polled and nothing they could wait for changed
   while (true) {
