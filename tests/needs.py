@@ -59,6 +59,8 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "grader/test_class_run.py::test_a_record_names_the_file",
         "grader/test_every_kind_of_submission.py",
         "grader/test_mutants.py::test_mutants_of_the_first_exercise",
+        "grader/test_mutant_sample.py",
+        "grader/test_same_code.py",
         "grader/test_given_stream.py",
         "grader/test_timed_calls.py",
         "grader/test_seen_by_the_host.py",

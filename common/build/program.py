@@ -61,6 +61,7 @@ class BuildResult:
     seconds: float
     cached: bool
     log: str
+    objects: tuple[Path, ...] = ()  # one for each source
 
 
 def build_program(
@@ -121,6 +122,7 @@ def build_program(
         seconds=time.monotonic() - started,
         cached=linked_before and all(compiled.cached for compiled in objects),
         log=log,
+        objects=tuple(compiled.path for compiled in objects),
     )
 
 

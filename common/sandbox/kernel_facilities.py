@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from dataclasses import dataclass
 
+from common.sandbox.control_group import parent_group
 from common.sandbox.walls import landlock_abi, seccomp_problem
 
 # What each version of Landlock added that the walls use. What an older one lacks, seccomp refuses instead.
@@ -29,7 +30,7 @@ class Facility:
 
 def kernel_facilities() -> list[Facility]:
     """Everything the walls are made of, present or not."""
-    return [_landlock(), _seccomp(), _capabilities(), _processes(), _memfd()]
+    return [_landlock(), _seccomp(), _capabilities(), _processes(), _control_groups(), _memfd()]
 
 
 def _landlock() -> Facility:
@@ -58,11 +59,20 @@ def _capabilities() -> Facility:
 
 
 def _processes() -> Facility:
-    """Memory is watched from outside, so a cgroup of one's own is not needed; /proc is."""
     present = os.path.exists("/proc/self/statm")
     detail = "memory, threads and output are watched there" if present else "not mounted"
     cost = "what student code uses cannot be watched: mount /proc"
     return Facility("/proc", present, detail, cost)
+
+
+def _control_groups() -> Facility:
+    parent = parent_group()
+    detail = (
+        "none that we may make: memory and processes are watched from outside"
+        if parent is None
+        else "memory and processes are limited by the kernel, too"
+    )
+    return Facility("cgroups", True, detail, "")
 
 
 def _memfd() -> Facility:

@@ -13,9 +13,11 @@ from pathlib import Path
 from common.core.cpu_time import COUNTED, TimeLimit
 from common.core.proc import resident_bytes, stat_of
 from common.core.process import kill_session, session_members
+from common.sandbox.control_group import group_around
 
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 _MIB = 1 << 20
+_THREADS_OF_ONE = 64  # of a process, where only processes are counted
 # Seconds between two looks, by how long the session has run: damage is quickest at the start.
 _PERIODS = ((1.0, 0.02), (10.0, 0.05), (float("inf"), 0.1))
 
@@ -38,7 +40,8 @@ class Watchdog:
 
     `output` is a descriptor of the file the session prints to, `folder` the one folder it may write, and
     `shared` are descriptors of memory that it may have filled without mapping it any more. When a limit is
-    passed, the whole session is killed and `reason` says why: "used more than 64 MiB of memory".
+    passed, the whole session is killed and `reason` says why: "used more than 64 MiB of memory". Where the
+    machine has cgroups for us, one holds the session, too.
     """
 
     def __init__(
@@ -50,7 +53,7 @@ class Watchdog:
         folder: Path | None = None,
         shared: Sequence[int] = (),
     ) -> None:
-        self.reason: str | None = None
+        self._reason: str | None = None
         self._leader = leader
         self._born = _start_time(leader)
         self._limits = limits
@@ -59,17 +62,33 @@ class Watchdog:
         self._shared = [os.dup(descriptor) for descriptor in shared]  # whose owner may close them first
         self._started = time.monotonic()
         self._time = TimeLimit(limits.seconds, self._pids) if limits.seconds is not None else None
+        self._group = group_around(self._pids() or [leader], limits.memory_bytes, _tasks(limits))
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, name=f"watchdog of {leader}", daemon=True)
         self._thread.start()
+
+    @property
+    def reason(self) -> str | None:
+        """Why the session was killed, if it was."""
+        if self._reason is None and self._group is not None and self._group.ran_out_of_memory:
+            self._reason = self._too_much_memory
+        return self._reason
+
+    @property
+    def _too_much_memory(self) -> str:
+        return f"used more than {(self._limits.memory_bytes or 0) // _MIB} MiB of memory"
 
     def stop(self) -> str | None:
         """End the watch. Afterwards `reason`, returned here too, is final."""
         self._stopping.set()
         self._thread.join()
+        reason = self.reason
+        if self._group is not None:
+            self._group.close()
+            self._group = None
         while self._shared:
             os.close(self._shared.pop())
-        return self.reason
+        return reason
 
     def _watch(self) -> None:
         while not self._stopping.is_set():
@@ -77,7 +96,7 @@ class Watchdog:
                 return  # it is gone, and its number may be another's by now
             excess = next(self._excesses(), None)
             if excess is not None:
-                self.reason = excess
+                self._reason = excess
                 kill_session(self._leader)
                 return
             age = time.monotonic() - self._started
@@ -93,7 +112,7 @@ class Watchdog:
         if limits.threads is not None and sum(map(count_threads, pids)) > limits.threads:
             yield f"started more than {limits.threads} threads"
         if limits.memory_bytes is not None and self._memory(pids) > limits.memory_bytes:
-            yield f"used more than {limits.memory_bytes // _MIB} MiB of memory"
+            yield self._too_much_memory
         if (
             limits.output_bytes is not None
             and self._output is not None
@@ -118,6 +137,13 @@ class Watchdog:
                 yield f"made more than {limits.folder_files} files in its temporary folder"
             if limits.folder_bytes is not None and written > limits.folder_bytes:
                 yield f"wrote more than {_size(limits.folder_bytes)} to its temporary folder"
+
+
+def _tasks(limits: Limits) -> int | None:
+    """Threads of all processes together."""
+    if limits.threads is not None:
+        return limits.threads
+    return None if limits.processes is None else limits.processes * _THREADS_OF_ONE
 
 
 def _size(size: int) -> str:

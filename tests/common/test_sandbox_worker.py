@@ -69,13 +69,14 @@ REACHES = {
     "start a process by clone3": "ENOSYS",
     "make a call of the future": "ENOSYS",
     "open 100,000 files": "EMFILE",
-    "hide memory": "ENOMEM",
     "grow a file for ever": "EFBIG",
     "signal itself": "done",
     "write a file of its own": "done",
     "read a system library": "done",
     "load its own code from memory": "done",
 }
+# By a limit on addresses, or by a cgroup, which sees it.
+HIDDEN_MEMORY = ("ENOMEM", "used more than 256 MiB of memory")
 # What is said of each form of `babble`.
 BABBLE = [
     "answered with more than 64 KiB",
@@ -171,9 +172,10 @@ def test_every_call_in_the_tables_is_refused(results):
 
 
 def test_nothing_outside_can_be_reached(results):
-    assert results["reaches"].keys() - REACHES.keys() == {"list the home folder"}
+    assert results["reaches"].keys() - REACHES.keys() == {"list the home folder", "hide memory"}
     assert {name: results["reaches"][name] for name in REACHES} == REACHES
     assert results["reaches"]["list the home folder"] in ("EACCES", "ENOENT")
+    assert results["reaches"]["hide memory"] in HIDDEN_MEMORY
     assert results["secret_kept"]
 
 

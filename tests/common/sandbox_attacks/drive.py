@@ -24,7 +24,7 @@ from common.core.errors import CourseError
 from common.core.process import session_members
 from common.sandbox import walls
 from common.sandbox.policy import Walls
-from common.worker.process import Worker
+from common.worker.process import Worker, WorkerStopped
 
 HERE = -100  # AT_FDCWD
 SMALL = Walls(
@@ -143,8 +143,11 @@ def reaches(library: Path, secret: Path, neighbour: Path) -> dict[str, str]:
     }
     results = {}
     for name, attempt in attempts.items():
-        with attacker(library) as attack:
-            results[name] = attempt(attack)
+        try:
+            with attacker(library) as attack:
+                results[name] = attempt(attack)
+        except WorkerStopped as stopped:
+            results[name] = stopped.reason
     return results
 
 
