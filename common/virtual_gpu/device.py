@@ -98,10 +98,18 @@ class VirtualGpu:
         self._finalizer()
 
     def tensor(
-        self, name: str, shape: Sequence[int], dtype: Any = "float32", fill: float | int | None = None
+        self,
+        name: str,
+        shape: Sequence[int],
+        dtype: Any = "float32",
+        fill: float | int | None = None,
+        *,
+        unused: int = 0,
     ) -> DeviceTensor:
-        """Allocate a tensor. Without `fill` its memory counts as never written."""
-        tensor = DeviceTensor(self._engine, name, tuple(int(size) for size in shape), dtype_name(dtype))
+        """Allocate a tensor. Without `fill` its memory counts as never written. `unused` elements, which
+        nobody will touch, take no memory."""
+        made = tuple(int(size) for size in shape)
+        tensor = DeviceTensor(self._engine, name, made, dtype_name(dtype), unused=unused)
         if fill is not None:
             tensor.fill(fill)
         return tensor
@@ -156,10 +164,11 @@ class VirtualGpu:
         """Requests to the engine that no library can see or make: streams, bounds of calls, graphs."""
         return self._engine.channel
 
-    def require_worker(self, what: str) -> None:
-        """Raises what came of the worker when it is gone, be it that no call of its was on then."""
+    def require_worker(self, what: str, seconds: float = 0.0) -> None:
+        """Raises what came of the worker when it is gone, or is within `seconds`, be it that no call of its
+        was on then."""
         if self._worker is not None:
-            self._worker.require_alive(what)
+            self._worker.require_alive(what, seconds)
 
     @property
     def was_killed(self) -> bool:

@@ -300,6 +300,7 @@ struct GraphExecUpdate {
 
 struct HarnessAlloc {  // followed by the name's bytes
   uint64_t bytes, align;
+  uint64_t unused;  // bytes of these that nobody will touch: they take no memory and count as none
 };
 
 }  // namespace vgpu::wire

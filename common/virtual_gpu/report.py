@@ -46,6 +46,7 @@ class Counters:
     async_waits: int = 0
     async_waited_bytes: int = 0
     async_ahead_bytes: int = 0
+    async_overlapped_bytes: int = 0
     shared_load_requests: int = 0
     shared_load_wavefronts: int = 0
     shared_load_conflicts: int = 0

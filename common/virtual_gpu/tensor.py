@@ -47,7 +47,10 @@ class DeviceTensor:
     `mark_initialised`; `write` and `fill` do that themselves.
     """
 
-    def __init__(self, engine: Engine, name: str, shape: tuple[int, ...], dtype: str) -> None:
+    def __init__(
+        self, engine: Engine, name: str, shape: tuple[int, ...], dtype: str, *, unused: int = 0
+    ) -> None:
+        """`unused` elements of it will be touched by nobody, and take no memory."""
         self.name = name
         self.shape = shape
         self.dtype = dtype
@@ -58,7 +61,9 @@ class DeviceTensor:
         if engine.greeting is None:
             raise EngineDied("this virtual GPU has been closed")
         self._engine = engine
-        self.address = engine.channel.allocate(name, self.bytes, _ALIGNMENT)
+        self.address = engine.channel.allocate(
+            name, self.bytes, _ALIGNMENT, unused * numpy_dtype(dtype).itemsize
+        )
         offset = self.address - engine.greeting.device_base
         inside = offset % mmap.ALLOCATIONGRANULARITY
         self._window = mmap.mmap(

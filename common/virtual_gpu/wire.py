@@ -22,7 +22,7 @@ _REQUEST = struct.Struct("=IIII16x")  # magic, request, payload bytes, serial; n
 _REPLY = struct.Struct("=IiIII")  # magic, error, flags, payload bytes, serial
 _HELLO = struct.Struct("=IIq")  # version, role, pid
 _HELLO_REPLY = struct.Struct("=QQQQQ")  # device base and bytes, pinned base and bytes, staging bytes
-_ALLOC = struct.Struct("=QQ")  # bytes, alignment
+_ALLOC = struct.Struct("=QQQ")  # bytes, alignment, bytes that nobody will touch
 _ADDRESS = struct.Struct("=Q")
 _RANGE = struct.Struct("=QQ")  # address, bytes
 _ID = struct.Struct("=Q")
@@ -98,8 +98,9 @@ class HarnessChannel:
         device, pinned = descriptors
         return Greeting(base, size, device, pinned)
 
-    def allocate(self, name: str, size: int, align: int) -> int:
-        payload = self._ask(Request.HARNESS_ALLOC, _ALLOC.pack(size, align) + name.encode())
+    def allocate(self, name: str, size: int, align: int, unused: int = 0) -> int:
+        """Of `size` bytes, `unused` will be touched by nobody, and take no memory."""
+        payload = self._ask(Request.HARNESS_ALLOC, _ALLOC.pack(size, align, unused) + name.encode())
         return int(_ADDRESS.unpack_from(payload)[0])
 
     def free(self, address: int) -> None:

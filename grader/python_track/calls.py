@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Mapping
 from typing import Any
 
@@ -25,7 +26,7 @@ def python_call(
             return argument.value
         tensor = call.buffers[argument.buffer]
         offset = argument.offset * tensor.element_size()
-        count = max(0, tensor.numel() - argument.offset)
+        count = max(0, math.prod(call.shape(argument.buffer)) - argument.offset)
         return {"dtype": dtype_name(tensor.dtype), "count": count, **place(argument.buffer, offset)}
 
     given = [

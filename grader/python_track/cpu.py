@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import math
 import os
 import time
 from pathlib import Path
@@ -76,13 +77,14 @@ class InterpretedSession:
         size = 0
         for name, tensor in call.buffers.items():
             offsets[name] = size
-            size += -(-tensor.numel() * tensor.element_size() // _ALIGNMENT) * _ALIGNMENT
+            held = math.prod(call.shape(name)) * tensor.element_size()
+            size += -(-held // _ALIGNMENT) * _ALIGNMENT
         size = max(size, _ALIGNMENT)
         os.ftruncate(self._file, 0)
         os.ftruncate(self._file, size)
         for name, offset in offsets.items():
-            data = filled(call, name).contiguous().view(torch.uint8).numpy().tobytes()
-            write_all(self._file, data, offset)
+            for begin, data in _pieces(call, name):
+                write_all(self._file, data, offset + begin)
         reason = message = ""
         function = self._track.function
         try:
@@ -92,7 +94,10 @@ class InterpretedSession:
             reason, message = problem.reason, str(problem)
         after = {}
         for name, tensor in call.kept.items():
-            data = read_all(self._file, tensor.numel() * tensor.element_size(), offsets[name])
+            data = b"".join(
+                read_all(self._file, len(piece), offsets[name] + begin)
+                for begin, piece in _pieces(call, name)
+            )
             if len(data) != tensor.numel() * tensor.element_size():
                 return Outcome("call", "the worker cut its memory short", call.kept)
             raw = torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8)[: len(data)]
@@ -152,6 +157,17 @@ class InterpretedSession:
         if self._kernels is not None:
             self._spent += self._kernels.close()
         self._worker = None
+
+
+def _pieces(call: Call, name: str) -> list[tuple[int, bytes]]:
+    """The buffer's bytes before the call, and where in its memory they begin: by rows if these lie apart."""
+    import torch
+
+    if name not in call.apart:
+        return [(0, filled(call, name).contiguous().view(torch.uint8).numpy().tobytes())]
+    rows = call.buffers[name].contiguous()
+    distance = call.apart[name] * rows.element_size()
+    return [(number * distance, row.view(torch.uint8).numpy().tobytes()) for number, row in enumerate(rows)]
 
 
 def _read_only(file: int) -> int:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -63,6 +63,9 @@ class Call:
     their contents are never compared, the reference does not see them, and only shape and type of their
     tensors count. All other buffers must not change. A call that must be refused has its error in `returns`;
     then no buffer may change.
+
+    Rows of a buffer in `apart` lie so many elements apart on the device, and its tensor holds the rows alone:
+    offsets past 2^31 cost a virtual GPU no memory. What lies between the rows is not compared.
     """
 
     buffers: Mapping[str, torch.Tensor]
@@ -70,10 +73,15 @@ class Call:
     arguments: tuple[Argument, ...]
     returns: int = 0  # the cudaError_t that the entry must return
     scratch: tuple[str, ...] = ()
+    apart: Mapping[str, int] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if both := set(self.outputs) & set(self.scratch):
             raise ValueError(f"{', '.join(sorted(both))}: a buffer is compared or is scratch, not both")
+        for name, distance in self.apart.items():
+            shape = tuple(self.buffers[name].shape)
+            if len(shape) != 2 or 0 in shape or distance < shape[1]:
+                raise ValueError(f"{name}: rows of {shape} cannot lie {distance} elements apart")
 
     @property
     def kept(self) -> dict[str, torch.Tensor]:
@@ -84,3 +92,17 @@ class Call:
     def inputs(self) -> list[str]:
         """The buffers that must not change."""
         return [name for name in self.kept if name not in self.outputs]
+
+    def shape(self, name: str) -> tuple[int, ...]:
+        """Of the buffer's memory on a device."""
+        held = tuple(self.buffers[name].shape)
+        if name not in self.apart:
+            return held
+        rows, columns = held
+        return ((rows - 1) * self.apart[name] + columns,)
+
+    def held(self, name: str, memory: torch.Tensor) -> torch.Tensor:
+        """The part of that memory which the buffer's tensor holds; a view."""
+        if name not in self.apart:
+            return memory
+        return memory.as_strided(self.buffers[name].shape, (self.apart[name], 1))

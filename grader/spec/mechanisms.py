@@ -70,6 +70,26 @@ class AsyncCopies:
 
 
 @dataclass(frozen=True)
+class StoresWhileCopying:
+    """At least this many bytes of cp.async are in flight while their warp waits for earlier copies and stores
+    what these brought."""
+
+    least_bytes: Callable[[Size], int]
+    name: str = "stores run beside copies"
+
+    def look(self, evidence: Evidence) -> str | None:
+        seen = sum(launch.counters.async_overlapped_bytes for launch in evidence.launches)
+        wanted = self.least_bytes(evidence.case.size)
+        if seen >= wanted:
+            return None
+        return (
+            f"{seen:,} bytes of cp.async were in flight while their warp stored what earlier copies had "
+            f"brought, where at least {wanted:,} should ({evidence.case.name}): start all copies, as two "
+            "groups, wait for the first alone, store it, then wait for the second"
+        )
+
+
+@dataclass(frozen=True)
 class CopiesAhead:
     """Most bytes of cp.async are in flight while their warp multiplies: a copy starts before matrix
     instructions and is waited for after them.

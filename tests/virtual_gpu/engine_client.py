@@ -258,8 +258,8 @@ class Harness(Peer):
     def hello(self) -> Reply:
         return self.ask("Hello", struct.pack("=IIq", VERSION, 1, os.getpid()))
 
-    def allocate(self, name: str, size: int, align: int = 256) -> int:
-        reply = self.ask("HarnessAlloc", struct.pack("=QQ", size, align) + name.encode())
+    def allocate(self, name: str, size: int, align: int = 256, unused: int = 0) -> int:
+        reply = self.ask("HarnessAlloc", struct.pack("=QQQ", size, align, unused) + name.encode())
         assert reply.error == 0, reply.text()
         return reply.number()
 

@@ -46,6 +46,11 @@ def test_what_travels_beside_products_is_counted(kernel: str, waits: int, waited
     assert seen == (waits, waited, ahead)
 
 
+def test_what_travels_beside_stores_is_counted_where_a_wait_came_between() -> None:
+    """The kernels of copies_ahead.cu store once, at their end, when nothing is in flight any more."""
+    assert all(launch.counters.async_overlapped_bytes == 0 for launch in launches().values())
+
+
 @pytest.mark.parametrize("kernel", KERNELS)
 def test_counts_stand_at_the_lines_that_wait(kernel: str) -> None:
     source = SOURCE.read_text().splitlines()

@@ -87,6 +87,18 @@ int main() {
   return cudaDeviceSynchronize();
 }
 """
+# Neighbouring blocks write neighbouring bytes of one word; with REACH they write one more.
+BYTES = """
+__global__ void fill(unsigned char* out) {
+  for (int i = threadIdx.x; i < 3 + REACH; i += blockDim.x) out[3 * blockIdx.x + i] = 1;
+}
+int main() {
+  unsigned char* out;
+  cudaMalloc(&out, 64);
+  fill<<<4, 32>>>(out);
+  return cudaDeviceSynchronize();
+}
+"""
 PLAIN_COUNT = "atomicAdd(counter, 1u)"
 RELEASING_COUNT = (
     "cuda::atomic_ref<unsigned, cuda::thread_scope_device>(*counter).fetch_add(1, cuda::memory_order_acq_rel)"
@@ -108,6 +120,8 @@ PROGRAMS = {
     "clear": CLEAR.replace("PUBLISH", ""),
     "clear_after_fence": CLEAR.replace("PUBLISH", "__threadfence();"),
     "counts": COUNTS,
+    "neighbouring_bytes": BYTES.replace("REACH", "0"),
+    "shared_bytes": BYTES.replace("REACH", "1"),
 }
 
 
@@ -161,3 +175,12 @@ def test_what_others_have_read_may_be_overwritten_after_they_have_said_so():
 
 def test_atomics_do_not_race_with_each_other():
     assert findings("counts") == []
+
+
+def test_blocks_may_write_different_bytes_of_a_word():
+    assert findings("neighbouring_bytes") == []
+
+
+def test_but_not_the_same_byte():
+    (found,) = findings("shared_bytes")
+    assert (found.kind, found.line) == ("race", line_of("shared_bytes", "out[3 * blockIdx.x + i] = 1"))

@@ -196,6 +196,16 @@ def test_endless_output_neither_hangs_nor_fills_the_disk(gpu, library):
     assert len(gpu.output) == 1 << 20
 
 
+def test_memory_that_nobody_touches_is_not_counted(gpu):
+    """It has addresses of its own, and takes nothing of the machine's memory."""
+    rows, apart = 3, 1 << 34  # bytes: together 32 GiB, more than this device has
+    tensor = gpu.tensor("far", ((rows - 1) * apart + 64,), "uint8", unused=(rows - 1) * (apart - 64))
+    tensor.numpy()[apart : apart + 64] = 7
+    assert int(tensor.numpy()[apart + 63]) == 7
+    assert int(tensor.numpy()[2 * apart + 63]) == 0
+    tensor.free()
+
+
 def test_too_large_a_tensor_and_unknown_options_are_sentences(gpu):
     with pytest.raises(EngineRefused, match="out of device memory"):
         gpu.tensor("huge", (1 << 45,))

@@ -68,6 +68,8 @@ class Arena:
         self._alignment = alignment
         self.bytes = 0  # size of an image
         for call in calls:
+            if call.apart:
+                raise ValueError("a case whose rows lie far apart cannot be timed")
             self.starts.append(self.bytes)
             places, self.bytes = self._laid_out(call.kept.items(), self.bytes)
             self._places.append(places)

@@ -95,7 +95,7 @@ class GpuSession:
         except CallFailed as problem:
             reason, message = problem.reason, str(problem)
         finally:
-            after = {name: buffers[name].tensor().clone() for name in call.kept}
+            after = {name: call.held(name, buffers[name].tensor()).clone() for name in call.kept}
             for buffer in buffers.values():
                 self.forget(buffer)
                 buffer.free()

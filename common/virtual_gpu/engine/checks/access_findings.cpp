@@ -55,15 +55,21 @@ void bad_address(const LaneAccess& a, const Surroundings& around) {
   const Mistake mistake = around.freed      ? Mistake::kUseAfterFree
                           : around.reserved ? Mistake::kGraphMemoryTooEarly
                           : null            ? Mistake::kNullPointer
+                          : around.meant    ? Mistake::kWrappedOffset
                           : around.wild     ? Mistake::kWildAddress
                                             : Mistake::kOutOfBounds;
   report_access(a, mistake, [&](Finding& f) {
     const std::string what = act(a) + " at ";
     if (const Allocation* freed = around.freed) {
       f.allocation = freed->name;
-      f.message = what + "offset " + std::to_string(a.address - freed->base) + " of " + freed->name +
-                  ", which has been freed" + (freed->where.empty() ? "" : " (" + freed->where + ")");
-      f.advice = "Free memory only after the last kernel that uses it has finished.";
+      f.message = what + "offset " + std::to_string(a.address - freed->base) + " of " + freed->name;
+      if (freed->from_program) {
+        f.message += ", which has been freed" + (freed->where.empty() ? "" : " (" + freed->where + ")");
+        f.advice = "Free memory only after the last kernel that uses it has finished.";
+      } else {
+        f.message += ", a buffer of an earlier call that is no longer there";
+        f.advice = "Use the pointers of this call: do not keep any of an earlier one.";
+      }
     } else if (const auto& reserved = around.reserved) {
       f.allocation = reserved->name;
       f.message = what + "offset " + std::to_string(a.address - reserved->base) + " of " + reserved->name +
@@ -73,6 +79,11 @@ void bad_address(const LaneAccess& a, const Surroundings& around) {
     } else if (null) {
       f.message = what + hex(a.address) + ": a null pointer";
       f.advice = "Check what the host passed: an allocation that failed, or an argument in the wrong place.";
+    } else if (const Allocation* meant = around.meant) {
+      f.allocation = meant->name;
+      f.message = what + hex(a.address) + ", a multiple of 4 GiB away from " + meant->name +
+                  ": it looks like an offset that has wrapped at 32 bits";
+      f.advice = "Compute offsets in 64 bits: make one factor an int64_t before it is multiplied.";
     } else if (around.wild && !DeviceMemory::in_device_arena(a.address)) {
       f.message = what + hex(a.address) + ", which is no device memory: it looks like a host address";
       f.advice =

@@ -21,8 +21,9 @@ struct Surroundings {
   const Allocation* freed;
   std::shared_ptr<Reservation> reserved;  // by a graph that has not run
   const Allocation* nearest;
-  int64_t distance;  // from the nearest; negative: before its start
-  bool wild;         // nothing is near
+  int64_t distance;         // from the nearest; negative: before its start
+  bool wild;                // nothing is near
+  const Allocation* meant;  // where it would be if its offset had not wrapped at 32 bits; or nullptr
 };
 
 void bad_address(const LaneAccess& access, const Surroundings& around);

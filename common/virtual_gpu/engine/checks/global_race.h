@@ -1,6 +1,6 @@
 // Races between blocks in global memory, for those who ask (option global_race): who wrote and who read
-// each word in this launch, and what of it others may know. Launches that are checked so run on one CPU
-// thread, in block order.
+// each word in this launch (each byte, where accesses are smaller), and what of it others may know. Launches
+// that are checked so run on one CPU thread, in block order.
 //
 // A block knows what another has done if that one fenced afterwards, then updated a word by an atomic (or
 // stored a flag), and this one has seen the word since. Blocks are looked at as a whole: a fence of any
@@ -8,6 +8,7 @@
 #pragma once
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <unordered_map>
 
@@ -27,7 +28,21 @@ class GlobalRaceMap {
   };
   enum class Knows : uint8_t { kNothing, kNoFence, kAll };
 
-  Touch& at(uint64_t address) { return words_[address >> 2]; }
+  // Calls f for what is known of each word of [address, address + bytes), or of each of its bytes there.
+  template <class F>
+  void for_each(uint64_t address, uint32_t bytes, F f) {
+    const uint64_t end = address + bytes;
+    for (uint64_t at = address; at < end;) {
+      const uint64_t word = at >> 2, stop = std::min(end, (word + 1) << 2);
+      if (stop - at == 4 && (split_.empty() || split_.count(word) == 0)) {
+        f(words_[word]);
+      } else {
+        std::array<Touch, 4>& parts = split(word);
+        for (uint64_t byte = at; byte < stop; ++byte) f(parts[byte & 3]);
+      }
+      at = stop;
+    }
+  }
 
   Party party(uint64_t block, uint32_t op) {
     return {static_cast<uint32_t>(block + 1), blocks_[block].fences, op};
@@ -67,7 +82,18 @@ class GlobalRaceMap {
     }
   }
 
+  // Neighbouring bytes of a word may belong to different blocks.
+  std::array<Touch, 4>& split(uint64_t word) {
+    const auto [found, is_new] = split_.try_emplace(word);
+    if (is_new) {
+      const auto whole = words_.find(word);
+      if (whole != words_.end()) found->second.fill(whole->second);
+    }
+    return found->second;
+  }
+
   std::unordered_map<uint64_t, Touch> words_;
+  std::unordered_map<uint64_t, std::array<Touch, 4>> split_;  // words that were not always accessed whole
   std::unordered_map<uint64_t, Known> flags_;
   std::unordered_map<uint64_t, State> blocks_;
 };

@@ -56,17 +56,19 @@ Arena& DeviceMemory::arena_of(AllocKind kind) {
   return kind == AllocKind::kPinned || kind == AllocKind::kManaged ? pinned_ : device_;
 }
 
-Allocation* DeviceMemory::allocate(uint64_t bytes, AllocKind kind, const std::string& name, uint64_t align) {
-  if (bytes > limit_ - used_) return nullptr;
+Allocation* DeviceMemory::allocate(uint64_t bytes, AllocKind kind, const std::string& name, uint64_t align,
+                                   uint64_t unused) {
+  if (bytes - unused > limit_ - used_) return nullptr;
   auto made = std::make_unique<Allocation>();
   made->bytes = bytes;
+  made->unused = unused;
   made->kind = kind;
   made->name = name;
   made->all_written = kind != AllocKind::kDevice;
   made->base = arena_of(kind).take(bytes, align);
   if (made->base == 0) return nullptr;
   if (!made->all_written) made->written = WrittenBits(bytes);
-  used_ += bytes;
+  used_ += bytes - unused;
   return enlist(std::move(made));
 }
 
@@ -100,7 +102,7 @@ void DeviceMemory::retire(Allocation& a, const std::string& where) {
     a.reservation.reset();
   } else {
     arena_of(a.kind).give_back(a.base, a.bytes);
-    used_ -= a.bytes;
+    used_ -= a.bytes - a.unused;
   }
   a.freed = true;
   a.where = where;

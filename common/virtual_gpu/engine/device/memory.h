@@ -19,6 +19,7 @@ enum class AllocKind : uint8_t { kDevice, kPinned, kManaged, kSymbol, kConst, kI
 
 struct Allocation {
   uint64_t base = 0, bytes = 0;
+  uint64_t unused = 0;  // bytes that nobody will touch: they take no memory
   AllocKind kind = AllocKind::kDevice;
   std::string name;  // "k_cache", or "cudaMalloc #3"
   bool freed = false;
@@ -52,7 +53,9 @@ class DeviceMemory {
 
   // nullptr when the limit is reached; zero bytes is the caller's business. Device memory begins unwritten,
   // every other kind as written: the host or the module has filled it.
-  Allocation* allocate(uint64_t bytes, AllocKind kind, const std::string& name, uint64_t align = 256);
+  // The limit counts all bytes but `unused` ones, which nobody will touch.
+  Allocation* allocate(uint64_t bytes, AllocKind kind, const std::string& name, uint64_t align = 256,
+                       uint64_t unused = 0);
   enum class FreeResult { kOk, kUnknown, kAlreadyFreed, kNotTheStart };
   FreeResult release(uint64_t address, AllocKind kind, const std::string& where);
 

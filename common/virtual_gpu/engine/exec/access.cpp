@@ -16,6 +16,14 @@ constexpr uint64_t kMappedPage = 2ull << 20;  // hardware maps memory in pages o
 
 using checks::LaneAccess;
 
+// An offset of 32 bits is wrong by 2^32 elements. nullptr if that leads nowhere.
+const Allocation* meant_by(const DeviceMemory& memory, uint64_t address) {
+  for (const int64_t element_bytes : {1, 2, 4, 8, 16})
+    for (const int64_t sign : {1, -1})
+      if (const Allocation* meant = memory.find(address + sign * (element_bytes << 32))) return meant;
+  return nullptr;
+}
+
 void report_bad_address(const LaneAccess& access) {
   Block& b = *access.w.block;
   const DeviceMemory& memory = b.launch->env.memory;
@@ -27,7 +35,11 @@ void report_bad_address(const LaneAccess& access) {
     around.wild = around.reserved != nullptr || around.nearest == nullptr ||
                   static_cast<uint64_t>(std::abs(around.distance)) > kMappedPage;
   }
-  if (around.wild) set_launch_error(b, cuda::kIllegalAddress);
+  // What the harness has freed was never the program's: it may have met it by chance.
+  const bool by_chance = around.freed != nullptr && !around.freed->from_program;
+  if (around.wild || by_chance) around.meant = meant_by(memory, access.address);
+  if (around.meant != nullptr) around.freed = nullptr;
+  if (around.wild || around.meant != nullptr) set_launch_error(b, cuda::kIllegalAddress);
   checks::bad_address(access, around);
 }
 
@@ -62,8 +74,7 @@ void check_global_race(Warp& w, const Op& op, int lane, uint64_t address, uint32
     map.meet(b.linear, address, direction != Direction::kStore, writes);
   }
   const GlobalRaceMap::Party me = map.party(b.linear, op.index);
-  for (uint64_t at = address & ~3ull; at < address + bytes; at += 4) {
-    GlobalRaceMap::Touch& t = map.at(at);
+  map.for_each(address, bytes, [&](GlobalRaceMap::Touch& t) {
     const auto unknown = [&](const GlobalRaceMap::Party& other) {
       return other.block != 0 && other.block != me.block && map.knows(b.linear, other) != Knows::kAll;
     };
@@ -82,7 +93,7 @@ void check_global_race(Warp& w, const Op& op, int lane, uint64_t address, uint32
       if (t.reader.block != me.block) t.reader_before = t.reader;
       t.reader = me;
     }
-  }
+  });
 }
 
 }  // namespace

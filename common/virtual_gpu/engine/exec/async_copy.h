@@ -14,7 +14,9 @@ struct PendingCopy {
   Mask lanes = 0;                    // still in flight
   uint32_t op = 0;                   // index of the cp.async
   uint32_t tick = 0;                 // when it was issued
-  uint64_t matrix_instructions = 0;  // of its warp, up to then
+  uint64_t matrix_instructions = 0;  // of its warp, up to then; and so on
+  uint64_t global_stores = 0;
+  uint64_t waits = 0;
   uint8_t bytes = 0;
   std::array<uint32_t, kLanes> group;  // of each lane: how many groups it had committed before
   std::array<uint32_t, kLanes> dst;    // shared address
@@ -25,6 +27,7 @@ struct PendingCopy {
 struct AsyncCopies {
   std::vector<PendingCopy> pending;  // oldest first
   std::array<uint32_t, kLanes> committed{};
+  uint64_t waits = 0;  // that completed a copy
 };
 
 }  // namespace vgpu

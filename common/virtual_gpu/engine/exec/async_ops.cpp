@@ -55,8 +55,10 @@ void wait_for(Warp& w, const Op& op, uint32_t keep, bool all) {
     count.waited_bytes += bytes;
     // A copy travels from its cp.async on, whenever it is committed.
     if (p.matrix_instructions != w.matrix_instructions) count.ahead_bytes += bytes;
+    if (p.global_stores != w.global_stores && p.waits != a.waits) count.overlapped_bytes += bytes;
   }
   count.waits += waits;
+  a.waits += waits;
   std::erase_if(a.pending, [](const PendingCopy& p) { return p.lanes == 0; });
 }
 
@@ -128,6 +130,8 @@ void async_copy(Warp& w, const Op& op) {
   p.op = op.index;
   p.tick = b.tick;
   p.matrix_instructions = w.matrix_instructions;
+  p.global_stores = w.global_stores;
+  p.waits = a.waits;
   p.bytes = static_cast<uint8_t>(bytes);
   p.group = a.committed;
   std::copy(dst, dst + kLanes, p.dst.begin());

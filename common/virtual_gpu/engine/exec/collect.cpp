@@ -47,6 +47,7 @@ void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64
     c.async_waits += n.waits;
     c.async_waited_bytes += n.waited_bytes;
     c.async_ahead_bytes += n.ahead_bytes;
+    c.async_overlapped_bytes += n.overlapped_bytes;
   } else if (store) {
     c.global_store_requests += n.global_requests;
     c.global_store_sectors += n.global_sectors;
@@ -140,6 +141,7 @@ void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
       a.waits += b.waits;
       a.waited_bytes += b.waited_bytes;
       a.ahead_bytes += b.ahead_bytes;
+      a.overlapped_bytes += b.overlapped_bytes;
       a.divergent += b.divergent;
     }
     for (size_t k = 0; k < blocks.size(); ++k) {

@@ -151,6 +151,7 @@ template <class F>
   count_global(w, op, address, bytes, good, shape, Direction::kStore);
   if (w.block->options->check_init) mark_global_written(w, op, address, bytes, good, shape);
   ++w.block->changes;
+  w.global_stores += good != 0;
   F::empty(w, op, good, shape.contiguous, [&](int lane) { return DeviceMemory::host(address[lane]); });
   if ((op.flags & kReleases) && w.block->options->check_race)
     for (Mask m = good; m != 0; m &= m - 1) order_through(w, address[first_lane(m)], false, true, false);

@@ -59,6 +59,7 @@ struct Warp {
   Mask met_with[kLanes] = {};    // … and whom
   uint64_t instructions = 0;
   uint64_t matrix_instructions = 0;  // ever: what lies between two moments is what they differ by
+  uint64_t global_stores = 0;        // the same
   uint32_t polls = 0;                // since it last made way for others
   uint64_t clock_reads = 0;
   int impatience = 0;  // how often it made way while lanes of it waited at joins

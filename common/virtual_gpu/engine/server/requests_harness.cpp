@@ -10,15 +10,15 @@ bool is_power_of_two(uint64_t value) {
 }
 
 void allocate_for_harness(Session& session, const wire::HarnessAlloc& in, Bytes name, Reply& reply) {
-  if (in.bytes == 0 || !is_power_of_two(in.align)) {
+  if (in.unused >= in.bytes || !is_power_of_two(in.align)) {
     reply.error = cuda::kInvalidValue;
     return;
   }
-  Allocation* a =
-      session.memory.allocate(in.bytes, AllocKind::kDevice, std::string(name.begin(), name.end()), in.align);
+  Allocation* a = session.memory.allocate(in.bytes, AllocKind::kDevice, std::string(name.begin(), name.end()),
+                                          in.align, in.unused);
   if (a == nullptr) {
     reply.error = cuda::kMemoryAllocation;
-    reply.put_text("out of device memory: " + std::to_string(in.bytes) + " bytes asked for, " +
+    reply.put_text("out of device memory: " + std::to_string(in.bytes - in.unused) + " bytes asked for, " +
                    std::to_string(session.memory.limit() - session.memory.used()) + " free of " +
                    std::to_string(session.memory.limit()));
     return;
