@@ -17,6 +17,7 @@ from grader.render import terminal
 from grader.spec import case
 from grader.timing.modelled.unmodelled import unmodelled
 from tests.grader.stepped_exercise import EXERCISE, SOLUTION
+from tests.waiting import wait_until
 
 WHOLE = dataclasses.replace(EXERCISE, steps=())
 INDEX = "const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;"
@@ -130,6 +131,30 @@ def test_printing_too_much_is_reported_as_that(tmp_path: Path, monkeypatch: pyte
     monkeypatch.setattr(Walls, "virtual", staticmethod(lambda: little))
     words = ' for (int k = 0; k < 100; ++k) printf("%d flood flood flood\\n", k);'
     source = changed(tmp_path, INDEX, INDEX + words)
+    source.write_text("#include <cstdio>\n" + source.read_text())
+    record = graded(source, quick=True)
+    assert record.verdict == "takes too much", record.cases
+    assert "copy_many was ended: it printed more than" in record.cases[0].message
+
+
+def test_a_program_that_ends_after_its_call_has_lost_no_stream(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+):
+    """The call has returned when the program is ended for what it printed: that is the cause, not the stream
+    which went with the program."""
+    little = dataclasses.replace(Walls.virtual(), output_bytes=10_000)
+    monkeypatch.setattr(Walls, "virtual", staticmethod(lambda: little))
+    calls = Worker.calls
+
+    def until_it_ends(self, orders, what, timeout):
+        returned = calls(self, orders, what, timeout)
+        if what == WHOLE.entry:
+            assert wait_until(lambda: not self.alive)
+        return returned
+
+    monkeypatch.setattr(Worker, "calls", until_it_ends)
+    flood = '  for (int k = 0; k < 1000; ++k) std::printf("%d flood flood flood\\n", k);\n  std::fflush(stdout);\n'
+    source = changed(tmp_path, "  Rows all{};", f"{flood}  Rows all{{}};")
     source.write_text("#include <cstdio>\n" + source.read_text())
     record = graded(source, quick=True)
     assert record.verdict == "takes too much", record.cases

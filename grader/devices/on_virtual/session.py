@@ -25,6 +25,7 @@ from grader.devices.arguments import arguments, judge_answer
 from grader.devices.captures import require_captured
 from grader.devices.failures import CallFailed, EndedFromOutside, failure, retried
 from grader.devices.on_virtual.given_stream import LOST, OFF_STREAM, out_of_order
+from grader.devices.on_virtual.memory import allocated, read, written
 from grader.devices.session import Outcome
 from grader.spec import Call
 
@@ -40,6 +41,7 @@ _HOST_FUNCTION = (
     "it waits for the host: do all of a call's work in kernels"
 )
 _CHANCES = 3  # calls that are repeated because a process was ended from outside
+_END_SECONDS = 0.3  # of a process whose connections are closed already
 _KERNEL_SECONDS = 20  # the engine's limit for one launch; beyond it the kernel hangs
 T = TypeVar("T")
 _OUTPUT = 16 << 10  # characters of a submission's output that are kept
@@ -170,9 +172,10 @@ class VirtualSession:
                 raise MachineOverloaded(f"what {entry} launched", over.got) from over
             message = f"what {entry} launched did not end within {seconds:g} s {COUNTED}: launch less"
             return Outcome("timeout", message)
-        except EngineRefused:  # the stream is gone since an earlier call
+        except EngineRefused:  # the stream is gone since an earlier call, or with its program
+            reason, message = self._why_lost(gpu, entry, seconds)
             self.close()
-            return Outcome(OFF_STREAM, LOST)
+            return Outcome(reason, message)
         except EngineDied as problem:
             self.close()
             return Outcome("device", f"the virtual GPU did not survive this call: {problem}")
@@ -190,7 +193,7 @@ class VirtualSession:
             self.close()
             return Outcome("device", f"the virtual GPU did not survive this call: {problem}", after)
         if not reason and (lack := out_of_order(report, self._stream)):
-            reason, message = OFF_STREAM, lack
+            reason, message = self._why_lost(gpu, entry, seconds) if lack == LOST else (OFF_STREAM, lack)
         launched = int(report.totals.get("launches", 0))
         if not reason and launched > len(report.launches):
             reason = "limit"
@@ -200,6 +203,16 @@ class VirtualSession:
         else:
             gpu.reset()
         return Outcome(reason, message, after, report)
+
+    @staticmethod
+    def _why_lost(gpu: VirtualGpu, entry: str, seconds: float) -> tuple[str, str]:
+        """A program that ends takes its stream along: then its end is the cause."""
+        try:
+            gpu.require_worker(entry, _END_SECONDS)
+        except CourseError as problem:
+            failed = failure(problem, entry, seconds)
+            return failed.reason, str(failed)
+        return OFF_STREAM, LOST
 
     def capture(self, entry: str, call: Call, seconds: float) -> None:
         """Capture the call that has just run, on the same memory. Raises CallFailed."""
@@ -225,9 +238,9 @@ class VirtualSession:
     def replay(self, entry: str, call: Call, seconds: float) -> dict[str, torch.Tensor]:
         """Replay the captured call on the values of another call of the same sizes; the memory afterwards.
         Raises CallFailed."""
-        for name, tensor in call.kept.items():
+        for name in call.kept:
             if name in self._tensors:
-                self._tensors[name].torch().copy_(tensor)
+                written(self._tensors[name], call, name)
 
         def launched(gpu: VirtualGpu, library: Library) -> int:
             try:
@@ -276,7 +289,7 @@ class VirtualSession:
     def _after(self, call: Call) -> dict[str, torch.Tensor]:
         """The contents of the device's memory."""
         return {
-            name: self._tensors[name].torch().clone() if name in self._tensors else tensor.clone()
+            name: read(self._tensors[name], call, name) if name in self._tensors else tensor.clone()
             for name, tensor in call.kept.items()
         }
 
@@ -289,19 +302,18 @@ class VirtualSession:
         """
         buffers = {name: tensor for name, tensor in call.buffers.items() if tensor.numel() > 0}
         placed = [(t.name, t.shape, t.dtype) for t in self._tensors.values()]
-        if placed != [(name, tuple(t.shape), dtype_name(t.dtype)) for name, t in buffers.items()]:
+        if placed != [(name, call.shape(name), dtype_name(t.dtype)) for name, t in buffers.items()]:
             while self._tensors:
                 self._tensors.popitem()[1].free()
-            for name, tensor in buffers.items():
-                self._tensors[name] = gpu.tensor(name, tensor.shape, tensor.dtype)
-        for name, tensor in buffers.items():
+            for name in buffers:
+                self._tensors[name] = allocated(gpu, call, name)
+        for name in buffers:
             if name in call.scratch:
                 self._tensors[name].free()
-                self._tensors[name] = gpu.tensor(name, tensor.shape, tensor.dtype)
+                self._tensors[name] = allocated(gpu, call, name)
                 self._tensors[name].poison()
-                continue
-            self._tensors[name].torch().copy_(tensor)
-            self._tensors[name].mark_initialised()
+            else:
+                written(self._tensors[name], call, name)
         return self._tensors
 
     def _start(self) -> VirtualGpu:
