@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -12,14 +13,17 @@ from grader.building.scratch_folder import scratch_folder
 from grader.classes.class_run import ClassRun, grade_all
 from grader.classes.executor import UNGRADED
 from grader.classes.submissions import Submission
+from grader.devices.device import device_of
 from grader.mutants.making import Mutant
 from grader.mutants.reasons import Reasons
+from grader.mutants.same_code import code_of
 from grader.mutants.trial import lost_parts
 from grader.records.record import Record
 from grader.spec import Exercise
 
 NO_BUILD = "does not compile"
 SURVIVED = "survived"
+SAME_CODE = "compiles to the same code"
 
 
 @dataclass(frozen=True)
@@ -61,10 +65,26 @@ def try_all(run: ClassRun, exercise: Exercise, mutants: Sequence[Mutant], reason
     with scratch_folder() as scratch:
         submissions = [_written(mutant, exercise, scratch) for mutant in mutants]
         records = grade_all(run, submissions)
-    return Table(
-        [Tried(mutant, outcome_of(record), record) for mutant, record in zip(mutants, records, strict=True)],
-        reasons,
-    )
+        outcomes = [outcome_of(record) for record in records]
+        for number in _without_change(run, exercise, submissions, outcomes):
+            outcomes[number] = SAME_CODE
+    return Table(list(map(Tried, mutants, outcomes, records)), reasons)
+
+
+def _without_change(
+    run: ClassRun, exercise: Exercise, submissions: Sequence[Submission], outcomes: Sequence[str]
+) -> list[int]:
+    """Survivors whose code is the solution's: nothing can catch these."""
+    survived = [number for number, outcome in enumerate(outcomes) if outcome == SURVIVED]
+    target = device_of(run.device).virtual.target
+    with ThreadPoolExecutor(run.jobs) as pool:
+        original = pool.submit(code_of, exercise.solution, target)
+        codes = list(pool.map(lambda number: code_of(submissions[number].source, target), survived))
+    return [
+        number
+        for number, code in zip(survived, codes, strict=True)
+        if code is not None and code == original.result()
+    ]
 
 
 def _written(mutant: Mutant, exercise: Exercise, scratch: Path) -> Submission:

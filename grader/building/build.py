@@ -19,7 +19,7 @@ from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from grader.building.line_directives import line_directive
 
-_WALLS = CompilerWalls(memory_bytes=2 << 30)  # ten times what a kernel takes
+WALLS = CompilerWalls(memory_bytes=2 << 30)  # ten times what a kernel takes
 HEADERS = REPOSITORY / "common" / "cuda"
 
 
@@ -41,7 +41,7 @@ def build(source: Path, target: Target, defines: Sequence[str] = ()) -> Built:
         return _refused(source, line)
     try:
         result = build_program(
-            [source], target, kind="shared", defines=defines, include_dirs=[HEADERS], walls=_WALLS
+            [source], target, kind="shared", defines=defines, include_dirs=[HEADERS], walls=WALLS
         )
     except (EngineError, ToolchainError):
         raise  # a problem of this machine, which a submission cannot fix
@@ -76,10 +76,10 @@ def kernel_resources(
     arch = f"sm_{architecture}"
     try:
         if library is None:
-            compiled = resources(source, arches=[arch], defines=defines, include_dirs=[HEADERS], walls=_WALLS)
+            compiled = resources(source, arches=[arch], defines=defines, include_dirs=[HEADERS], walls=WALLS)
             return tuple(compiled[arch])
         return tuple(
-            resources_of(library, source, arch, defines=defines, include_dirs=[HEADERS], walls=_WALLS)
+            resources_of(library, source, arch, defines=defines, include_dirs=[HEADERS], walls=WALLS)
         )
     except CourseError:
         return ()

@@ -5,7 +5,7 @@ solution = "5d41402a…"        # the hash of kernel.cu: when that changes, ever
 [[equal]]
 line = 59
 before = '''for (int i = 0; i < 2; ++i) {'''
-after = '''for (int i = 0; i < 3; ++i) {'''
+after = '''for (int i = 0; i < 3; ++i) {'''      # or several, in a list
 reason = "the condition inside of the loop is false for the third unit of every row"
 """
 
@@ -55,7 +55,11 @@ def read_reasons(exercise: Exercise) -> Reasons:
         return Reasons(path)
     try:
         data = tomllib.loads(path.read_text())
-        found = {(int(one["line"]), one["before"], one["after"]): one["reason"] for one in data["equal"]}
+        found = {
+            (int(one["line"]), one["before"], after): one["reason"]
+            for one in data["equal"]
+            for after in ([one["after"]] if isinstance(one["after"], str) else one["after"])
+        }
         return Reasons(path, found, stale=data["solution"] != fingerprint(exercise.solution))
     except (ValueError, KeyError, TypeError) as problem:
         raise CourseError(f"{path} cannot be read: {problem}. {__doc__}") from problem

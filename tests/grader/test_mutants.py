@@ -127,6 +127,16 @@ def test_a_reason_counts_for_its_edit_until_the_solution_changes(tmp_path):
     assert stale.of(mutant) == ""
 
 
+def test_one_reason_may_count_for_several_edits(tmp_path):
+    one, other = all_mutants(FRAME.format(body="  if (i < rows) f();"))[:2]
+    text = entry(one).replace(
+        f"after = '''{one.after}'''", f"after = ['''{one.after}''', '''{other.after}''']"
+    )
+    reasons = reasons_of(tmp_path, 'solution = "HASH"\n' + text.replace('reason = ""', 'reason = "never so"'))
+    assert one.before == other.before
+    assert reasons.of(one) == reasons.of(other) == "never so"
+
+
 def test_a_file_of_reasons_that_cannot_be_read_is_a_sentence(tmp_path):
     with pytest.raises(CourseError, match=r"equal_mutants.toml cannot be read"):
         reasons_of(tmp_path, "solution = [")

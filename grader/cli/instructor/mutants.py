@@ -7,7 +7,7 @@ from pathlib import Path
 
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
-from grader.actions.mutants import NO_BUILD, SURVIVED, Table, Tried, try_all
+from grader.actions.mutants import NO_BUILD, SAME_CODE, SURVIVED, Table, Tried, try_all
 from grader.classes.class_run import ClassRun, draw_new_secret
 from grader.classes.executor import UNGRADED
 from grader.cli import options as shared
@@ -69,10 +69,12 @@ def main(arguments: list[str]) -> int:
 
 
 def _text(exercise: Exercise, table: Table) -> str:
-    caught = {name: n for name, n in table.by_outcome.most_common() if name not in (NO_BUILD, SURVIVED)}
+    others = (NO_BUILD, SAME_CODE, SURVIVED)
+    caught = {name: n for name, n in table.by_outcome.most_common() if name not in others}
     lines = [
         f"{exercise.id}: {counted(len(table.tried), 'mutant')}, {table.built} compile",
         *(f"  {n:>5} {name if name == UNGRADED else f'lose {name}'}" for name, n in caught.items()),
+        f"  {table.by_outcome[SAME_CODE]:>5} compile to the solution's code",
         f"  {len(table.equal):>5} equal to the solution, with a reason",
         f"  {len(table.survivors):>5} survive",
     ]
