@@ -27,6 +27,7 @@ class CaseResult:
     message: str = ""  # for the student: what, where, what was expected
     seconds: float = 0.0
     step: str = ""  # of which step; empty for the exercise itself
+    shape: str = ""  # its sizes in words
 
     @property
     def label(self) -> str:

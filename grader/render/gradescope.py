@@ -9,8 +9,8 @@ from typing import Any
 from grader.records.record import CaseResult, PartResult, Record
 from grader.render.findings import diagnostic_text, findings_text
 from grader.render.public import for_student
+from grader.render.shape import shape
 from grader.render.terminal import speed_table
-from grader.words import numbers
 from grader.words.text import harmless
 
 
@@ -61,7 +61,7 @@ def _part(record: Record, part: PartResult) -> dict[str, Any]:
 
 def _case(case: CaseResult) -> dict[str, Any]:
     return {
-        "name": f"{'public' if case.public else 'hidden'} case {case.label} ({numbers.sizes(case.sizes)})",
+        "name": f"{'public' if case.public else 'hidden'} case {case.label} ({shape(case)})",
         "status": "passed" if case.passed else "failed",
         "output": harmless(case.message or case.reason),
         "visibility": "visible",

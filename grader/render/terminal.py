@@ -7,12 +7,12 @@ from typing import Any
 
 from grader.records.record import CaseResult, Record, Speed
 from grader.render.findings import diagnostic_text, findings_text
+from grader.render.shape import shape
 from grader.words import numbers
 from grader.words.text import harmless, one_line, table, wrapped
 
 _MOST_OUTPUT_LINES = 20
 _MOST_DIAGNOSTICS = 8
-_WHY = 120  # characters of a part's reason in a table: the full text is above, at the case or the target
 _HOW = {"cold": "one call, cold L2", "graph": "in a graph", "host": "the host's time"}  # by protocol
 
 
@@ -100,12 +100,12 @@ def steps_table(record: Record, steps: Sequence[str]) -> str:
             name,
             "done" if parts[name].points >= parts[name].max_points else "open",
             numbers.points_of(parts[name].points, parts[name].max_points),
-            one_line(parts[name].message, _WHY),
+            parts[name].message,
         )
         for number, name in enumerate(steps, 1)
         if name in parts
     ]
-    return table((">step", "what", "state", ">points", "why"), rows) if rows else ""
+    return table((">step", "what", "state", ">points", "~why"), rows) if rows else ""
 
 
 def case_count(record: Record) -> str:
@@ -134,7 +134,7 @@ def failures(record: Record) -> str:
 
 
 def failure(case: CaseResult) -> str:
-    return f"{case.label} ({numbers.sizes(case.sizes)}):\n{wrapped(case.message or case.reason, '  ')}\n"
+    return f"{case.label} ({shape(case)}):\n{wrapped(case.message or case.reason, '  ')}\n"
 
 
 def mechanisms(record: Record) -> str:
@@ -200,9 +200,9 @@ def points_table(record: Record) -> str:
             part.name,
             numbers.points(part.points),
             numbers.points(part.max_points),
-            one_line(part.message, _WHY),
+            part.message,
         )
         for part in record.parts
     ]
     rows.append(("total", numbers.points(record.points), numbers.points(record.max_points), record.verdict))
-    return table(("part", ">points", ">of", "why"), rows)
+    return table(("part", ">points", ">of", "~why"), rows)

@@ -21,14 +21,33 @@ class Case:
     name: str
     sizes: Mapping[str, int]
     gpu_only: bool = False  # needs too much memory for the virtual GPU
+    shape: str = ""  # the sizes in words, for a student whose kernel fails there
 
     @property
     def size(self) -> Size:
         return Size(**self.sizes)
 
 
-def case(name: str, /, *, gpu_only: bool = False, **sizes: int) -> Case:
-    return Case(name, sizes, gpu_only)
+Phrase = str | Mapping[int, str]  # with a place for the number, or one for each that has a meaning
+
+
+def case(
+    name: str, /, *, gpu_only: bool = False, words: Mapping[str, Phrase] | None = None, **sizes: int
+) -> Case:
+    """`words` has a phrase for each size that a student should read, in order."""
+    return Case(name, sizes, gpu_only, in_words(words or {}, sizes))
+
+
+def in_words(words: Mapping[str, Phrase], sizes: Mapping[str, int]) -> str:
+    """The phrases of these sizes. "rows: {}" is said of every number, other phrases not of 0."""
+    said = []
+    for name, phrase in words.items():
+        value = sizes.get(name, 0)
+        if isinstance(phrase, str):
+            said.append(phrase.format(value) if value or ": {" in phrase else "")
+        else:
+            said.append(phrase.get(value, ""))
+    return ", ".join(filter(None, said))
 
 
 def named(name: str, cases: tuple[Case, ...]) -> Case:

@@ -15,6 +15,9 @@ from typing import Any
 _TABS = 4
 _WIDEST = 140
 _RIGHT = ">"
+_WHOLE = "~"  # a column of sentences: wrapped, never cut
+_NARROWEST = 40
+_LONGEST = 4000
 
 
 def harmless(text: str) -> str:
@@ -62,8 +65,10 @@ def table(
     columns: Sequence[str], rows: Sequence[Sequence[str]], title: str = "", *, plain: bool = False
 ) -> str:
     """Aligned columns, drawn by rich on a terminal if it is installed. A column named with ">" is
-    right-aligned. `plain` is for text that does not go to a terminal."""
-    cells = [[one_line(cell) for cell in row] for row in rows]
+    right-aligned; the last one, if named with "~", holds sentences, which are wrapped. `plain` is for text
+    that does not go to a terminal."""
+    most = [_LONGEST if column.startswith(_WHOLE) else 200 for column in columns]
+    cells = [[one_line(cell, limit) for cell, limit in zip(row, most, strict=True)] for row in rows]
     if (
         not plain
         and sys.stdout.isatty()
@@ -75,7 +80,9 @@ def table(
 
 
 def _plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> str:
-    names = [column.removeprefix(_RIGHT) for column in columns]
+    names = [column.lstrip(_RIGHT + _WHOLE) for column in columns]
+    if columns[-1].startswith(_WHOLE):
+        rows = _wrapped_rows(names, rows)
     widths = [max(len(row[index]) for row in [names, *rows]) for index in range(len(names))]
 
     def line(cells: Sequence[str]) -> str:
@@ -89,6 +96,18 @@ def _plain_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: s
     return "\n".join([*([title] if title else []), line(names), ruled, *(line(row) for row in rows)]) + "\n"
 
 
+def _wrapped_rows(names: Sequence[str], rows: Sequence[Sequence[str]]) -> list[Sequence[str]]:
+    """Further lines of a last cell are rows without other cells."""
+    before = sum(max(len(row[index]) for row in [names, *rows]) + 2 for index in range(len(names) - 1))
+    room = max(_NARROWEST, width() - before)
+    made: list[Sequence[str]] = []
+    for *others, last in rows:
+        first, *more = textwrap.wrap(last, room, break_on_hyphens=False) or [""]
+        made.append([*others, first])
+        made += [[*("" for _ in others), line] for line in more]
+    return made
+
+
 def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: str) -> str:
     from rich import box
     from rich.console import Console
@@ -98,7 +117,9 @@ def _rich_table(columns: Sequence[str], rows: Sequence[Sequence[str]], title: st
     drawn: Any = Table(title=title or None, title_justify="left", box=box.SIMPLE_HEAD, pad_edge=False)
     for column in columns:
         right = column.startswith(_RIGHT)
-        drawn.add_column(column.removeprefix(_RIGHT), justify="right" if right else "left", overflow="fold")
+        drawn.add_column(
+            column.lstrip(_RIGHT + _WHOLE), justify="right" if right else "left", overflow="fold"
+        )
     for row in rows:
         drawn.add_row(*(Text(cell, style=_STYLES.get(cell, "")) for cell in row))  # Text: no markup is read
     made = io.StringIO()

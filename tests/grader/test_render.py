@@ -289,3 +289,13 @@ def test_a_table_of_cases_shows_the_sizes_that_differ_and_the_usual_ones_once():
     assert page.count("heads 8<") == 1
     assert numbers.sizes({"heads": 8}, {"heads": 8}) == "the usual"
     assert numbers.usual_sizes(sizes[:1]) == {}, "one case has no usual"
+
+
+def test_a_column_of_sentences_is_wrapped_and_never_cut(monkeypatch):
+    monkeypatch.setenv("COLUMNS", "60")
+    sentence = " ".join(f"word{number}" for number in range(60))
+    rows = [("one", sentence), ("two", "short")]
+    lines = text.table(("part", "~why"), rows, plain=True).splitlines()
+    assert max(map(len, lines)) <= 60
+    assert " ".join(" ".join(lines[2:-1]).removeprefix("one").split()) == sentence
+    assert lines[-1] == "two   short"

@@ -13,6 +13,7 @@ from grader.records.record import CaseResult, Record
 from grader.render.check import performance_lines, report
 from grader.render.findings import diagnostic_text, findings_of
 from grader.render.pages.markup import Child, Markup, joined, table, tag
+from grader.render.shape import shape
 from grader.spec import Exercise
 from grader.words import numbers
 
@@ -116,7 +117,7 @@ def _first_failure(record: Record) -> Markup | None:
         return None
     return joined(
         (
-            tag("p", tag("b", failed.label), f" ({numbers.sizes(failed.sizes)})"),
+            tag("p", tag("b", failed.label), f" ({shape(failed)})"),
             tag("pre", _words(failed.message or failed.reason)),
         )
     )

@@ -92,7 +92,7 @@ def run_cases(
 
 def _failed(case: Case, public: bool, reason: str, message: str) -> CaseRun:
     """A case that was not run."""
-    result = CaseResult(case.name, public, dict(case.sizes), False, reason, message)
+    result = CaseResult(case.name, public, dict(case.sizes), False, reason, message, shape=case.shape)
     return CaseRun(result, Report(), counts=True)
 
 
@@ -123,7 +123,7 @@ def _run_case(
         if reason == KEPT and _wrong_by_itself(task, session, case, calls[2], budget):
             reason = "mismatch"
     changed = changed_bytes(calls[0], wanted.outputs)
-    result = CaseResult(case.name, public, dict(case.sizes), not reason, reason, message)
+    result = CaseResult(case.name, public, dict(case.sizes), not reason, reason, message, shape=case.shape)
     report = outcomes[0].report
     return CaseRun(result, report, changed > 0, tuple(outcomes), 0 < changed <= by_runtime(report))
 
@@ -184,8 +184,10 @@ def _judge_anew(task: Task, case: Case, call: Call, outcome: Outcome, first: Out
     explained = f"right at first, but not in a later call with the same sizes and other values: {message}"
     # Where the comparison has a tolerance, a kernel near its limit is right once and wrong the next time.
     near = not isinstance(task.compare, Exact)
+    if reason != "mismatch":
+        return reason, explained
     kept = any(same_buffers({"": outcome.after[name]}, {"": first.after[name]}) for name in call.outputs)
-    return (KEPT if reason == "mismatch" and (kept or not near) else reason), explained
+    return (KEPT if kept or not near else reason), explained
 
 
 def _wrong_by_itself(task: Task, session: Session, case: Case, call: Call, budget: TimeBudget) -> bool:

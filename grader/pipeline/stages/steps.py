@@ -96,5 +96,6 @@ def grade_step(step: Step, program: Libraries, context: Context) -> GradedStep:
 
 def _missing(step: Step, run: CaseRun) -> CaseRun:
     message = f"this step has no entry `{step.entry}` in your file yet"
-    result = CaseResult(run.result.name, True, run.result.sizes, False, MISSING, message)
+    shape = run.result.shape
+    result = CaseResult(run.result.name, True, run.result.sizes, False, MISSING, message, shape=shape)
     return CaseRun(result, Report(), counts=True)

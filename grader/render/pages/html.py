@@ -68,12 +68,12 @@ def _block(texts: Iterable[str]) -> Markup | None:
 
 def cases_table(cases: Sequence[CaseResult]) -> Markup | None:
     """With the sizes that differ from those that most cases share, which the last row shows."""
-    usual = numbers.usual_sizes([case.sizes for case in cases])
+    usual = numbers.usual_sizes([case.sizes for case in cases if not case.shape])
     rows: list[tuple[Child, ...]] = [
         (
             case.label,
             "public" if case.public else "hidden",
-            numbers.sizes(case.sizes, usual),
+            case.shape or numbers.sizes(case.sizes, usual),
             _passed(case.passed),
             _why(case),
         )

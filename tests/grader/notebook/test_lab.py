@@ -248,7 +248,7 @@ def test_a_part_of_the_untouched_starter_has_earned_nothing(lab: Lab):
     shown = lab.part("correct")
     assert isinstance(shown, PartView)
     assert shown.points == 0
-    assert read(shown).text == "correct: 0/50 points: kernel.cu is still the starter as it was handed out"
+    assert read(shown).text == "correct: 0/40 points: kernel.cu is still the starter as it was handed out"
     Path("kernel.cu").rename("second.cu")
     assert "points: second.cu is still the starter" in repr(Lab("01", file="second.cu").part("correct"))
 
