@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from grader.spec import Case, CopyBandwidth, Exact, Exercise, Points, Size, Speedup
-from grader.spec.mechanisms import AsyncCopies, Launches, NoSpills, RoundTripsAtMost, SectorsAtMost
+from grader.spec.mechanisms import (
+    AsyncCopies,
+    Launches,
+    NoSpills,
+    RoundTripsAtMost,
+    SectorsAtMost,
+    StoresWhileCopying,
+)
 from grader.spec.random_inputs import Random
 
 from .alternatives import ALTERNATIVES
@@ -78,6 +85,11 @@ def async_bytes(size: Size) -> int:
     return row_bytes(size) if aligned else 0
 
 
+def overlapped_bytes(size: Size) -> int:
+    """Bytes that must be in flight during a store: those of the second half, or nearly."""
+    return async_bytes(size) * 2 // 5
+
+
 def most_loaded(size: Size) -> int:
     """Bytes that plain loads may read: page numbers, both ends of each row, and whole rows where cp.async
     cannot copy them."""
@@ -88,6 +100,9 @@ def most_loaded(size: Size) -> int:
 def bytes_moved(size: Size) -> int:
     return 2 * row_bytes(size) + 4 * size.tokens
 
+
+# Plain loads may read page numbers, in every thread.
+_CP_ASYNC = AsyncCopies(least_bytes=async_bytes, most_loaded=most_loaded)
 
 exercise = Exercise(
     title="KV store: fused, asynchronous writes into a paged cache",
@@ -101,8 +116,8 @@ exercise = Exercise(
     bytes_moved=bytes_moved,
     mechanisms=(
         Launches(exactly=1),
-        # Plain loads may read page numbers, in every thread.
-        AsyncCopies(least_bytes=async_bytes, most_loaded=most_loaded),
+        _CP_ASYNC,
+        StoresWhileCopying(least_bytes=overlapped_bytes, name="K is stored while V is in flight"),
         NoSpills(),
     ),
     mechanism_case="64 tokens of 8 heads",
@@ -114,6 +129,7 @@ exercise = Exercise(
             share=0.8,
             structure=(
                 Launches(exactly=1),
+                _CP_ASYNC,
                 RoundTripsAtMost(3),  # K, V and the page number, if the kernel waits for each separately
                 # Rows in whole sectors on both sides, and a sector of indices for each of a token's 8 warps.
                 SectorsAtMost(lambda size: 2 * row_bytes(size) // 32 + 8 * size.tokens),
@@ -121,7 +137,7 @@ exercise = Exercise(
         ),
         CopyBandwidth(case=BENCH[9].name, fraction=0.92, share=0.2),
     ),
-    points=Points(correct=50, clean=15, mechanism=10, speed=25),
+    points=Points(correct=40, clean=10, mechanism=25, speed=25),
     known_mistakes=KNOWN_MISTAKES,
     hints=(
         "A cp.async starts a copy and lets the thread go on: `__pipeline_memcpy_async(shared, global, n)` "

@@ -22,6 +22,16 @@ if TYPE_CHECKING:
     import torch
 
 Buffers = Mapping[str, "torch.Tensor"]
+WORDS = {
+    "tokens": "tokens: {:,}",
+    "heads": "heads: {}",
+    "head_dim": "head_dim: {}",
+    "sliced": {0: "K and V in tensors of their own"},
+    "shift": "rows shifted by {} elements",
+    "padding": "{} unused elements at the end of each page",
+    "v_longer": "rows and pages of V {} elements longer",
+    "first_page": "numbers of pages from {:,} on",
+}
 
 
 def store(
@@ -42,6 +52,7 @@ def store(
     return case(
         name or f"{tokens:,} {'token' if tokens == 1 else 'tokens'}, {heads} × {head_dim}",
         gpu_only=gpu_only,
+        words=WORDS,
         tokens=tokens,
         heads=heads,
         head_dim=head_dim,

@@ -33,7 +33,9 @@ CASES = (  # the smallest first: a student sees its result first
     replay(257, 31, name="one request more than 256"),
     *(replay(batch, 64, name=f"captured for {batch}") for batch in CAPTURED_SIZES),
     replay(2, 16_384, name="the longest rows"),
-    replay(3, 64, name="rows past 2^31 elements", captured_gap=1 << 30, spare=0, gpu_only=True),
+    replay(800, 2100, name="800 requests, odd rows of two blocks", captured_gap=63),
+    replay(3, 64, name="captured rows past 2^31 elements", captured_gap=0, captured_apart=1 << 30, spare=0),
+    replay(3, 90, name="source rows past 2^31 elements", source_apart=1 << 30),
 )
 
 # The captured table is as wide as the longest sequence allowed: here 1,024 more than this batch needs.
@@ -98,6 +100,7 @@ exercise = Exercise(
     bytes_moved=bytes_moved,
     mechanisms=(Launches(exactly=1), NoSpills()),
     mechanism_case="captured for 64",
+    blocks_share="the longest rows",
     targets=(
         Speedup(
             cases=EVERY_SHAPE,

@@ -7,6 +7,8 @@ Sizes of a case: batch, columns, and
     captured_shift  the same on the captured side; if the two differ, no row can move in 16-byte units
     spare         rows and elements of the captured buffers that this batch does not use; at 0
                   the last row has no gap after it either
+    source_apart, captured_apart  elements by which rows lie further apart on the device: with many of them,
+                  offsets pass 2^31, and the memory between the rows is not held
     refused       1: the arguments give captured rows narrower than the columns; the kernel must refuse them
 """
 
@@ -22,6 +24,17 @@ if TYPE_CHECKING:
     import torch
 
 Buffers = Mapping[str, "torch.Tensor"]
+WORDS = {
+    "batch": "batch: {:,}",
+    "columns": "columns: {:,}",
+    "source_gap": "gap after a row of the source: {:,}",
+    "captured_gap": "after a captured row: {:,}",
+    "shift": "the source shifted by {}",
+    "captured_shift": "the captured table shifted by {}",
+    "source_apart": "rows of the source {:,} further apart",
+    "captured_apart": "captured rows {:,} further apart",
+    "refused": {1: "captured rows narrower than the columns"},
+}
 
 VECTORS = ("input_ids", "out_loc", "positions", "seq_lens", "cu_seqlens_k")
 FIELDS = (*VECTORS, "page_table")
@@ -39,13 +52,14 @@ def replay(
     shift: int = 0,
     captured_shift: int = 0,
     spare: int = 3,
+    source_apart: int = 0,
+    captured_apart: int = 0,
     refused: int = 0,
-    gpu_only: bool = False,
 ) -> Case:
     """A case. Its default name states its sizes."""
     return case(
         name or f"{batch:,} × {columns:,}",
-        gpu_only=gpu_only,
+        words=WORDS,
         batch=batch,
         columns=columns,
         source_gap=source_gap,
@@ -53,6 +67,8 @@ def replay(
         shift=shift,
         captured_shift=captured_shift,
         spare=spare,
+        source_apart=source_apart,
+        captured_apart=captured_apart,
         refused=refused,
     )
 
@@ -104,7 +120,19 @@ def call(size: Size, rng: Random, fields: tuple[str, ...]) -> Call:
     starts = {"page_table": size.shift, captured("page_table"): size.captured_shift}
     names = (*fields, *map(captured, fields))
     table = "page_table" in fields
-    strides = (source_stride(size), size.columns - 1 if size.refused else captured_stride(size))
+    strides = [source_stride(size) + size.source_apart, captured_stride(size) + size.captured_apart]
+    apart = {
+        name: stride
+        for name, stride, further in zip(
+            ("page_table", captured("page_table")),
+            strides,
+            (size.source_apart, size.captured_apart),
+            strict=True,
+        )
+        if table and further
+    }
+    if size.refused:
+        strides[1] = size.columns - 1
     sizes: tuple[Scalar, ...] = (i32(size.batch),)
     if table:
         sizes += (i32(size.columns), i64(strides[0]), i64(strides[1]))
@@ -113,6 +141,7 @@ def call(size: Size, rng: Random, fields: tuple[str, ...]) -> Call:
         outputs=tuple(map(captured, fields)),
         arguments=(*(At(name, starts.get(name, 0)) for name in names), *sizes, STREAM),
         returns=CUDA_ERROR_INVALID_VALUE if size.refused else 0,
+        apart=apart,
     )
 
 

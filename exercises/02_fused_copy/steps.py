@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from grader.spec import Call, Case, Exact, Mechanism, Size, Step
-from grader.spec.mechanisms import Launches
+from grader.spec.mechanisms import Launches, RoundTripsAtMost
 from grader.spec.random_inputs import Random
 
 from .layout import VECTORS, call, reference, replay
@@ -101,9 +101,10 @@ def _step(
     )
 
 
+LOADS_FIRST = RoundTripsAtMost(1)
 STEPS = (
     _step("one vector", "copy_one", VECTORS[:1], VECTOR_CASES, hidden_vectors),
-    _step("two vectors", "copy_two", VECTORS[:2], VECTOR_CASES, hidden_vectors),
-    _step("all vectors", "copy_vectors", VECTORS, VECTOR_CASES, hidden_vectors),
+    _step("two vectors", "copy_two", VECTORS[:2], VECTOR_CASES, hidden_vectors, LOADS_FIRST),
+    _step("all vectors", "copy_vectors", VECTORS, VECTOR_CASES, hidden_vectors, LOADS_FIRST),
     _step("the page table", "copy_page_table", ("page_table",), TABLE_CASES, hidden_tables, WideUnits()),
 )

@@ -9,6 +9,7 @@ WIDE      large tables into wider ones: copies, rows, columns, gap
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import random
 from collections.abc import Callable
@@ -24,6 +25,14 @@ MODES = (Mode.DECODE, Mode.TARGET_VERIFY, Mode.DRAFT_EXTEND)
 DRAFT_TOKENS = 4
 FLASHMLA_PARTS = 132  # one for each multiprocessor
 PAGE = 64  # tokens
+_SAID = 4  # copies of a batch that are said in words
+_WORDS = {
+    "batch": "requests: {:,}",
+    "columns": "columns: {:,}",
+    "real_pages": {1: "with its own pages"},
+    "flashmla": {1: "with FlashMLA"},
+    "wider": "captured rows {:,} wider",
+}
 
 
 class Family(IntEnum):
@@ -36,13 +45,15 @@ class Family(IntEnum):
 
 def own(number: int, rows: int, columns: int, element_size: int = 4, **more: int) -> Batch:
     """One copy between two buffers of its own. Their rows may be wider than the copy, by source_gap and
-    destination_gap elements; source_shift and destination_shift of these come before the copy."""
+    destination_gap elements; source_shift and destination_shift of these come before the copy. On the device
+    they lie source_apart and destination_apart elements further apart."""
 
     def side(name: str, which: str) -> tuple[Side, tuple[tuple[int, ...], int]]:
         gap, shift = more.get(f"{which}_gap", 0), more.get(f"{which}_shift", 0)
         stride = columns + max(gap, shift)
         # At least one row and one element: an empty copy must leave them unchanged.
-        return Side(name, shift, stride), ((max(rows, 1), max(stride, 1)), element_size)
+        further = more.get(f"{which}_apart", 0)
+        return Side(name, shift, stride, further), ((max(rows, 1), max(stride, 1)), element_size)
 
     source, read = side(f"source_{number}", "source")
     destination, written = side(f"destination_{number}", "destination")
@@ -92,6 +103,17 @@ LISTED: dict[str, Callable[[], Batch]] = {
         own(0, 21, 515, source_gap=5, source_shift=1, destination_gap=29, destination_shift=2),
         own(1, 9, 2050, 2, source_gap=6, source_shift=2, destination_gap=14, destination_shift=4),
     ),
+    "long slices, each pair of sides aligned differently": lambda: together(
+        own(0, 1, 9001, destination_shift=1),
+        own(1, 1, 9001, source_shift=1),
+        own(2, 1, 9001, source_shift=1, destination_shift=3),
+        own(3, 1, 18_001, 2, source_shift=3, destination_shift=5),
+    ),
+    "slices aligned alike beside very many units": lambda: together(
+        own(0, 3, 40_001, 1, source_shift=1, destination_shift=2),
+        own(1, 1, 70_001, 1, source_shift=7, destination_shift=7),
+        own(2, 33, 515, source_gap=5, source_shift=1, destination_gap=29, destination_shift=5),
+    ),
     "short rows, many of them": lambda: together(
         own(0, 3001, 3, source_gap=1, destination_gap=5), own(1, 4100, 1, 8, destination_gap=1)
     ),
@@ -131,8 +153,14 @@ LISTED: dict[str, Callable[[], Batch]] = {
     "rows written over each other": lambda: _in_one_table(
         OneCopy(Side("other", 0, 32), Side("table", 0, 16), 4, 20)
     ),
-    "a gigantic table": lambda: own(0, 3, (1 << 30) + 5, 1, source_gap=11, destination_gap=27),
-    "rows far apart": lambda: own(0, 3, 1 << 20, 1, destination_gap=3 << 29),
+    "source rows past 2^32 bytes": lambda: own(0, 3, 4099, 1, source_gap=13, source_apart=2 << 30),
+    "destination rows past 2^32 bytes": lambda: own(
+        0, 3, 2051, 2, destination_gap=5, destination_apart=1 << 30
+    ),
+    "gigantic rows": lambda: own(0, 2, (1 << 31) + 5, 1, source_gap=12, destination_gap=27),
+    "a gigantic row between its edges": lambda: own(
+        0, 1, (9 << 28) + 41, 1, source_shift=3, destination_shift=3
+    ),
 }
 REFUSED = tuple(name for name, make in LISTED.items() if make().refused)
 
@@ -179,6 +207,7 @@ def _metadata(size: Size) -> Batch:
 def _drawn(size: Size) -> Batch:
     draw = random.Random(size.draw)
     parts = []
+    most = draw.choice((8000, 8000, 8000, 40_000))
     for number in range(draw.randint(1, MOST_COPIES)):
         rows = draw.choice((1, 1, 1, 2, 3, 17, 64, 130))
         gap = draw.choice((0, 4, 7, 32, 61))
@@ -186,7 +215,7 @@ def _drawn(size: Size) -> Batch:
             own(
                 number,
                 rows,
-                draw.randint(1, 8000 // rows),
+                draw.randint(1, most // rows),
                 draw.choice((1, 2, 4, 4, 4, 8)),
                 source_gap=draw.choice((0, 0, 1, 4, 16)),
                 source_shift=draw.choice((0, 0, 0, 1, 2, 4)),
@@ -226,6 +255,13 @@ def _built(sizes: tuple[tuple[str, int], ...]) -> Batch:
     return _BUILD[size.family](size)
 
 
+def _in_words(batch: Batch) -> str:
+    """What is copied, of a few copies."""
+    said = [f"{copy.rows:,} × {copy.columns:,} elements of {copy.element_size} B" for copy in batch.copies]
+    more = f", and {len(said) - _SAID} more" if len(said) > _SAID else ""
+    return f"copies: {', '.join(said[:_SAID])}{more}"
+
+
 def metadata(
     mode: Mode,
     batch: int,
@@ -245,6 +281,7 @@ def metadata(
     return case(
         name or f"{mode.value}, {batch:,} × {columns:,}",
         gpu_only=gpu_only,
+        words=_WORDS,
         family=Family.METADATA,
         mode=MODES.index(mode),
         batch=batch,
@@ -258,26 +295,31 @@ def metadata(
     )
 
 
+def _with_words(made: Case) -> Case:
+    return dataclasses.replace(made, shape=_in_words(batch_of(made.size)))
+
+
 def listed(name: str, gpu_only: bool = False) -> Case:
-    return case(name, gpu_only=gpu_only, family=Family.LISTED, number=tuple(LISTED).index(name))
+    return _with_words(case(name, gpu_only=gpu_only, family=Family.LISTED, number=tuple(LISTED).index(name)))
 
 
 def drawn(name: str, draw: int) -> Case:
-    return case(name, family=Family.DRAWN, draw=draw)
+    return _with_words(case(name, family=Family.DRAWN, draw=draw))
 
 
 def dense(copies: int, elements: int, gpu_only: bool = False) -> Case:
-    return case(
+    made = case(
         f"{copies} dense copies of {elements:,}",
         gpu_only=gpu_only,
         family=Family.DENSE,
         copies=copies,
         elements=elements,
     )
+    return _with_words(made)
 
 
 def wide(copies: int, rows: int, columns: int, gap: int, gpu_only: bool = False) -> Case:
-    return case(
+    made = case(
         f"{copies} tables, {rows:,} × {columns:,} into rows of {columns + gap:,}",
         gpu_only=gpu_only,
         family=Family.WIDE,
@@ -286,3 +328,4 @@ def wide(copies: int, rows: int, columns: int, gap: int, gpu_only: bool = False)
         columns=columns,
         gap=gap,
     )
+    return _with_words(made)

@@ -19,7 +19,7 @@ from .mechanisms import WideUnits
 from .mistakes import KNOWN_MISTAKES
 from .predictions import PREDICTIONS
 
-GIGANTIC = ("a gigantic table", "rows far apart")  # past 2^31 bytes: only a GPU has the memory
+GIGANTIC = ("gigantic rows", "a gigantic row between its edges")  # more than a virtual GPU copies in time
 OPTIONS = {
     "": (0, 0),
     " with its own pages": (1, 0),
@@ -107,6 +107,7 @@ exercise = Exercise(
     bytes_moved=bytes_moved,
     mechanisms=(Launches(exactly=1), WideUnits(), NoSpills()),
     mechanism_case="huge and tiny in one batch",
+    blocks_share="slices aligned alike beside very many units",
     targets=(
         Speedup(
             cases=DECODE_SHAPES,

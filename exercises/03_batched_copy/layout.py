@@ -7,7 +7,7 @@ numbers for it.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -25,11 +25,17 @@ DTYPES = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
 
 @dataclass(frozen=True)
 class Side:
-    """Where the rows of a copy begin in a buffer, and how far apart they are, in elements."""
+    """Where the rows of a copy begin in a buffer, and how far apart they are, in elements. On the device they
+    may lie `further` apart: that memory is not held."""
 
     buffer: str
     offset: int = 0
     stride: int = 0
+    further: int = 0
+
+    @property
+    def stride_on_device(self) -> int:
+        return self.stride + self.further
 
 
 @dataclass(frozen=True)
@@ -55,10 +61,16 @@ class OneCopy:
         """Bytes of the widest unit that divides both starts, both strides and the row."""
         numbers = [self.source.offset, self.destination.offset, self.columns]
         if self.rows > 1:
-            numbers += [self.source.stride, self.destination.stride]
-        return next(
-            unit for unit in (16, 8, 4, 2, 1) if all(n * self.element_size % unit == 0 for n in numbers)
-        )
+            numbers += [self.source.stride_on_device, self.destination.stride_on_device]
+        return _widest(numbers, self.element_size)
+
+    @property
+    def unit_between_edges(self) -> int:
+        """The same, if single elements may come before and after the units of a row."""
+        numbers = [self.source.offset - self.destination.offset]
+        if self.rows > 1:
+            numbers += [self.source.stride_on_device, self.destination.stride_on_device]
+        return _widest(numbers, self.element_size)
 
     def views(self, buffers: Buffers) -> tuple[torch.Tensor, torch.Tensor]:
         """Destination and source as [rows, columns], as `.copy_` takes them."""
@@ -88,7 +100,9 @@ class Batch:
                             At(copy.source.buffer, copy.source.offset),
                             At(copy.destination.buffer, copy.destination.offset),
                             *map(i64, (copy.rows, copy.columns)),
-                            *map(i64, (copy.source.stride, copy.destination.stride, copy.element_size)),
+                            i64(copy.source.stride_on_device),
+                            i64(copy.destination.stride_on_device),
+                            i64(copy.element_size),
                         )
                         for copy in self.copies
                     )
@@ -97,6 +111,12 @@ class Batch:
                 STREAM,
             ),
             returns=CUDA_ERROR_INVALID_VALUE if self.refused else 0,
+            apart={
+                side.buffer: side.stride_on_device
+                for copy in self.copies
+                for side in (copy.source, copy.destination)
+                if side.further
+            },
         )
 
     def apply(self, buffers: Buffers) -> None:
@@ -104,6 +124,10 @@ class Batch:
         for copy in () if self.refused else self.copies:
             destination, source = copy.views(buffers)
             destination.copy_(source)
+
+
+def _widest(numbers: Sequence[int], element_size: int) -> int:
+    return next(unit for unit in (16, 8, 4, 2, 1) if all(n * element_size % unit == 0 for n in numbers))
 
 
 def _values(rng: Random, shape: tuple[int, ...], element_size: int) -> torch.Tensor:

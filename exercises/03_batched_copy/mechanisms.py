@@ -10,8 +10,10 @@ from grader.spec import Size
 from grader.spec.evidence import Evidence
 
 from .batches import batch_of
+from .layout import OneCopy
 
 _LANES = 32
+_EDGES_PAY_FROM = 256 << 10  # bytes of a copy; the best limit is smaller, and depends on the GPU
 
 
 @dataclass(frozen=True)
@@ -48,10 +50,14 @@ def most_requests(size: Size) -> int:
     """Load or store instructions of warps with units as wide as their copy allows, row by row, with one
     instruction more at either end of a row."""
     return sum(
-        copy.rows * (-(-copy.columns * copy.element_size // (copy.unit * _LANES)) + 2)
+        copy.rows * (-(-copy.columns * copy.element_size // (_unit(copy) * _LANES)) + 2)
         for copy in batch_of(size).copies
         if copy.elements
     )
+
+
+def _unit(copy: OneCopy) -> int:
+    return copy.unit_between_edges if copy.bytes >= _EDGES_PAY_FROM else copy.unit
 
 
 @dataclass(frozen=True)

@@ -47,6 +47,13 @@ CASES = (  # the smallest first: a student sees its result first
     attention("a longer context", kv_heads=3, tokens=(811, 603, 402, 201)),
     # So many heads that a block takes several chunks, one after the other.
     attention("64 heads, keys that stand out", batch=4, kv_heads=64, sharp=50, tokens=only(8, 300)),
+    *(
+        attention(
+            f"{group} query heads share keys that stand out", batch=4, kv_heads=64, group=group, sharp=50,
+            tokens=only(8, 300),
+        )
+        for group in (3, 8)
+    ),
     attention("25k tokens of one head", kv_heads=1, tokens=(12_011, 7_001, 4_003, 2_003), gpu_only=True),
     attention("64k tokens of 2 bits", kv_heads=4, tokens=only(2, 65_536), gpu_only=True),
     attention(

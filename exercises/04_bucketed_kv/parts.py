@@ -75,8 +75,16 @@ def attend(size: Size, buffers: Buffers) -> None:
     )
 
 
+_WORDS = {
+    "parts": "parts: {}",
+    "rows": "rows: {:,}",
+    "head_dim": "head_dim: {}",
+    "none": {1: "parts without a key"},
+}
+
+
 def merging(name: str, parts: int, rows: int, head_dim: int, *, none: int = 0, apart: int = 2) -> Case:
-    return case(name, parts=parts, rows=rows, head_dim=head_dim, none=none, apart=apart)
+    return case(name, words=_WORDS, parts=parts, rows=rows, head_dim=head_dim, none=none, apart=apart)
 
 
 def merging_inputs(size: Size, rng: Random) -> Call:

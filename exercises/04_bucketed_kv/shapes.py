@@ -23,6 +23,24 @@ from grader.spec.random_inputs import Random
 
 Tokens = tuple[int, ...]  # of 2, 3, 4 and 8 bits
 
+WORDS = {
+    "batch": "batch: {}",
+    "kv_heads": "heads of keys: {}",
+    "group": {number: f"queries of each: {number}" for number in range(2, 9)},
+    "head_dim": "head_dim: {}",
+    **{f"of_{bits}": f"tokens of {bits} bits: {{:,}}" for bits in WIDTHS},
+    "scale_bytes": {2: "scales of 2 bytes"},
+    "uneven": "sequences of different lengths",
+    "empty": {1: "a sequence without tokens"},
+    "mask": {1: "a mask over a third of the slots", 2: "a mask over a whole sequence"},
+    "sharp": dict.fromkeys(range(30, 100), "keys that stand out"),
+    "spare": "buckets with room",
+    "strange": {1: "NaN past the end of a bucket"},
+    "token_gap": "{} elements between tokens",
+    "head_gap": "{} elements between heads",
+    "head_major": {1: "tokens of a head side by side"},
+    "shift": "shifted by {} elements",
+}
 ALL_BUCKETS = 2348
 _CAPACITY_STEP = 64
 # Hundredths of the tokens that have 2, 3, 4 and 8 bits, by budget in hundredths of FP16's bytes. With heads
@@ -61,6 +79,7 @@ def attention(
     return case(
         name,
         gpu_only=gpu_only,
+        words=WORDS,
         batch=batch,
         kv_heads=kv_heads,
         group=group,

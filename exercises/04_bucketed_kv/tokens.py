@@ -19,7 +19,7 @@ from grader.spec import STREAM, At, Call, Case, Size, case, i32, i64
 from grader.spec.random_inputs import Random
 
 from .layout import Buffers, bucket_names, bucket_table, filled_bucket, name_of, scale_type
-from .shapes import ALL_BUCKETS, Tokens, keys_of, mixed, named, tokens_of, widths
+from .shapes import ALL_BUCKETS, WORDS, Tokens, keys_of, mixed, named, tokens_of, widths
 
 if TYPE_CHECKING:
     import torch
@@ -49,6 +49,7 @@ def storing(
     return case(
         name,
         gpu_only=gpu_only,
+        words=WORDS,
         batch=batch,
         kv_heads=kv_heads,
         head_dim=head_dim,
@@ -69,6 +70,15 @@ def prefill(tokens: int, kv_heads: int, *, gpu_only: bool = False) -> Case:
     return storing(name, kv_heads=kv_heads, scattered=0, gpu_only=gpu_only, tokens=mixed(tokens, 25))
 
 
+_MOVE_WORDS = {
+    "moves": "moves: {:,}",
+    "batch": "batch: {}",
+    "kv_heads": "heads of keys: {}",
+    "head_dim": "head_dim: {}",
+    "scale_bytes": {2: "scales of 2 bytes"},
+}
+
+
 def moving(
     name: str,
     moves: int,
@@ -81,6 +91,7 @@ def moving(
 ) -> Case:
     return case(
         name,
+        words=_MOVE_WORDS,
         moves=moves,
         batch=batch,
         kv_heads=kv_heads,

@@ -108,7 +108,7 @@ exercise = Exercise(
         Persistent(),
     ),
     mechanism_case="many heads",
-    targets=(Speedup(cases=(MAIN.name,), passing=1.25, full=2.0, protocol="graph"),),
+    targets=(Speedup(cases=(MAIN.name,), passing=1.25, full=3.5, protocol="graph"),),
     points=Points(correct=20, clean=8, mechanism=10, speed=25),
     steps=STEPS,
     predictions=PREDICTIONS,

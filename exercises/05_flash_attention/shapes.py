@@ -13,6 +13,18 @@ from __future__ import annotations
 
 from grader.spec import Case, Size, case
 
+WORDS = {
+    "batch": "batch: {}",
+    "heads": "heads: {}",
+    "length": "rows: {:,}",
+    "head_dim": "head_dim: {}",
+    "causal": {1: "causal"},
+    "bfloat16": {1: "bfloat16"},
+    "rows_apart": {1: "a head's rows apart, with those of other heads between"},
+    "gap": "{} elements between rows",
+    "scale": "scaled by {} / 1,000",
+    "size": {value: f"large scores (queries and keys of {value / 10:g})" for value in (40, 80, 500)},
+}
 SEVEN = (  # (batch, length, heads, head_dim): the document's own correctness cases
     (1, 128, 4, 64),
     (1, 256, 8, 64),
@@ -42,6 +54,7 @@ def attention(
     return case(
         name,
         gpu_only=gpu_only,
+        words=WORDS,
         batch=batch,
         heads=heads,
         length=length,

@@ -3,7 +3,7 @@
 // for each head, such as a rotation or a scale.
 //
 // threadIdx.x is the lane, threadIdx.y the warp; the block's warps take consecutive heads, and after the last
-// head of a token the first of the next.
+// head of a token the first of the next. Both halves wait together: no K is stored while its V is in flight.
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>
 #include <cuda_runtime.h>

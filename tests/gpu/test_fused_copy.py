@@ -38,4 +38,4 @@ def test_offsets_of_32_bits_are_found_out_where_there_is_memory_for_it(tmp_path:
     record = graded(narrow, tmp_path, ("build", "correctness"))
     failed = [case.name for case in record.cases if not case.passed]
     assert failed
-    assert failed[0] == "rows past 2^31 elements"
+    assert failed[0] == "captured rows past 2^31 elements"

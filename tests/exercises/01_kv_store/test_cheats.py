@@ -1,6 +1,6 @@
 """Cheats against exercise 01 on the virtual GPU: none earns a point that its kernel does not deserve.
 
-A cheat says in its first line what it may earn at most, such as `// may earn: correct 50, clean 15`, or
+A cheat says in its first line what it may earn at most, such as `// may earn: correct 40, clean 10`, or
 `nothing`; and in the next ones what it tries. Those that need a real clock are graded in tests/gpu, too.
 
 Cheats that keep to their entry point and to the device and earn nothing are compiled many to a file. One that
@@ -133,7 +133,7 @@ def test_the_submission_after_a_cheat_is_graded_as_ever(name: str) -> None:
     stages = ("build", "correctness", "checks")
     graded(cheat(name), stages)
     record = graded(EXERCISE.solution, stages)
-    assert [(part.name, part.points) for part in record.parts] == [("correct", 50), ("clean", 15)]
+    assert [(part.name, part.points) for part in record.parts] == [("correct", 40), ("clean", 10)]
 
 
 def test_printed_praise_is_text_and_nothing_else(record_of: RecordOf) -> None:

@@ -26,7 +26,8 @@ EACH = 8  # wrong kernels in a file
 UNTIMED = ("build", "correctness", "checks", "mechanism")
 FULL_SPEED_POINTS = 25.0
 KINDS = {"error": ("memory",), "timeout": ("hang",)}  # the finding behind a call that failed
-WITHOUT_CP_ASYNC = ("register_staged", "restrict_only", "two_launches")
+# Points for mechanisms of the variants that lack one: of 25, a quarter for each of four.
+LACKING = {"register_staged": 12.5, "restrict_only": 12.5, "two_launches": 6.25, "heads_in_parallel": 18.75}
 
 
 def graded(
@@ -54,15 +55,15 @@ def points(record: Record) -> dict[str, float]:
 
 def test_the_solution_gets_full_marks() -> None:
     record = graded(EXERCISE.solution)
-    assert points(record) == {"correct": 50, "clean": 15, "mechanism": 10, "speed": FULL_SPEED_POINTS}
+    assert points(record) == {"correct": 40, "clean": 10, "mechanism": 25, "speed": FULL_SPEED_POINTS}
     assert record.flags == []
     assert record.diagnostics == []
 
 
 def test_the_baseline_is_correct_and_not_fast() -> None:
     record = graded(EXERCISE.baseline)
-    assert points(record)["correct"] == 50
-    assert points(record)["clean"] == 15
+    assert points(record)["correct"] == 40
+    assert points(record)["clean"] == 10
     assert points(record)["speed"] == 0
 
 
@@ -77,9 +78,9 @@ def test_the_starter_compiles_without_a_warning_and_earns_nothing() -> None:
 @pytest.mark.parametrize("variant", [*EXERCISE.variants()], ids=lambda path: path.stem)
 def test_every_variant_is_correct_and_clean(variant: Path) -> None:
     record = graded(variant, UNTIMED)
-    assert points(record)["correct"] == 50
-    assert points(record)["clean"] == 15
-    assert (points(record)["mechanism"] == 10) is (variant.stem not in WITHOUT_CP_ASYNC)
+    assert points(record)["correct"] == 40
+    assert points(record)["clean"] == 10
+    assert points(record)["mechanism"] == LACKING.get(variant.stem, 25)
 
 
 @dataclass(frozen=True)

@@ -111,14 +111,16 @@ def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(
     if wanted.part == "correct":
         failed = next(case for case in record.cases if not case.passed and not case.step)
         assert failed.reason == wanted.reason
-        assert (section.file.name if wanted.line else wanted.words) in failed.message
-    elif not wanted.line:
+        said = " ".join([failed.message, *(finding["message"] for finding in record.findings)])
+        assert wanted.words in said
+        assert not wanted.line or section.file.name in failed.message
+    else:
         assert wanted.words in earned[wanted.part].message
     if wanted.line:
         lines = [
             place["line"]
             for finding in record.findings
-            if finding["kind"] == "memory"
+            if finding["kind"] in ("memory", "race")
             for place in finding["place"]
         ]
         assert section.line_number(wanted.line_number(SOLUTION)) in lines

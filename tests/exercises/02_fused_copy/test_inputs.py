@@ -22,6 +22,8 @@ CASES = st.builds(
     shift=st.integers(0, 3),
     captured_shift=st.integers(0, 3),
     spare=st.integers(0, 4),
+    source_apart=st.just(0),
+    captured_apart=st.just(0),
     refused=st.just(0),
 )
 quickly = settings(max_examples=60)

@@ -15,6 +15,7 @@ from common.virtual_gpu.report import Finding, Launch
 from common.worker.calls import Argument, Number
 from grader.building.build import build
 from grader.course import starters
+from grader.devices.on_virtual.memory import allocated, read, written
 from grader.spec import At, Case, Scalar, Speedup, Task, registry
 from grader.spec.evidence import Evidence
 from grader.spec.random_inputs import Random
@@ -57,7 +58,7 @@ def built(source: Path) -> Path:
 def call(gpu: VirtualGpu, library: Library, case: Case, task: Task = EXERCISE) -> Outcome:
     gpu.reset()
     made = task.inputs(case.size, Random(f"the values of {case.name}"))
-    tensors = {name: gpu.from_torch(name, values) for name, values in made.buffers.items()}
+    tensors = {name: written(allocated(gpu, made, name), made, name) for name in made.buffers}
     arguments: list[Argument] = []
     for argument in made.arguments:
         if isinstance(argument, At):
@@ -66,7 +67,7 @@ def call(gpu: VirtualGpu, library: Library, case: Case, task: Task = EXERCISE) -
             assert isinstance(argument, Scalar)
             arguments.append(Number(argument.type, argument.value))
     result = library.call(task.entry, *arguments)
-    got = {name: tensor.torch().clone() for name, tensor in tensors.items()}
+    got = {name: read(tensor, made, name) for name, tensor in tensors.items()}
     report = gpu.report()
     for tensor in tensors.values():
         tensor.free()

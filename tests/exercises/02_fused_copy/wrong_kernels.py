@@ -12,6 +12,39 @@ WRONG: dict[str, Wrong] = {
         new="table.destination + row * table.columns,",
         words="the page table is flattened: the captured rows are written without the gaps between them",
     ),
+    "offsets of 32 bits": Wrong(
+        old="table.destination + row * table.destination_stride,",
+        new="table.destination + static_cast<int>(row) * static_cast<int>(table.destination_stride),",
+        reason="error",
+        line="if (i * step < left) unit_to[i * step] = held[i];",
+        words="it looks like an offset that has wrapped at 32 bits",
+    ),
+    "offsets of 32 bits in the source": Wrong(
+        old="table.source + row * table.source_stride,",
+        new="table.source + static_cast<int>(row) * static_cast<int>(table.source_stride),",
+        reason="error",
+        line=LOAD,
+        words="it looks like an offset that has wrapped at 32 bits",
+    ),
+    "blocks of vectors counted along one axis": Wrong(
+        old="const int block = blockIdx.y * gridDim.x + blockIdx.x;",
+        new="const int block = blockIdx.y + blockIdx.x;",
+        words="The wrong elements were never written",
+    ),
+    "one unit more than a block's part": Wrong(
+        old="  for (int i = 0; i < kHeld; ++i) {\n    if (i * step < left) unit_to",
+        new="  for (int i = 0; i < kHeld + 1; ++i) {\n    if (i * step < left) unit_to",
+        more=(
+            ("  Unit held[kHeld];\n", "  Unit held[kHeld + 1];\n"),
+            (
+                "  for (int i = 0; i < kHeld; ++i) {\n    if (i * step < left) held",
+                "  for (int i = 0; i < kHeld + 1; ++i) {\n    if (i * step < left) held",
+            ),
+        ),
+        part="clean",
+        line="if (i * step < left) unit_to[i * step] = held[i];",
+        words="1 finding",
+    ),
     "row stride from shape": Wrong(
         old="table.source + row * table.source_stride,",
         new="table.source + row * table.columns,",
@@ -138,6 +171,13 @@ WRONG: dict[str, Wrong] = {
         " reinterpret_cast<const int*>(&held[i])[e];",
         part="the page table",
         words="warps made 8 loads and 32 stores",
+    ),
+    "a store before the second load": Wrong(
+        old="  const int input_id = from.input_ids[i];\n  const int out_loc = from.out_loc[i];\n"
+        "  to.input_ids[i] = input_id;\n",
+        new="  to.input_ids[i] = from.input_ids[i];\n  const int out_loc = from.out_loc[i];\n",
+        part="two vectors",
+        words="a thread waits 2 times in a row for global memory where 1 suffice",
     ),
     "a step's own mistake": Wrong(
         old="  to.input_ids[i] = input_id;\n  to.out_loc[i] = out_loc;",

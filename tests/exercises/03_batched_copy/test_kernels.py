@@ -1,4 +1,4 @@
-"""Exercise 03's own kernels on the virtual GPU: right in every case, captured, in order, far apart."""
+"""Exercise 03's own kernels on the virtual GPU: right in every case, captured, in order."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ import torch
 from common.build.program import Target, build_program
 from common.virtual_gpu.device import CallResult, Library, VirtualGpu
 from common.virtual_gpu.report import Finding, Launch
-from common.worker.calls import Argument, Number, Table, i32, i64
+from common.worker.calls import Argument, Table, i32, i64
 from grader.answers.compare import expected, same_buffers
-from grader.building.build import _WALLS, HEADERS
+from grader.building.build import HEADERS, WALLS
 from grader.course import starters
 from grader.devices.arguments import arguments
+from grader.devices.on_virtual.memory import allocated, read, written
 from grader.spec import Case, registry
 from grader.spec.random_inputs import Random
 
@@ -51,7 +52,7 @@ def built(source: Path) -> Path:
     """The kernel and what a server does around it, in one library. The kernel is compiled as the grader does
     it, which has done so already or will find it done."""
     return build_program(
-        [source, AROUND], Target.virtual(), kind="shared", include_dirs=[HEADERS], walls=_WALLS
+        [source, AROUND], Target.virtual(), kind="shared", include_dirs=[HEADERS], walls=WALLS
     ).path
 
 
@@ -63,10 +64,10 @@ def call(gpu: VirtualGpu, library: Library, case: Case, entry: str, *more: Argum
     """The case's call, or another entry point with the same table; `more` then replaces the stream."""
     gpu.reset()
     made = EXERCISE.inputs(case.size, Random(f"the values of {case.name}"))
-    tensors = {name: gpu.from_torch(name, values) for name, values in made.buffers.items()}
+    tensors = {name: written(allocated(gpu, made, name), made, name) for name in made.buffers}
     table, count, stream = arguments(made, lambda name: tensors[name].address)
     result = library.call(entry, table, count, *(more or (stream,)))
-    got = {name: tensor.torch().clone() for name, tensor in tensors.items()}
+    got = {name: read(tensor, made, name) for name, tensor in tensors.items()}
     report = gpu.report()
     for tensor in tensors.values():
         tensor.free()
@@ -140,40 +141,6 @@ def test_every_kernel_copies_what_was_produced_before_it(gpu: VirtualGpu, kernel
 def test_side_streams_that_are_not_forked_copy_what_was_there_before(gpu: VirtualGpu) -> None:
     got, _ = produced_and_copied(gpu, gpu.load(built(wrong("unforked_streams"))))
     assert bool((got == -1).all())
-
-
-def far_apart(gpu: VirtualGpu, source: Path) -> tuple[CallResult, torch.Tensor, torch.Tensor]:
-    """Three rows of 64 bytes into rows so far apart that the last begins beyond 2^31 bytes. Nobody touches
-    the memory between them, so it takes none of the machine's."""
-    gpu.reset()
-    rows, columns, stride = 3, 64, 3 << 29
-    values = torch.arange(rows * columns, dtype=torch.uint8).view(rows, columns)
-    read = gpu.from_torch("source", values)
-    write = gpu.tensor("destination", (2 * stride + columns,), "uint8")
-    table = Table([[read, write, *map(i64, (rows, columns, columns, stride, 1))]])
-    result = gpu.load(built(source)).call(EXERCISE.entry, table, i32(1), Number("stream", 0))
-    got = torch.stack([write.torch()[row * stride : row * stride + columns].clone() for row in range(rows)])
-    for tensor in (read, write):
-        tensor.free()
-    return result, got, values
-
-
-def test_rows_may_be_further_apart_than_2_to_the_31(gpu: VirtualGpu) -> None:
-    for source in KERNELS:
-        result, got, wanted = far_apart(gpu, source)
-        assert result.error == "cudaSuccess", source.name
-        assert torch.equal(got, wanted), source.name
-        assert gpu.findings == ()
-
-
-def test_offsets_in_32_bits_are_found_at_their_line(tmp_path: Path) -> None:
-    wanted, solution = WRONG["int32 overflow"], EXERCISE.solution.read_text()
-    source = tmp_path / "kernel.cu"
-    source.write_text(wanted.source(solution))
-    with VirtualGpu() as gpu:  # one of its own: an illegal address stays with it
-        far_apart(gpu, source)
-        found = [(finding.kind, finding.line) for finding in gpu.findings]
-    assert ("memory", wanted.line_number(solution)) in found
 
 
 @pytest.mark.parametrize("name", ONE_LAUNCH)

@@ -1,7 +1,4 @@
-"""Mistakes that students make in exercise 03, each as an edit of the solution.
-
-Their part is what they cost; `huge` shows only where rows are further apart than a grading makes them.
-"""
+"""Mistakes that students make in exercise 03: edits of the solution. Their part is what they cost."""
 
 from __future__ import annotations
 
@@ -79,8 +76,9 @@ WRONG: dict[str, Wrong] = {
     "int32 overflow": Wrong(
         old="copy.destination + number_of_row * copy.destination_stride,",
         new="copy.destination + static_cast<int>(number_of_row) * static_cast<int>(copy.destination_stride),",
-        part="huge",
+        reason="error",
         line=STORE,
+        words="it looks like an offset that has wrapped at 32 bits",
     ),
     "last copy dropped": Wrong(
         old=f"if (i < count) {_DEAL}",

@@ -1,4 +1,4 @@
-// may earn: correct 50, clean 15, mechanism 6.67
+// may earn: correct 40, clean 10, mechanism 12.5
 // C9: the baseline, which also starts copies with cp.async that nobody uses.
 #include <cuda_fp16.h>
 #include <cuda_pipeline.h>

@@ -1,4 +1,4 @@
-// may earn: correct 50, clean 15, mechanism 3.34
+// may earn: correct 40, clean 10, mechanism 6.25
 // H10: hides its second launch behind macros, from whoever counts by reading the text.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

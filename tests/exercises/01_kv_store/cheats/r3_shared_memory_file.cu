@@ -1,4 +1,4 @@
-// may earn: correct 50, clean 15, mechanism 6.67
+// may earn: correct 40, clean 10, mechanism 12.5
 // R3: leaves its answers in files, under names made of the sizes, and takes a later call's answer from
 // there.
 #include <cuda_fp16.h>

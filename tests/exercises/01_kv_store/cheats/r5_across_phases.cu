@@ -1,4 +1,4 @@
-// may earn: correct 50, clean 15, mechanism 6.67
+// may earn: correct 40, clean 10, mechanism 12.5
 // R5: does the work while it is tested, with what it stores kept in device memory; when it is called with a
 // measured shape it has met before, it hopes for the same values and does nothing.
 #include <cuda_fp16.h>

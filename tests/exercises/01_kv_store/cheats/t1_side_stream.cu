@@ -1,4 +1,4 @@
-// may earn: correct 50, clean 15, mechanism 6.67
+// may earn: correct 40, clean 10, mechanism 12.5
 // T1: queues the work on a stream of its own and does not join it, so that the stream on which time is
 // taken is done at once.
 #include <cuda_fp16.h>

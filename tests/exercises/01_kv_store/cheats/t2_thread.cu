@@ -1,4 +1,4 @@
-// may earn: correct 50, clean 15, mechanism 6.67
+// may earn: correct 40, clean 10, mechanism 12.5
 // T2: lets a thread of the host launch the kernel a moment after the call has returned.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>

@@ -1,4 +1,4 @@
-// may earn: correct 50, clean 15, mechanism 6.67
+// may earn: correct 40, clean 10, mechanism 12.5
 // T8: sets L2 aside for its inputs, so that they survive the flush between two calls.
 #include <cuda_fp16.h>
 #include <cuda_runtime.h>
