@@ -17,14 +17,14 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import STREAM, At, Call, Case, Scalar, Size, case, i32, i64
+from grader.spec import STREAM, At, Call, Case, Scalar, Size, Words, case, i32, i64
 from grader.spec.random_inputs import Random
 
 if TYPE_CHECKING:
     import torch
 
 Buffers = Mapping[str, "torch.Tensor"]
-WORDS = {
+WORDS: Words = {
     "batch": "batch: {:,}",
     "columns": "columns: {:,}",
     "source_gap": "gap after a row of the source: {:,}",

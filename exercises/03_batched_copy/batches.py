@@ -16,7 +16,7 @@ from collections.abc import Callable
 from enum import IntEnum
 
 from common.serving.nsa_metadata import Field, Mode, Step, step_fields
-from grader.spec import Case, Size, case
+from grader.spec import Case, Size, Words, case
 
 from .layout import Batch, OneCopy, Side
 
@@ -26,7 +26,7 @@ DRAFT_TOKENS = 4
 FLASHMLA_PARTS = 132  # one for each multiprocessor
 PAGE = 64  # tokens
 _SAID = 4  # copies of a batch that are said in words
-_WORDS = {
+_WORDS: Words = {
     "batch": "requests: {:,}",
     "columns": "columns: {:,}",
     "real_pages": {1: "with its own pages"},

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 
 from common.serving.bucketed import reference_attention
 from common.serving.bucketed.reference_attention import Part
-from grader.spec import STREAM, At, Call, Case, Size, case, i32
+from grader.spec import STREAM, At, Call, Case, Size, Words, case, i32
 from grader.spec.random_inputs import Random
 
 from .layout import (
@@ -75,7 +75,7 @@ def attend(size: Size, buffers: Buffers) -> None:
     )
 
 
-_WORDS = {
+_WORDS: Words = {
     "parts": "parts: {}",
     "rows": "rows: {:,}",
     "head_dim": "head_dim: {}",

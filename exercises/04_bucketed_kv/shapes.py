@@ -18,12 +18,12 @@ import functools
 
 from common.serving.bucketed.memory import half_token_bytes, token_bytes
 from common.serving.bucketed.widths import WIDTHS
-from grader.spec import Case, Size, case
+from grader.spec import Case, Size, Words, case
 from grader.spec.random_inputs import Random
 
 Tokens = tuple[int, ...]  # of 2, 3, 4 and 8 bits
 
-WORDS = {
+WORDS: Words = {
     "batch": "batch: {}",
     "kv_heads": "heads of keys: {}",
     "group": {number: f"queries of each: {number}" for number in range(2, 9)},

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING
 
 from common.serving.bucketed.memory import token_bytes
 from common.serving.bucketed.quantizing import quantize_and_pack, requantize
-from grader.spec import STREAM, At, Call, Case, Size, case, i32, i64
+from grader.spec import STREAM, At, Call, Case, Size, Words, case, i32, i64
 from grader.spec.random_inputs import Random
 
 from .layout import Buffers, bucket_names, bucket_table, filled_bucket, name_of, scale_type
@@ -70,7 +70,7 @@ def prefill(tokens: int, kv_heads: int, *, gpu_only: bool = False) -> Case:
     return storing(name, kv_heads=kv_heads, scattered=0, gpu_only=gpu_only, tokens=mixed(tokens, 25))
 
 
-_MOVE_WORDS = {
+_MOVE_WORDS: Words = {
     "moves": "moves: {:,}",
     "batch": "batch: {}",
     "kv_heads": "heads of keys: {}",

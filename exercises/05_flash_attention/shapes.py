@@ -11,9 +11,9 @@ size        magnitude of queries and keys, in tenths
 
 from __future__ import annotations
 
-from grader.spec import Case, Size, case
+from grader.spec import Case, Size, Words, case
 
-WORDS = {
+WORDS: Words = {
     "batch": "batch: {}",
     "heads": "heads: {}",
     "length": "rows: {:,}",

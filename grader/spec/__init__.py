@@ -8,7 +8,7 @@ speed targets and the points; the pipeline checks them.
 from __future__ import annotations
 
 from grader.spec.call import STREAM, Argument, At, Call, HostTable, Scalar, f32, i32, i64
-from grader.spec.case import Case, Size, case
+from grader.spec.case import Case, Size, Words, case
 from grader.spec.comparison import Comparison, Exact, Normwise, Relative
 from grader.spec.exercise import Exercise, OnBuffers, PythonTrack, Step, Task
 from grader.spec.target import (
@@ -50,6 +50,7 @@ __all__ = [
     "Target",
     "Task",
     "TimingProtocol",
+    "Words",
     "case",
     "f32",
     "i32",

@@ -28,17 +28,16 @@ class Case:
         return Size(**self.sizes)
 
 
-Phrase = str | Mapping[int, str]  # with a place for the number, or one for each that has a meaning
+# For each size a phrase: with a place for the number, or one for each number that has a meaning.
+Words = Mapping[str, str | Mapping[int, str]]
 
 
-def case(
-    name: str, /, *, gpu_only: bool = False, words: Mapping[str, Phrase] | None = None, **sizes: int
-) -> Case:
+def case(name: str, /, *, gpu_only: bool = False, words: Words | None = None, **sizes: int) -> Case:
     """`words` has a phrase for each size that a student should read, in order."""
     return Case(name, sizes, gpu_only, in_words(words or {}, sizes))
 
 
-def in_words(words: Mapping[str, Phrase], sizes: Mapping[str, int]) -> str:
+def in_words(words: Words, sizes: Mapping[str, int]) -> str:
     """The phrases of these sizes. "rows: {}" is said of every number, other phrases not of 0."""
     said = []
     for name, phrase in words.items():

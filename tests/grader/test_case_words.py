@@ -6,11 +6,10 @@ import pytest
 
 from grader.records.record import CaseResult
 from grader.render.shape import shape
-from grader.spec import Exercise, case, registry
-from grader.spec.case import Phrase
+from grader.spec import Exercise, Words, case, registry
 from grader.spec.random_inputs import Random
 
-WORDS: dict[str, Phrase] = {
+WORDS: Words = {
     "rows": "rows: {:,}",
     "gap": "{} elements between rows",
     "sliced": {0: "not sliced"},

@@ -153,8 +153,8 @@ def test_a_program_that_ends_after_its_call_has_lost_no_stream(
         return returned
 
     monkeypatch.setattr(Worker, "calls", until_it_ends)
-    flood = '  for (int k = 0; k < 1000; ++k) std::printf("%d flood flood flood\\n", k);\n  std::fflush(stdout);\n'
-    source = changed(tmp_path, "  Rows all{};", f"{flood}  Rows all{{}};")
+    flood = '  for (int k = 0; k < 1000; ++k) std::printf("%d flood flood flood\\n", k);\n'
+    source = changed(tmp_path, "  Rows all{};", f"{flood}  std::fflush(stdout);\n  Rows all{{}};")
     source.write_text("#include <cstdio>\n" + source.read_text())
     record = graded(source, quick=True)
     assert record.verdict == "takes too much", record.cases
