@@ -226,7 +226,7 @@ class Worker:
         """Raises what came of the process when it ended outside of any call: printing too much, for one.
         `seconds` is how long it may take to end, where somebody else has seen that it does."""
         limit = TimeLimit(seconds, lambda: [self._process.pid])
-        while not self._closed() and self.alive and not limit.over():
+        while seconds and not self._closed() and self.alive and not limit.over():
             time.sleep(0.002)
         if not self._closed() and not self.alive:
             raise self._explain_end(what)

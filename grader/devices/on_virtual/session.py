@@ -161,7 +161,7 @@ class VirtualSession:
             (returned,) = gpu.calls([library.order(entry, *placed)], entry, seconds)
             gpu.harness.end_call()
             settled = gpu.synchronise(seconds)
-            if settled:  # the engine dropped the work of a program that has ended, and reports only that
+            if settled:  # of a program that has ended the engine may report only an error
                 gpu.require_worker(entry)
             reason, message = judge_answer(entry, call, returned or settled)
             if settled == _NOT_READY and not returned:
@@ -192,8 +192,10 @@ class VirtualSession:
         except CourseError as problem:
             self.close()
             return Outcome("device", f"the virtual GPU did not survive this call: {problem}", after)
+        if not reason and report.program_exit != "running":  # what it had queued was dropped
+            reason, message = self._why_lost(gpu, entry, seconds)
         if not reason and (lack := out_of_order(report, self._stream)):
-            reason, message = self._why_lost(gpu, entry, seconds) if lack == LOST else (OFF_STREAM, lack)
+            reason, message = OFF_STREAM, lack
         launched = int(report.totals.get("launches", 0))
         if not reason and launched > len(report.launches):
             reason = "limit"
