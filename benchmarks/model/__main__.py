@@ -3,7 +3,9 @@
     python -m benchmarks.model predict     on the virtual GPU, writes predicted_h200.json
     python -m benchmarks.model measure     on a GPU, writes measured_h200.json
     python -m benchmarks.model compare     prints how good the predictions are
-    python -m benchmarks.model document    writes the tables of docs/cost-model.md from both files
+    python -m benchmarks.model baselines   collects what the exercises' baselines took
+    python -m benchmarks.model attention   models what 04 and 05 were measured at, for their margins
+    python -m benchmarks.model document    writes the tables of docs/cost-model.md from all of them
 
 Predictions are written and committed before anything is measured.
 """
@@ -19,6 +21,8 @@ from typing import Any
 from benchmarks.model import compare, document
 from benchmarks.model.document import FOLDER
 from common.core.errors import CourseError
+from grader.timing.modelled.baselines import baselines
+from grader.timing.modelled.margin import compared
 
 
 def main() -> int:
@@ -27,7 +31,9 @@ def main() -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("verb", choices=("predict", "measure", "compare", "document"))
+    parser.add_argument(
+        "verb", choices=("predict", "measure", "compare", "baselines", "attention", "document")
+    )
     parser.add_argument("--profile", default="h200", help="the device, as profiles.json names it")
     parser.add_argument("--only", default="", metavar="TEXT", help="predict cases whose name contains this")
     parser.add_argument("--repeats", type=int, default=60, help="measure each case this many times")
@@ -45,6 +51,15 @@ def main() -> int:
             from benchmarks.model.measure import measure
 
             _write(arguments.output or measured, measure(arguments.repeats))
+        elif arguments.verb == "baselines":
+            from benchmarks.model.baselines import collect
+
+            baselines("h200").write_text(json.dumps(collect(), indent=1) + "\n")
+        elif arguments.verb == "attention":
+            from benchmarks.model.attention import compare as compare_attention
+
+            table = compare_attention(arguments.profile)
+            (arguments.output or compared(arguments.profile)).write_text(json.dumps(table, indent=1) + "\n")
         elif arguments.verb == "document":
             document.PAGE.write_text(document.remade(document.PAGE.read_text()))
         else:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -11,6 +12,8 @@ from benchmarks import DATA
 from benchmarks.model.compare import Summary, pairs, parts, summary
 from benchmarks.output.markdown import table
 from common.core.paths import REPOSITORY
+from grader.spec import registry
+from grader.timing.modelled.margin import errors_of, model_margin
 
 FOLDER = DATA / "model"
 PAGE = REPOSITORY / "docs" / "cost-model.md"
@@ -78,6 +81,18 @@ def _cases(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
     return table(["case", "limited by", "modelled µs", "measured µs", "error"], rows, right_from=2)
 
 
+def _exercises(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
+    """How far each exercise's own kernels are off, and the margin that follows."""
+    rows = []
+    for exercise in registry.all_exercises():
+        errors = sorted(error - 1 for error in errors_of(exercise.id, "h200").values())
+        percent = [f"{statistics.median(errors):.0%}", f"{errors[int(0.9 * len(errors))]:.0%}"]
+        rows.append(
+            [exercise.id, exercise.protocol, str(len(errors)), *percent, f"{model_margin(exercise):.2f}"]
+        )
+    return table(["exercise", "timed", "ratios", "error: median", "p90", "margin"], rows, right_from=2)
+
+
 def _source(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
     return (
         f"Measured on {measured['gpu']}, driver {measured['driver']}, {measured['repeats']} calls per case.\n"
@@ -86,6 +101,7 @@ def _source(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
 
 _MAKERS: dict[str, Callable[[dict[str, Any], dict[str, Any]], str]] = {
     "headline": _headline,
+    "exercises": _exercises,
     "families": _families,
     "disorders": _disorders,
     "cases": _cases,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from common.virtual_gpu.report import Launch
+from common.virtual_gpu.report import Body, Cost, Launch
 
 
 @dataclass(frozen=True)
@@ -27,7 +27,7 @@ def modelled(launches: Sequence[Launch], graph_gap: float | None = None) -> Mode
     all bodies. Terms are summed, with "launch" for the floor and the gaps.
 
     With `graph_gap`, in seconds, they are one of many such sequences in a graph, where nothing but that gap
-    stands before each launch.
+    stands before each launch, and L2 holds what the engine's option `calls_in_graph` says.
     """
     if not launches:
         return ModelledTime()
@@ -36,17 +36,22 @@ def modelled(launches: Sequence[Launch], graph_gap: float | None = None) -> Mode
         first, gaps = graph_gap, graph_gap * (len(launches) - 1)
     overhead = first + gaps
     terms = {"launch": overhead}
-    for launch in launches:
-        for name, seconds in launch.cost.terms.items():
+    bodies = [_body(launch.cost, in_graph=graph_gap is not None) for launch in launches]
+    for body in bodies:
+        for name, seconds in body.terms.items():
             terms[name] = terms.get(name, 0.0) + seconds
-    longest = max(launches, key=lambda launch: launch.cost.body_seconds).cost
+    longest = max(bodies, key=lambda body: body.body_seconds)
     limiter, sentence = longest.limiter, longest.sentence
-    if gaps > sum(launch.cost.body_seconds for launch in launches):
+    if gaps > sum(body.body_seconds for body in bodies):
         limiter, sentence = "launch", f"{len(launches)} launches one after the other bound it"
     return ModelledTime(
-        seconds=overhead + sum(launch.cost.body_seconds for launch in launches),
+        seconds=overhead + sum(body.body_seconds for body in bodies),
         limiter=limiter,
         sentence=sentence,
         round_trips=longest.round_trips,
         terms=terms,
     )
+
+
+def _body(cost: Cost, *, in_graph: bool) -> Body | Cost:
+    return cost.in_graph if in_graph and cost.in_graph is not None else cost

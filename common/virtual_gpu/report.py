@@ -116,6 +116,17 @@ class Occupancy:
 
 
 @dataclass(frozen=True)
+class Body:
+    """A launch's modelled time without what launching costs. The fields are those of Cost."""
+
+    body_seconds: float
+    limiter: str
+    sentence: str
+    round_trips: int
+    terms: Mapping[str, float]
+
+
+@dataclass(frozen=True)
 class Cost:
     """Where a launch's modelled time comes from. Each term is a bound by itself; the limiter is the longest.
 
@@ -130,6 +141,9 @@ class Cost:
     sentence: str = ""
     round_trips: int = 0
     terms: Mapping[str, float] = field(default_factory=dict)
+    in_graph: Body | None = None  # as one of many calls in a graph, where an option asked for it
+
+    sometimes: ClassVar = ("in_graph",)
 
 
 @dataclass(frozen=True)

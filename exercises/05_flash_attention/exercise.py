@@ -52,6 +52,8 @@ CASES = (
     attention("huge scores, causal", length=4, heads=16, size=500, causal=1),
     attention("no rows", length=0),
     attention("many heads", batch=7, heads=100, length=20),
+    # An SM holds 32 blocks at most: on an H200 some block takes a second tile, however small blocks are.
+    attention("more heads than blocks at once", batch=43, heads=100, length=3),
     *DOCUMENT,
     attention("1,024 rows", length=1024, heads=4, gpu_only=True),
     attention("4,096 rows, causal", length=4096, heads=4, causal=1, gpu_only=True),

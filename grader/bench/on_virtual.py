@@ -20,6 +20,7 @@ from grader.devices.on_virtual.session import VirtualSession
 from grader.devices.session import Outcome
 from grader.spec import BASELINE, Call, Case, Exercise, Step, TimingProtocol, seeds
 from grader.spec.random_inputs import Random
+from grader.timing.modelled.baselines import measured_baseline
 from grader.timing.modelled.call_time import modelled_call
 from grader.words import numbers
 
@@ -38,6 +39,7 @@ class _Shape:
     case: Case
     seed: str
     protocol: TimingProtocol
+    card: str
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
@@ -59,8 +61,12 @@ class _Shape:
     def plain(self) -> dict[str, Any]:
         if isinstance(self.task, Step):
             return {**step_shape_of(self.task, self.case), "results": self.results}
-        base = self.results[BASELINE]["seconds"]
-        rated = {name: {**one, "ratio": base / one["seconds"]} for name, one in self.results.items()}
+        modelled = self.results[BASELINE]["seconds"]
+        base = measured_baseline(self.task, self.case, self.protocol, self.card) or modelled
+        rated = {
+            name: {**one, "ratio": 1.0 if name == BASELINE else base / one["seconds"]}
+            for name, one in self.results.items()
+        }
         return {**shape_of(self.task, self.case), "results": rated}
 
 
@@ -81,7 +87,7 @@ def bench_virtual(
 ) -> dict[str, Any]:
     """Modelled seconds by shape and kernel, and the names of the shapes that were left out."""
     device = VirtualDevice(card)
-    every = _all_shapes(exercise)
+    every = _all_shapes(exercise, card)
     shapes = [shape for shape in every if large or not shape.case.gpu_only]
     # Small shapes share a session per kernel; a large one gets all the memory.
     together = [shape for shape in shapes if not shape.case.gpu_only]
@@ -103,13 +109,13 @@ def bench_virtual(
     }
 
 
-def _all_shapes(exercise: Exercise) -> list[_Shape]:
+def _all_shapes(exercise: Exercise, card: str) -> list[_Shape]:
     own = [
-        _Shape(exercise, case, seeds.derive("bench", number), exercise.protocol)
+        _Shape(exercise, case, seeds.derive("bench", number), exercise.protocol, card)
         for number, case in enumerate(exercise.bench)
     ]
     return own + [
-        _Shape(step, case, seeds.derive("bench", step.entry, number), "cold")
+        _Shape(step, case, seeds.derive("bench", step.entry, number), "cold", card)
         for step in exercise.steps
         for number, case in enumerate(step.bench)
     ]
@@ -146,7 +152,12 @@ def _model(shape: _Shape, kernel: str, session: VirtualSession, given: _Inputs) 
     if problem:
         raise CourseError(f"{kernel} failed at {shape.stands_on(kernel).name}: {problem}")
     seconds, limit = modelled_call(outcome, shape.protocol)
-    shape.results[kernel] = {"seconds": seconds, "limit": limit}
+    streams = len({launch.stream for launch in outcome.report.launches})
+    shape.results[kernel] = {
+        "seconds": seconds,
+        "limit": limit,
+        **({"streams": streams} if streams > 1 else {}),
+    }
 
 
 def _wrong(shape: _Shape, kernel: str, outcome: Outcome, given: _Inputs) -> str:

@@ -13,6 +13,7 @@ from grader.spec.comparison import Comparison, Exact, Normwise, Relative
 from grader.spec.exercise import Exercise, OnBuffers, PythonTrack, Step, Task
 from grader.spec.target import (
     BASELINE,
+    CALLS_IN_A_GRAPH,
     CopyBandwidth,
     HostTime,
     Mechanism,
@@ -25,6 +26,7 @@ from grader.spec.target import (
 
 __all__ = [
     "BASELINE",
+    "CALLS_IN_A_GRAPH",
     "STREAM",
     "Argument",
     "At",

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from grader.spec.evidence import Evidence
 
 TimingProtocol = Literal["cold", "graph"]
+CALLS_IN_A_GRAPH = 16  # that are timed together, each on its own memory
 
 
 class Mechanism(Protocol):

@@ -248,6 +248,7 @@ def test_the_committed_comparison_bears_out_the_claims(part: str):
         ("normalise", "softmax_warp_per_row_256"),
         ("stencils", "stencil_line_3_shared"),
         ("sequences", "sequence_64k_added_4_times"),
+        ("moves", "join_by_grid"),
         ("exercise_01", "exercise_01_kernel_64x8"),
     ],
 )

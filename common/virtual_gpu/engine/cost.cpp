@@ -1,13 +1,39 @@
 #include "cost.h"
 
+#include <algorithm>
+
 #include "cost/estimate.h"
 #include "cost/explain.h"
 #include "cost/sample.h"
 
 namespace vgpu {
 
+namespace {
+
+constexpr double kSectorBytes = 32;
+
+ModelledBody body_of(const Estimate& estimate, const LaunchReport& report, const Profile& profile) {
+  return {estimate.seconds, longest_term(estimate), explain(estimate, report, profile), estimate.round_trips,
+          estimate.terms};
+}
+
+// The memory of all calls is filled before their graph runs. What fits into half of L2 is still there; beyond
+// that less and less, since what the far half holds is kept in the near one too. What the filling left behind
+// is written to DRAM when a call needs its place.
+L2Before before_graph(const LaunchSample& sample, const Profile& profile, const CallsInGraph& calls) {
+  const double loads = static_cast<double>(sample.loads->count());
+  const double stores = static_cast<double>(sample.stores->count());
+  const double filled = calls.count * calls.bytes;
+  const double kept = std::clamp((profile.l2_bytes - filled) / (profile.l2_bytes / 2), 0.0, 1.0);
+  const double only_loaded = kSectorBytes * static_cast<double>(sample.loads->count_without(*sample.stores));
+  const double displaced = (1 - kept) * only_loaded * std::min(1.0, profile.l2_bytes / filled);
+  return {kept * loads, kept * stores, displaced, kept, 1 - kept, true};
+}
+
+}  // namespace
+
 ModelledLaunch model_launch(const LaunchReport& report, const Profile& profile, L2Residency& l2,
-                            int timeline_warps) {
+                            const CallsInGraph& calls, int timeline_warps) {
   ModelledLaunch model;
   // The first launch of a call finds neither code nor parameters in any cache: one trip to DRAM.
   model.floor_seconds =
@@ -15,17 +41,21 @@ ModelledLaunch model_launch(const LaunchReport& report, const Profile& profile, 
   model.gap_seconds = profile.launch_gap_us * 1e-6;
   if (report.sample != nullptr) {
     const LaunchSample& sample = *report.sample;
-    Estimate estimate = estimate_launch(
-        report, profile, {l2.present(*sample.loads), l2.present(*sample.stores)}, timeline_warps);
-    l2.touch(*sample.loads, *sample.stores);
-    model.body_seconds = estimate.seconds;
-    model.round_trips = estimate.round_trips;
-    model.terms = estimate.terms;
-    model.limiter = longest_term(estimate);
-    model.sentence = explain(estimate, report, profile);
+    const L2Before before{static_cast<double>(l2.present(*sample.loads)),
+                          static_cast<double>(l2.present(*sample.stores)),
+                          0,
+                          0,
+                          0,
+                          l2.holds_code(&sample.kernel)};
+    Estimate estimate = estimate_launch(report, profile, before, timeline_warps);
+    l2.touch(*sample.loads, *sample.stores, &sample.kernel);
+    model.body = body_of(estimate, report, profile);
     model.timeline = std::move(estimate.timeline);
+    if (calls.count > 0)
+      model.in_graph =
+          body_of(estimate_launch(report, profile, before_graph(sample, profile, calls)), report, profile);
   }
-  model.seconds = model.floor_seconds + model.body_seconds;
+  model.seconds = model.floor_seconds + model.body.seconds;
   return model;
 }
 

@@ -10,6 +10,7 @@
 //   shared    passes over shared memory, one a cycle and SM
 //   lsu       128-byte lines looked up, one a cycle and SM
 //   atomics   passes over the busiest sectors of atomics, one a cycle and L2 slice
+//   code      machine code that is in no cache yet
 //   dispatch  blocks / rate at which blocks are handed out
 //   latency   waves of resident blocks x the time of one block that has the device for itself, or the time of
 //             the heaviest block where that is longer
@@ -17,6 +18,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -28,22 +30,33 @@
 
 namespace vgpu {
 
-struct ModelledLaunch {
-  double body_seconds = 0;   // without what launching costs
-  double floor_seconds = 0;  // what an empty launch shows between two events
-  double gap_seconds = 0;    // what each further launch of a sequence adds beside its body
-  double seconds = 0;        // floor and body
-  std::string limiter;       // name of the longest term; empty when the launch was not modelled
+// A launch without what launching costs.
+struct ModelledBody {
+  double seconds = 0;
+  std::string limiter;  // name of the longest term; empty when the launch was not modelled
   std::string sentence;
   int round_trips = 0;  // to L2 or DRAM, each waiting for the one before, on the longest chain of a warp
   std::vector<std::pair<const char*, double>> terms;  // seconds
-  Timeline timeline;                                  // where it was asked for
+};
+
+struct ModelledLaunch {
+  ModelledBody body;                     // from what earlier launches left in L2
+  std::optional<ModelledBody> in_graph;  // as one of many such calls in a graph, where that was asked for
+  double floor_seconds = 0;              // what an empty launch shows between two events
+  double gap_seconds = 0;                // what each further launch of a sequence adds beside its body
+  double seconds = 0;                    // floor and body
+  Timeline timeline;                     // where it was asked for
+};
+
+struct CallsInGraph {
+  int count = 0;     // 0: no graph is modelled
+  double bytes = 0;  // that each call holds
 };
 
 // `l2` knows what earlier launches left behind, and learns of this one. With `timeline_warps`, so many warps
 // of one block are shown.
 ModelledLaunch model_launch(const LaunchReport& report, const Profile& profile, L2Residency& l2,
-                            int timeline_warps = 0);
+                            const CallsInGraph& calls = {}, int timeline_warps = 0);
 
 // Seconds to move bytes inside the device (read and written) or over the host link.
 double model_device_copy(uint64_t bytes, const Profile& profile);

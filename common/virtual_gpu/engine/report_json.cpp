@@ -88,13 +88,22 @@ void write_timeline(json::Writer& out, const Timeline& timeline) {
 }
 
 void write_cost(json::Writer& out, const ModelledLaunch& modelled) {
+  const auto write_body = [&](const ModelledBody& body) {
+    out.member("body_seconds", body.seconds).member("limiter", body.limiter);
+    out.member("sentence", body.sentence).member("round_trips", body.round_trips);
+    out.key("terms").begin_object();
+    for (const auto& [name, seconds] : body.terms) out.member(name, seconds);
+    out.end_object();
+  };
   out.member("modelled_seconds", modelled.seconds).key("cost").begin_object();
-  out.member("body_seconds", modelled.body_seconds).member("floor_seconds", modelled.floor_seconds);
-  out.member("gap_seconds", modelled.gap_seconds);
-  out.member("limiter", modelled.limiter).member("sentence", modelled.sentence);
-  out.member("round_trips", modelled.round_trips).key("terms").begin_object();
-  for (const auto& [name, seconds] : modelled.terms) out.member(name, seconds);
-  out.end_object().end_object();
+  out.member("floor_seconds", modelled.floor_seconds).member("gap_seconds", modelled.gap_seconds);
+  write_body(modelled.body);
+  if (modelled.in_graph) {
+    out.key("in_graph").begin_object();
+    write_body(*modelled.in_graph);
+    out.end_object();
+  }
+  out.end_object();
 }
 
 void write_launch(json::Writer& out, const Report::Launch& launch, const Profile& profile) {

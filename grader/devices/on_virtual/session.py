@@ -27,13 +27,15 @@ from grader.devices.failures import CallFailed, EndedFromOutside, failure, retri
 from grader.devices.on_virtual.given_stream import LOST, OFF_STREAM, out_of_order
 from grader.devices.on_virtual.memory import allocated, read, written
 from grader.devices.session import Outcome
-from grader.spec import Call
+from grader.spec import CALLS_IN_A_GRAPH, Call
 
 if TYPE_CHECKING:
     import torch
 
+# For an engine whose times count, by themselves or in a graph.
+TIMING = {"calls_in_graph": CALLS_IN_A_GRAPH}
 # For an engine that measures: other sessions run the checks.
-MEASURING = {"memory": True, "race": False, "init": False, "sync": False, "async": False}
+MEASURING = {"memory": True, "race": False, "init": False, "sync": False, "async": False, **TIMING}
 WAITS_FOR_HOST = "waits for the host"  # the reason of a call whose stream waits for a function of the host
 _NOT_READY = 600  # cudaErrorNotReady: what the harness's synchronisation says of such a stream
 _HOST_FUNCTION = (

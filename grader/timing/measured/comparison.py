@@ -12,11 +12,10 @@ from grader.devices.failures import CallFailed
 from grader.devices.on_gpu.graphs import TorchGraph, WorkerGraph
 from grader.devices.on_gpu.session import GpuSession
 from grader.devices.on_gpu.timed import Timed, TorchCall, WorkerCall
-from grader.spec import Call, Case, OnBuffers, Task, TimingProtocol
+from grader.spec import CALLS_IN_A_GRAPH, Call, Case, OnBuffers, Task, TimingProtocol
 from grader.timing.measured.shared_inputs import SharedInputs
 
 Side = GpuSession | OnBuffers
-CALLS_IN_A_GRAPH = 16
 ALIGNMENT: Mapping[TimingProtocol, int] = {
     "cold": 2 << 20,  # like separate allocations
     "graph": 512,  # gaps between buffers are refilled, too, and should not fill the cache

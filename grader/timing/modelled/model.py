@@ -16,13 +16,14 @@ from grader.building.libraries import Libraries
 from grader.devices.device import VirtualDevice
 from grader.devices.evidence import look
 from grader.devices.explanations import explain
-from grader.devices.on_virtual.session import VirtualSession
+from grader.devices.on_virtual.session import TIMING, VirtualSession
 from grader.devices.session import Outcome
 from grader.devices.time_budget import CALL_SECONDS
 from grader.records.record import Speed, SpeedCase
 from grader.spec import Call, Case, Exercise, Speedup, TimingProtocol, seeds
 from grader.spec.random_inputs import Random
 from grader.timing.modelled import graph_trial
+from grader.timing.modelled.baselines import measured_baseline
 from grader.timing.modelled.call_time import modelled_call
 from grader.timing.modelled.margin import LEAST, model_margin, was_compared
 from grader.timing.modelled.unmodelled import unmodelled
@@ -50,7 +51,7 @@ def model(
     traced = _traced_blocks(secret)
     with (
         device.measuring_session(baseline, traced) as theirs,
-        device.session_with_figures(submission, traced) as ours,
+        device.session_with_figures(submission, {**traced, **TIMING}) as ours,
         ThreadPoolExecutor(1) as baselines,
         ThreadPoolExecutor(1) as submissions,
     ):
@@ -108,6 +109,7 @@ class _Modelling:
         self._targets = exercise.modelled_targets
         self._margin = model_margin(exercise, device.profile)
         self._in_graph = _tried_in_a_graph(exercise, self._targets)
+        self._measured = False  # the baseline's times were, on such a card
         self._lacks: list[str] = []  # what the structure of the submission's calls lacks
         self.speed = Speed(modelled=True)
         self.reasons: dict[str, str] = {}
@@ -173,8 +175,13 @@ class _Modelling:
     def _add_case(self, case: Case, base: Outcome, mine: Outcome) -> None:
         targets = [target for target in self._targets if case.name in target.cases]
         for protocol in sorted({target.protocol for target in targets}):
-            times = modelled_call(base, protocol), modelled_call(mine, protocol)
-            self.speed.cases.append(_case(self._exercise, case, protocol, *times, self._margin))
+            known = measured_baseline(self._exercise, case, protocol, self._device.profile)
+            self._measured |= known is not None
+            seconds = known or modelled_call(base, protocol)[0]
+            mine_modelled = modelled_call(mine, protocol)
+            self.speed.cases.append(
+                _case(self._exercise, case, protocol, seconds, mine_modelled, self._margin)
+            )
         for target in targets:
             looked_for = look(target.structure, case, mine, self._submission.resources)
             self._lacks += [result.message for result in looked_for if not result.passed]
@@ -182,6 +189,7 @@ class _Modelling:
     def _add_notes(self) -> None:
         device, exercise = self._device, self._exercise
         compared = "" if was_compared(device.profile) else "; it was never compared with such a card"
+        compared += f"; the baseline's times were measured on {device.card}" if self._measured else ""
         self.speed.notes.append(
             f"modelled for {device.card}, cold L2; the model cannot see gains under "
             f"{100 * (LEAST - 1):.0f} %{compared}"
@@ -264,15 +272,15 @@ def _case(
     exercise: Exercise,
     case: Case,
     protocol: TimingProtocol,
-    base: tuple[float, str],
+    base: float,
     mine: tuple[float, str],
     margin: float,
 ) -> SpeedCase:
-    ratio = base[0] / mine[0]
+    ratio = base / mine[0]
     return SpeedCase(
         name=case.name,
         sizes=dict(case.sizes),
-        baseline_seconds=base[0],
+        baseline_seconds=base,
         seconds=mine[0],
         ratio=ratio,
         low=ratio / margin,

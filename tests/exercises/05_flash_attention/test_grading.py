@@ -28,7 +28,7 @@ def points(record: Record) -> dict[str, float]:
 
 def at_a_small_shape() -> Exercise:
     """Its target at a shape that slow kernels are through with in a second."""
-    small = SHAPES.bench(1, 4, 128)
+    small = SHAPES.bench(2, 8, 128)
     (target,) = EXERCISE.targets
     assert isinstance(target, Speedup)
     target = dataclasses.replace(target, cases=(small.name,))

@@ -23,12 +23,8 @@ struct Estimate {
   Timeline timeline;  // where it was asked for
 };
 
-// Of the sectors that a launch touches, so many are in L2 already.
-struct WarmSectors {
-  uint64_t loads = 0, stores = 0;
-};
 // With `timeline_warps`, so many warps of one block are shown in the estimate's timeline.
-Estimate estimate_launch(const LaunchReport& report, const Profile& profile, WarmSectors warm,
+Estimate estimate_launch(const LaunchReport& report, const Profile& profile, const L2Before& l2,
                          int timeline_warps = 0);
 
 }  // namespace vgpu

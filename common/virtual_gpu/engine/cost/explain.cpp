@@ -34,6 +34,7 @@ const std::map<std::string, const char*>& busy_parts() {
       {"tensor", "the tensor cores are busy"},
       {"shared", "shared memory is busy with passes over its banks"},
       {"lsu", "the load/store units look up lines"},
+      {"code", "the multiprocessors fetch the kernel's code"},
   };
   return parts;
 }
@@ -42,10 +43,11 @@ std::string latency_sentence(const Estimate& e) {
   const std::string waves = e.straggler ? ", in block " + std::to_string(*e.straggler) + ", which does most"
                             : e.waves > 1.05 ? ", in " + number(e.waves) + " waves of blocks"
                                              : "";
+  const std::string kind = e.traffic.stored_by_others > 0.5 ? "L2" : "DRAM";
   if (e.round_trips == 0) return "the chain of dependent instructions in one warp bounds it" + waves;
   if (e.round_trips == 1)
-    return "one DRAM round trip of " + microseconds(e.round_trip_seconds) + " bounds it" + waves;
-  return std::to_string(e.round_trips) + " dependent DRAM round trips of " +
+    return "one " + kind + " round trip of " + microseconds(e.round_trip_seconds) + " bounds it" + waves;
+  return std::to_string(e.round_trips) + " dependent " + kind + " round trips of " +
          microseconds(e.round_trip_seconds) + " each bound it" + waves;
 }
 

@@ -18,7 +18,8 @@ uint64_t L2Residency::present(const SectorMap& sectors) const {
   return n;
 }
 
-void L2Residency::touch(const SectorMap& loads, const SectorMap& stores) {
+void L2Residency::touch(const SectorMap& loads, const SectorMap& stores, const void* kernel) {
+  codes_.insert(kernel);
   Footprint footprint;
   for (const SectorMap* map : {&loads, &stores})
     map->for_each_page([&](size_t page, const std::atomic<uint64_t>* words) {
@@ -38,6 +39,7 @@ void L2Residency::pass(uint64_t bytes) {
 
 void L2Residency::clear() {
   recent_.clear();
+  codes_.clear();
   used_ = 0;
 }
 

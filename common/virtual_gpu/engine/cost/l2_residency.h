@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <deque>
 #include <unordered_map>
+#include <unordered_set>
 #include <vector>
 
 #include "exec/sectors.h"
@@ -16,8 +17,9 @@ class L2Residency {
 
   // Sectors of these that are still there.
   uint64_t present(const SectorMap& sectors) const;
-  // A launch has loaded and stored these; the oldest go when there is no more room.
-  void touch(const SectorMap& loads, const SectorMap& stores);
+  bool holds_code(const void* kernel) const { return codes_.count(kernel) != 0; }
+  // A launch of the kernel has loaded and stored these; the oldest go when there is no more room.
+  void touch(const SectorMap& loads, const SectorMap& stores, const void* kernel);
   // A copy or a fill has gone through.
   void pass(uint64_t bytes);
   void clear();
@@ -32,6 +34,7 @@ class L2Residency {
 
   uint64_t capacity_, used_ = 0;  // sectors
   std::deque<Footprint> recent_;  // oldest first
+  std::unordered_set<const void*> codes_;
 };
 
 }  // namespace vgpu

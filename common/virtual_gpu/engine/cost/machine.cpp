@@ -168,6 +168,9 @@ const char* pipe_name(Pipe pipe) {
 
 MachineCost machine_cost(std::string_view opcode, const Op& op, double tensor_cycles) {
   if (op.cls == InstrClass::kMatrix) return matrix_cost(opcode, op, tensor_cycles);
+  if (opcode.starts_with("ldmatrix"))
+    return {Pipe::kMemory, 1, 1 + static_cast<float>(op.matrix.count) * cycles::kMatrixPass,
+            static_cast<float>(cycles::kMatrixLoad)};
   if (op.cls == InstrClass::kLoadShared && op.access.bytes * op.access.vec == 16)
     return {Pipe::kMemory, 1, 1, static_cast<float>(cycles::kWideSharedLoad)};
   const auto row = std::find_if(std::begin(kRows), std::end(kRows),

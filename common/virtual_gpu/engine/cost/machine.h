@@ -28,6 +28,9 @@ namespace cycles {
 constexpr double kSharedLoad = 23, kWideSharedLoad = 27, kMatrixLoad = 27, kL1 = 34, kBarrier = 13,
                  kBarrierWarp = 2, kBlockStart = 100;
 constexpr double kShuffle = 23, kFence = 250, kConstant = 8;
+constexpr float kMatrixPass = 0.6f;  // of shared memory, for each matrix beside the passes for its rows
+// Parameters and constants: from the SM's own cache at an address in a register, and when they are fetched.
+constexpr double kConstantLoad = 40, kConstantMiss = 280;
 }  // namespace cycles
 
 }  // namespace vgpu

@@ -259,6 +259,7 @@ class Planner {
       p.kind = kind_of(op, opcode);
       p.cost = machine_cost(opcode, op, tensor_cycles_);
       p.op = op.index;
+      plan_constant(p, op, code.op_values[i].read > 0);
       if (has_event(p.kind)) p.ordinal = memory_ops++;
       p.commits_first = p.kind == PlanKind::kAsyncWait && op.fn[1] == async_wait_all;
       if (p.kind == PlanKind::kAsyncWait && !p.commits_first) p.groups = static_cast<uint32_t>(op.groups);
@@ -286,6 +287,16 @@ class Planner {
     }
     in.last_stays = code.blocks[last].has_control;
     return in;
+  }
+
+  // The first parameters come with the launch, the others when a warp of the SM first asks for one of them.
+  void plan_constant(PlannedOp& p, const Op& op, bool by_register) const {
+    constexpr int kFirstBytes = 48;  // of a line of 64: parameters begin 16 bytes into it
+    if (op.cls != InstrClass::kLoadParam && op.cls != InstrClass::kLoadConst) return;
+    const int parameter = kernel_.origins[op.index].parameter;
+    if (parameter < 0 ? !by_register : parameter < kFirstBytes) return;
+    p.kind = PlanKind::kConstantLoad;
+    if (parameter < 0) p.cost.latency = static_cast<float>(cycles::kConstantLoad);
   }
 
   const KernelCode& kernel_;

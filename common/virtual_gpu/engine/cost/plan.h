@@ -27,6 +27,7 @@ enum class PlanKind : uint8_t {
   kSharedAtomic,
   kLocalLoad,
   kLocalStore,
+  kConstantLoad,  // of a parameter beyond the first ones, or of a constant
   kBarrier,
   kFence,
 };

@@ -283,6 +283,12 @@ class Sm {
       }
       return time;
     }
+    if (op.kind == PlanKind::kConstantLoad) {
+      if (constants_at_ < 0) constants_at_ = time + cycles::kConstantMiss;
+      const double done = std::max(time + static_cast<double>(op.cost.latency), constants_at_);
+      write(w, op, {done, w.trips});
+      return done;
+    }
     if (!has_event(op.kind)) {
       double latency = static_cast<double>(op.cost.latency);
       // Shuffles take the same way as loads of shared memory.
@@ -298,7 +304,9 @@ class Sm {
     }
     Arrival a{time, w.trips};
     if (event->wavefronts > 0) {
-      const double wavefronts = std::max<double>(event->wavefronts, (op.merged + 1) / 2);
+      // Beyond one cycle, a load takes its pipe for longer than its passes say.
+      const double beside = op.kind == PlanKind::kSharedLoad ? std::max(0.0f, op.cost.cycles - 1) : 0;
+      const double wavefronts = std::max<double>(event->wavefronts, (op.merged + 1) / 2) + beside;
       const double through = use(lsu_free_, time, wavefronts, result_.usage.shared);
       a.time = std::max(a.time, through + static_cast<double>(op.cost.latency) - 1);
     }
@@ -342,8 +350,10 @@ class Sm {
     const double from_dram = use(dram_free_, tagged, dram_bytes / m.dram_bytes_per_cycle, result_.usage.dram);
     // DRAM gives sectors in pairs: the neighbour of one that came before waits in L2.
     const double chance = updates || e.fresh > 0 ? m.dram_chance : 0;
-    const double latency = chance * m.dram_latency + (1 - chance) * m.l2_latency;
-    return {std::max({tagged + latency, at_l2 + m.l2_latency, from_dram + latency}), trips + 1};
+    const double in_l2 = e.fresh > 0 ? m.l2_first_latency : m.l2_latency;
+    const double latency = chance * m.dram_latency + (1 - chance) * in_l2;
+    // What waits for DRAM goes through L2 when it has come: the queue for L2 adds to the way's length.
+    return {std::max(at_l2, from_dram) + latency, trips + 1};
   }
 
   void arrive(WarpRun& w, double time) {
@@ -402,6 +412,7 @@ class Sm {
   double issue_free_[kSchedulers] = {};
   double pipe_free_[kSchedulers][kPipes] = {};
   double lsu_free_ = 0, l2_free_ = 0, dram_free_ = 0;
+  double constants_at_ = -1;  // when they have come; before 0: nobody has asked
 };
 
 }  // namespace

@@ -16,6 +16,7 @@ namespace vgpu {
 // The memory system as one SM sees it.
 struct MemoryShare {
   double dram_latency = 767, l2_latency = 262;  // cycles
+  double l2_first_latency = 262;                // of what this SM has not read before, but L2 holds
   double dram_bytes_per_cycle = 16;             // this SM's share
   double l2_bytes_per_cycle = 21;
   double dram_chance = 1;        // that a sector which misses L1 is not in L2 either

@@ -17,6 +17,9 @@ constexpr double kSectorBytes = 32;
 constexpr double kTurnCycles = 0.7, kSectorTurnCycles = 0.75, kFloatSumCycles = 3.5, kMostSlices = 48;
 constexpr double kCrowdedLatency = 0.08;  // by which a trip takes longer when all SMs are at work
 constexpr double kLineBytes = 128;
+// Cycles by which a load takes longer when some of its lines lie in the half of L2 that is far from its SM.
+// Once read, they are kept in the near half.
+constexpr double kFarHalf = 150;
 
 // What one sampled block asked of L2, all of it.
 struct BlockRequests {
@@ -80,9 +83,6 @@ double LaunchTraffic::l2_seconds(const Profile& profile) const {
 double LaunchTraffic::dram_bytes_per_second(const Profile& profile) const {
   const double read = load_dram_bytes + fill_dram_bytes, all = dram_bytes();
   if (all == 0) return profile.dram_bytes_per_second;
-  // L2 keeps what was written last; only what it has no room for is written while others read.
-  const double written_out =
-      store_dram_bytes > 0 ? std::max(0.0, 1 - profile.l2_bytes / store_dram_bytes) : 0;
   const double mixed = 4 * read * (all - read) / (all * all) * written_out;
   return profile.dram_bytes_per_second * (1 + profile.dram_one_way_gain * (1 - mixed));
 }
@@ -128,19 +128,24 @@ LaunchTraffic launch_traffic(const LaunchReport& report, const Profile& profile,
     return by_pairs ? static_cast<double>(pairs) * 2 * kSectorBytes
                     : static_cast<double>(sectors) * kSectorBytes;
   };
-  const double cold = distinct > 0 ? 1 - setting.warm_loads / distinct : 1;
+  const double cold = distinct > 0 ? 1 - setting.l2.loads / distinct : 1;
   t.load_dram_bytes = cold * moved(report.distinct_load_sectors, report.distinct_load_pairs);
   if (report.distinct_store_sectors > 0) {
     // What is in L2 already changes there; parts of sectors wait there for the rest of their line.
     const double stored = static_cast<double>(report.distinct_store_sectors);
-    const double fresh = 1 - setting.warm_stores / stored;
+    const double fresh = 1 - setting.l2.stores / stored;
     const double left = part * never_filled(report);
     t.store_dram_bytes =
         fresh * (1 - left) * moved(report.distinct_store_sectors, report.distinct_store_pairs);
     t.fill_dram_bytes = fresh * left * static_cast<double>(report.distinct_store_lines) * kLineBytes;
   }
+  t.displaced_dram_bytes = setting.l2.displaced_bytes;
+  // L2 keeps what was written last; only what it has no room for is written while others read.
+  if (t.store_dram_bytes > 0)
+    t.written_out = std::max(setting.l2.full, 1 - profile.l2_bytes / t.store_dram_bytes);
   // Blocks of one wave ask for what they share at about the same time: none finds it in L2.
   const double reused = t.load_sectors > 0 ? distinct / t.load_sectors : 1;
+  t.stored_by_others = setting.l2.stored_by_others;
   t.dram_chance = cold * (1 / setting.waves + (1 - 1 / setting.waves) * std::min(1.0, reused));
   return t;
 }
@@ -152,6 +157,7 @@ MemoryShare memory_share(const LaunchTraffic& traffic, const Profile& profile, d
   m.dram_latency =
       profile.dram_latency_cycles * (1 + kCrowdedLatency * std::log(busy_sms) / std::log(profile.sms));
   m.l2_latency = profile.l2_latency_cycles;
+  m.l2_first_latency = m.l2_latency + traffic.stored_by_others * kFarHalf;
   m.dram_bytes_per_cycle =
       std::min(profile.sm_bytes_per_cycle, traffic.dram_bytes_per_second(profile) * per_cycle);
   m.l2_bytes_per_cycle = std::min(profile.sm_bytes_per_cycle, profile.l2_bytes_per_second * per_cycle);

@@ -182,6 +182,8 @@ bool Options::set(const std::string& key, const std::string& value, std::string*
   if (key == "max_warp_instructions" && valid)
     return max_warp_instructions = static_cast<uint64_t>(number), true;
   if (key == "cost_seed" && valid) return cost_seed = static_cast<uint64_t>(number), true;
+  if (key == "calls_in_graph" && valid && number <= 1024)
+    return calls_in_graph = static_cast<int>(number), true;
   if (key == "timeline" && valid && number <= 64) return timeline = static_cast<int>(number), true;
   if (key == "max_seconds" && valid) return max_seconds = number, true;
   *error = "unknown option or value: " + key + "=" + value;

@@ -26,6 +26,7 @@ struct Options {
   bool cost = true;                              // model the time; needs counters
   uint64_t cost_seed = 0;                        // draws the blocks the model looks at; 0: a fixed choice
   int timeline = 0;                              // warps of one block whose instructions are listed; 0: none
+  int calls_in_graph = 0;                        // model launches in a graph of so many calls, too; 0: do not
   int threads = 0;                               // CPU threads, 0: all
   uint64_t max_warp_instructions = 200'000'000;  // per block; then the launch is called hung
   double max_seconds = 120;

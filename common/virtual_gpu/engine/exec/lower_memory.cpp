@@ -197,6 +197,9 @@ void FunctionLowering::lower_param_access(const ptx::Instruction& in, bool is_lo
   v.op.flags |= static_cast<uint8_t>(is_signed ? kSigned : 0);
   if (of_kernel) {
     address(where, v, Space::kParam);
+    const auto held = parameter_address_.find(where.reg);
+    if (where.reg < 0) v.parameter = static_cast<int>(entry_param_.at(where.name) + where.value);
+    if (held != parameter_address_.end()) v.parameter = static_cast<int>(held->second + where.value);
   } else {
     const uint32_t slot = param_slot(where.name);
     const int64_t at = static_cast<int64_t>(where.value);

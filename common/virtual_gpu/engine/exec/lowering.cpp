@@ -204,16 +204,25 @@ void FunctionLowering::record_values(Code& code, const VirtualOp& v) const {
 void FunctionLowering::record_origins(Code& code, KernelCode& kernel) const {
   for (size_t i = 0; i < ops_.size(); ++i) {
     code.ops[i].index = static_cast<uint32_t>(kernel.origins.size());
-    kernel.origins.push_back({ops_[i].loc, ops_[i].ptx_line, ops_[i].opcode});
+    kernel.origins.push_back({ops_[i].loc, ops_[i].ptx_line, ops_[i].opcode, ops_[i].parameter});
     record_values(code, ops_[i]);
   }
   code.value_count = static_cast<uint32_t>(slots_.size());
+}
+
+// The address of a parameter in a register: loads through it read a place that is known.
+void FunctionLowering::note_parameter_address(const ptx::Instruction& in) {
+  if (in.operands.size() != 2 || in.operands[1].kind != OperandKind::kSymbol) return;
+  const auto found = entry_param_.find(in.operands[1].name);
+  if (found != entry_param_.end() && in.operands[0].kind == OperandKind::kReg)
+    parameter_address_[in.operands[0].reg] = found->second + in.operands[1].value;
 }
 
 void FunctionLowering::lower_instruction(const ptx::Instruction& in) {
   guard_ = in.guard >= 0 ? reg_slot(in.guard) : 0;
   guard_negated_ = in.guard_negated;
   const std::string_view base = std::string_view(in.opcode).substr(0, in.opcode.find('.'));
+  if (base == "mov") note_parameter_address(in);
   const auto it = handlers().find(base);
   if (it != handlers().end()) {
     (this->*it->second)(in);

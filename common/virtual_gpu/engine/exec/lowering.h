@@ -27,6 +27,7 @@ struct VirtualOp {
   std::vector<uint32_t> defs, uses;
   int loc = 0, ptx_line = 0;
   int instruction = 0;  // in the parsed body, for labels
+  int parameter = -1;   // of the kernel's parameters, the byte where it reads; -1: none, or known only then
   std::string_view opcode;
 };
 
@@ -48,6 +49,7 @@ class FunctionLowering {
   static const std::unordered_map<std::string_view, Handler>& handlers();
 
   // lowering.cpp: the driver and operands
+  void note_parameter_address(const ptx::Instruction& in);
   void lower_instruction(const ptx::Instruction& in);
   void mark_unused_results();
   uint32_t reg_slot(int reg) const { return static_cast<uint32_t>(reg) + 1; }
@@ -117,6 +119,7 @@ class FunctionLowering {
   std::unordered_map<std::string, uint32_t> local_offset_;  // .local variable -> offset in the frame
   std::unordered_map<std::string, int> label_;              // label -> instruction
   std::unordered_map<std::string, uint32_t> entry_param_;   // kernel parameter -> offset
+  std::unordered_map<int, uint64_t> parameter_address_;     // register -> offset that it holds
   int current_ = 0;
   uint32_t guard_ = 0;  // slot of the guard of the instruction at hand
   bool guard_negated_ = false;

@@ -44,6 +44,7 @@ struct OpOrigin {
   int loc = 0;
   int ptx_line = 0;
   std::string_view opcode;
+  int parameter = -1;  // VirtualOp::parameter
 };
 
 struct KernelCode {

@@ -53,6 +53,17 @@ class SectorMap {
   uint64_t count() const {
     return count_bits([](uint64_t word) { return word; });
   }
+  // Those that another map of the same memory has not.
+  uint64_t count_without(const SectorMap& other) const {
+    uint64_t n = 0;
+    for_each_page([&](size_t page, const std::atomic<uint64_t>* words) {
+      const std::atomic<uint64_t>* without = page < other.pages_.size() ? other.pages_[page].load() : nullptr;
+      for (size_t i = 0; i < kWords; ++i)
+        n += static_cast<uint64_t>(std::popcount(words[i].load(std::memory_order_relaxed) &
+                                                 ~(without != nullptr ? without[i].load() : 0)));
+    });
+    return n;
+  }
   // Calls with each page that has bits: its number and its words.
   template <class Visit>
   void for_each_page(Visit visit) const {

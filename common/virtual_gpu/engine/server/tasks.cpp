@@ -60,11 +60,12 @@ int Session::run(const LaunchTask& task, const Work& work, double* seconds) {
   const int shown = request.index < Report::kLaunchesWithTimeline ? config.options.timeline : 0;
   // A launch that failed has run in part, or would have run for ever: it has no time.
   if (figures.error != cuda::kSuccess) figures.sample.reset();
-  ModelledLaunch modelled = model_launch(figures, config.profile, l2, shown);
+  const CallsInGraph calls{config.options.calls_in_graph, static_cast<double>(memory.used())};
+  ModelledLaunch modelled = model_launch(figures, config.profile, l2, calls, shown);
   name_lines(modelled.timeline, request);
   figures.modelled_seconds = modelled.seconds;
   figures.sample.reset();
-  *seconds = modelled.body_seconds;
+  *seconds = modelled.body.seconds;
   const int error = figures.error;
   report.add_launch(std::move(figures), modelled, work.in_graph);
   if (printf_output.size() > kPrintfKept) printf_output.resize(kPrintfKept);
