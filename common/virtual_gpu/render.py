@@ -39,7 +39,7 @@ def render_finding(finding: Finding, *, width: int = _DEFAULT_WIDTH) -> str:
         for part in (
             _actor(finding),
             _chain(finding.place),
-            _chain(finding.other),
+            _chain(finding.other, "The other access was inlined at"),
             _allocated(finding),
             finding.advice,
         )
@@ -80,11 +80,11 @@ def _actor(finding: Finding) -> str:
     return ", ".join(parts) + "." if parts else ""
 
 
-def _chain(places: Sequence[Place]) -> str:
+def _chain(places: Sequence[Place], said: str = "Inlined at") -> str:
     """Where the helper that holds a line was called from."""
     if len(places) < 2:
         return ""
-    return "Inlined at " + ", ".join(str(place) for place in places[1:]) + "."
+    return f"{said} " + ", ".join(str(place) for place in places[1:]) + "."
 
 
 def _allocated(finding: Finding) -> str:

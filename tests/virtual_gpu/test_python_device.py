@@ -282,6 +282,13 @@ def test_an_inlined_line_is_shown_with_where_it_was_called():
     assert "kernel k, block (7,0,0), 96 times. Inlined at kernel.cu:41." in text
 
 
+def test_both_sides_of_a_race_have_their_own_chain():
+    chain = (Place("cp_async.cuh", 12, "copy"), Place("kernel.cu", 41))
+    other = (Place("tile.cuh", 7, "read"), Place("kernel.cu", 52))
+    text = render_finding(replace(RACE, place=chain, other=other), width=200)
+    assert "Inlined at kernel.cu:41. The other access was inlined at kernel.cu:52." in text
+
+
 def test_a_report_ends_with_its_leaks():
     leak = Leak("cudaMalloc #1", 0, 64, "cudaMalloc #1 was never freed.", (Place("main.cu", 22),))
     text = render_report(Report(findings=(RACE,), leaks=(leak,)))

@@ -1,7 +1,9 @@
 #include "checks/shared_check.h"
 
 #include <algorithm>
+#include <tuple>
 
+#include "checks/copy_words.h"
 #include "checks/report.h"
 
 namespace vgpu {
@@ -32,6 +34,17 @@ const char* verb(SharedUse use) {
   return "touches";
 }
 
+// Two threads store to one element by the same line: most often its index leaves out what tells them apart.
+std::string same_element_advice(const Dim3& one, const Dim3& other) {
+  std::string differ;
+  for (const auto& [name, a, b] : {std::tuple{"threadIdx.x", one.x, other.x},
+                                   {"threadIdx.y", one.y, other.y},
+                                   {"threadIdx.z", one.z, other.z}})
+    if (a != b) differ += (differ.empty() ? "" : " and ") + std::string(name);
+  return "Both threads store by this line: in one round the index must tell threads apart that differ in " +
+         differ + ", and no barrier helps. Between rounds of a loop, put __syncthreads().";
+}
+
 struct Access {
   Warp& w;
   const Op& op;
@@ -58,6 +71,8 @@ struct Access {
         f.advice =
             "A stage may be refilled only when every thread is done reading it: put __syncthreads() between "
             "the last read and this copy.";
+      else if (use == SharedUse::kWrite && other_writes && who_op(stamp) == op.index)
+        f.advice = same_element_advice(thread_index(l, b.thread_of(w, lane)), thread_index(l, thread));
       else if (same_warp)
         f.advice = "Lanes of a warp do not run in step: put __syncwarp() between the two accesses.";
       else
@@ -82,10 +97,12 @@ struct Access {
     const uint32_t thread = who_thread(stamp);
     const bool own = thread == b.thread_of(w, lane);
     // A copy that another thread issued since the last barrier: the barrier is missing, wait or no wait.
-    uint32_t issued = 0;
-    for (const PendingCopy& p : b.warps[thread / kLanes].async->pending)
-      if (p.op == who_op(stamp) && (p.lanes >> (thread % kLanes) & 1)) issued = std::max(issued, p.tick);
-    const bool met = own || ordered(b, w, lane, issued, stamp);
+    const AsyncCopies& copies = *b.warps[thread / kLanes].async;
+    const PendingCopy* copy = nullptr;  // the newest that may be meant
+    for (const PendingCopy& p : copies.pending)
+      if (p.op == who_op(stamp) && (p.lanes >> (thread % kLanes) & 1) && (!copy || p.tick >= copy->tick))
+        copy = &p;
+    const bool met = own || ordered(b, w, lane, copy ? copy->tick : 0, stamp);
     const Mistake mistake = own   ? Mistake::kUseOfOwnCopy
                             : met ? Mistake::kUseOfOtherCopy
                                   : Mistake::kUseOfUnorderedCopy;
@@ -95,10 +112,10 @@ struct Access {
           who(w, lane) + " " + verb(use) + " " + shared_text(b, address) + " while " +
           (own ? std::string("its own cp.async") : "the cp.async of thread " + thread_text(l, thread)) +
           " into it (" + place_text(l, who_op(stamp)) + ") is still in flight";
-      f.advice =
-          met ? "Commit the copy and wait for its group before this line: cp.async.wait_group N leaves the "
-                "newest N groups in flight, so count the groups committed since."
-              : "Each thread waits for its own copies, then all meet: wait, __syncthreads(), then use.";
+      if (!met)
+        f.advice = "Each thread waits for its own copies, then all meet: wait, __syncthreads(), then use.";
+      else if (copy != nullptr)
+        f.advice = early_use_advice(l, copies, *copy, static_cast<int>(thread % kLanes));
       f.address = address;
     };
     report(w, op, lane, mistake, build, who_op(stamp));

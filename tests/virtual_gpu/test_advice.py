@@ -1,0 +1,92 @@
+"""Advice follows from what happened, in the words of the interface that the kernel uses."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from common.build.program import Target, build_program
+from common.virtual_gpu.report import Finding
+from common.virtual_gpu.session import run_program
+from grader.building.build import HEADERS
+
+PROGRAM = """
+#include <cuda_pipeline.h>
+#include "cp_async.cuh"
+
+__device__ void begin(int how, float4* to, const float4* from) {
+  if (how == 0) __pipeline_memcpy_async(to, from, 16);
+  if (how == 1) copy_16_bytes_async(to, from);
+  if (how == 2)
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;"
+                 ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from));
+}
+template <int kHow>
+__global__ void too_lax(const float4* in, float4* out) {
+  __shared__ float4 tile[2][32];
+  for (int i = 0; i < 2; ++i) {
+    begin(kHow, &tile[i][threadIdx.x], in + threadIdx.x);
+    __pipeline_commit();
+  }
+  __pipeline_wait_prior(2);
+  out[threadIdx.x] = tile[0][threadIdx.x];
+  __pipeline_wait_prior(0);
+}
+template <int kHow>
+__global__ void no_commit(const float4* in, float4* out) {
+  __shared__ float4 tile[32];
+  begin(kHow, &tile[threadIdx.x], in + threadIdx.x);
+  __pipeline_wait_prior(0);
+  out[threadIdx.x] = tile[threadIdx.x];
+}
+__global__ void one_slot(int* out) {
+  __shared__ int slot[32];
+  slot[threadIdx.x] = threadIdx.y;
+  __syncthreads();
+  out[threadIdx.y * 32 + threadIdx.x] = slot[threadIdx.x];
+}
+int main() {
+  float4 *in, *out;
+  cudaMalloc(&in, 4096);
+  cudaMalloc(&out, 4096);
+  cudaMemset(in, 0, 4096);
+  KERNEL;
+  return cudaDeviceSynchronize();
+}
+"""
+
+
+def finding_of(folder: Path, kernel: str) -> Finding:
+    source = folder / "advice.cu"
+    source.write_text(PROGRAM.replace("KERNEL", kernel))
+    built = build_program([source], Target.virtual(), include_dirs=[HEADERS]).path
+    ran = run_program(built, timeout=60, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    (finding,) = ran.report.findings
+    return finding
+
+
+@pytest.mark.parametrize(
+    ("how", "commit", "wait"),
+    [
+        (0, "__pipeline_commit()", "__pipeline_wait_prior(N)"),
+        (1, "commit_copies()", "wait_for_copies<N>()"),
+        (2, "cp.async.commit_group", "cp.async.wait_group N"),
+    ],
+)
+def test_a_lax_wait_and_a_missing_commit_are_told_apart(tmp_path: Path, how: int, commit: str, wait: str):
+    lax = finding_of(tmp_path, f"too_lax<{how}><<<1, 32>>>(in, out)")
+    assert lax.kind == "async"
+    assert f"{wait} leaves the newest N groups in flight, and one was committed after this one" in lax.advice
+    assert lax.advice.endswith("N must be 1 or less.")
+    missing = finding_of(tmp_path, f"no_commit<{how}><<<1, 32>>>(in, out)")
+    assert missing.kind == "async"
+    assert missing.advice.startswith("The copy belongs to no group yet")
+    assert f"Put {commit} behind the copies" in missing.advice
+
+
+def test_threads_with_one_index_are_told_what_tells_them_apart(tmp_path: Path):
+    found = finding_of(tmp_path, "one_slot<<<1, dim3(32, 2)>>>(reinterpret_cast<int*>(out))")
+    assert found.kind == "race"
+    assert "the index must tell threads apart that differ in threadIdx.y, and no barrier helps" in found.advice
