@@ -8,7 +8,8 @@ from typing import Any
 
 from benchmarks import DATA
 from benchmarks.output.markdown import table
-from grader.spec import registry
+from grader.spec import Speedup, registry
+from grader.timing.targets import describe
 
 RECORDS = DATA / "records"
 _OVER_BASELINE = "speedup over the baseline"
@@ -20,7 +21,13 @@ def exercise_results() -> str:
     for exercise in registry.all_exercises():
         record = _record(exercise.id)
         asked = [t for t in record["speed"]["targets"] if t["name"].startswith(_OVER_BASELINE)]
-        speed = ", ".join(f"{target['value']:.2f}× ({target['full']:.3g})" for target in asked)
+        # What is asked may have risen since the record was made.
+        now = [
+            t for t in exercise.targets if isinstance(t, Speedup) and describe(t).startswith(_OVER_BASELINE)
+        ]
+        speed = ", ".join(
+            f"{reached['value']:.2f}× ({target.full:.3g})" for reached, target in zip(asked, now, strict=True)
+        )
         link = f"[{exercise.number}](exercises/{exercise.id}/README.md)"
         rows.append([link, exercise.title, speed, f"{record['points']:g} of {record['max_points']:g}"])
     return table(
