@@ -75,10 +75,13 @@ def page_strides(size: Size) -> tuple[int, int]:
     return stride, stride + size.v_longer
 
 
+_BOTH = "k and v"  # the tensor of both, as findings name it: by the entry's parameters
+
+
 def places(size: Size) -> tuple[At, At]:
     """Where K and V start."""
     if size.sliced:
-        return At("qkv", row(size) + size.shift), At("qkv", 2 * row(size) + size.shift)
+        return At(_BOTH, row(size) + size.shift), At(_BOTH, 2 * row(size) + size.shift)
     return At("k", size.shift), At("v", size.shift)
 
 
