@@ -62,6 +62,7 @@ class SpeedCase:
     samples: list[float] = field(default_factory=list)
     against: str = "baseline"
     protocol: str = "cold"
+    baseline_measured_on: str = ""  # the card, where only the submission's time is modelled
 
     @property
     def label(self) -> str:

@@ -63,7 +63,9 @@ def performance_lines(exercise: Exercise, speed: Speed | None) -> list[str]:
     case = _headline(exercise, speed)
     if speed is None or case is None:
         return ["Performance: not measured"]
-    how = f"{'modelled, ' if speed.modelled else ''}{terminal.how_timed([case.protocol])}; "
+    timed = terminal.how_timed([case.protocol])
+    how = f"{'modelled, ' if speed.modelled else ''}{timed}; "
+    base_how = f"measured on {case.baseline_measured_on}, {timed}; " if case.baseline_measured_on else how
     baseline_rate = case.bytes / case.baseline_seconds if case.baseline_seconds > 0 else 0.0
     overall = ""
     if speed.targets:
@@ -73,7 +75,7 @@ def performance_lines(exercise: Exercise, speed: Speed | None) -> list[str]:
         overall = f"; {target.name}: {target.value:.2f} x, {target.decision}{points}, {limits}"
     return [
         f"Baseline performance: {numbers.microseconds(case.baseline_seconds)} "
-        f"({how}{numbers.terabytes(baseline_rate)} at {case.name})",
+        f"({base_how}{numbers.terabytes(baseline_rate)} at {case.name})",
         f"Optimized performance: {numbers.microseconds(case.seconds)} "
         f"({how}{numbers.terabytes(case.bandwidth)} at {case.name})",
         f"Speedup: {numbers.ratio(case.ratio)} ({how}at {case.name}{overall})",

@@ -67,6 +67,19 @@ def test_a_right_kernel_ends_with_the_four_lines(course, capsys, monkeypatch):
     ]
 
 
+def test_a_baseline_that_was_measured_is_not_called_modelled(course, capsys, monkeypatch):
+    record = make_record()
+    assert record.speed is not None
+    for case in record.speed.cases:
+        case.baseline_measured_on = "NVIDIA H200"
+    graded_as(monkeypatch, record)
+    (course / "mine.cu").write_text("__global__ void kernel() {}")
+    check.main(["01", "mine.cu", "--device", "virtual"])
+    baseline, optimized = capsys.readouterr().out.rstrip().splitlines()[-3:-1]
+    assert baseline.startswith("Baseline performance: 13.00 us (measured on NVIDIA H200, one call, cold L2;")
+    assert optimized.startswith("Optimized performance: 10.00 us (modelled, one call, cold L2;")
+
+
 def test_measured_times_are_not_called_modelled(course, capsys, monkeypatch):
     graded_as(monkeypatch, make_record(device="gpu"))
     (course / "mine.cu").write_text("__global__ void kernel() {}")

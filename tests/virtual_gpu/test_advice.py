@@ -89,4 +89,6 @@ def test_a_lax_wait_and_a_missing_commit_are_told_apart(tmp_path: Path, how: int
 def test_threads_with_one_index_are_told_what_tells_them_apart(tmp_path: Path):
     found = finding_of(tmp_path, "one_slot<<<1, dim3(32, 2)>>>(reinterpret_cast<int*>(out))")
     assert found.kind == "race"
-    assert "the index must tell threads apart that differ in threadIdx.y, and no barrier helps" in found.advice
+    assert (
+        "the index must tell threads apart that differ in threadIdx.y, and no barrier helps" in found.advice
+    )

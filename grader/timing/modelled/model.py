@@ -31,6 +31,8 @@ from grader.timing.targets import decide_modelled, describe
 from grader.timing.timed import Timed
 from grader.words import numbers
 
+_HOW = {"cold": "cold L2", "graph": "many calls in a CUDA graph"}
+
 
 class NotModelled(Exception):
     """The submission has no time that counts; the text gives the reason."""
@@ -109,7 +111,6 @@ class _Modelling:
         self._targets = exercise.modelled_targets
         self._margin = model_margin(exercise, device.profile)
         self._in_graph = _tried_in_a_graph(exercise, self._targets)
-        self._measured = False  # the baseline's times were, on such a card
         self._lacks: list[str] = []  # what the structure of the submission's calls lacks
         self.speed = Speed(modelled=True)
         self.reasons: dict[str, str] = {}
@@ -176,12 +177,12 @@ class _Modelling:
         targets = [target for target in self._targets if case.name in target.cases]
         for protocol in sorted({target.protocol for target in targets}):
             known = measured_baseline(self._exercise, case, protocol, self._device.profile)
-            self._measured |= known is not None
             seconds = known or modelled_call(base, protocol)[0]
-            mine_modelled = modelled_call(mine, protocol)
-            self.speed.cases.append(
-                _case(self._exercise, case, protocol, seconds, mine_modelled, self._margin)
+            timed = _case(
+                self._exercise, case, protocol, seconds, modelled_call(mine, protocol), self._margin
             )
+            timed.baseline_measured_on = self._device.card if known else ""
+            self.speed.cases.append(timed)
         for target in targets:
             looked_for = look(target.structure, case, mine, self._submission.resources)
             self._lacks += [result.message for result in looked_for if not result.passed]
@@ -189,9 +190,13 @@ class _Modelling:
     def _add_notes(self) -> None:
         device, exercise = self._device, self._exercise
         compared = "" if was_compared(device.profile) else "; it was never compared with such a card"
-        compared += f"; the baseline's times were measured on {device.card}" if self._measured else ""
+        measured = any(case.baseline_measured_on for case in self.speed.cases)
+        compared += f"; the baseline's times were measured on {device.card}" if measured else ""
+        how = " and ".join(
+            _HOW[protocol] for protocol in sorted({case.protocol for case in self.speed.cases})
+        )
         self.speed.notes.append(
-            f"modelled for {device.card}, cold L2; the model cannot see gains under "
+            f"modelled for {device.card}, {how}; the model cannot see gains under "
             f"{100 * (LEAST - 1):.0f} %{compared}"
         )
         if left := [describe(target) for target in exercise.targets if exercise.needs_gpu(target)]:
