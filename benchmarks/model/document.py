@@ -90,7 +90,9 @@ def _exercises(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
         rows.append(
             [exercise.id, exercise.protocol, str(len(errors)), *percent, f"{model_margin(exercise):.2f}"]
         )
-    return table(["exercise", "timed", "ratios", "error: median", "p90", "margin"], rows, right_from=2)
+    return table(
+        ["exercise", "timed", "kernels × shapes", "error: median", "p90", "margin"], rows, right_from=2
+    )
 
 
 def _source(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
