@@ -7,10 +7,11 @@ import json
 from collections.abc import Iterator
 from typing import Any
 
+from benchmarks import DATA
 from benchmarks.flash.kernels import case_of
 from benchmarks.flash.shapes import Shape, all_shapes
 from benchmarks.flash.ways import V2, kernel_ways
-from common.core.paths import REPOSITORY
+from common.core.errors import CourseError
 from grader.building.libraries import Libraries
 from grader.building.scratch_folder import scratch_folder
 from grader.devices.device import VirtualDevice
@@ -18,9 +19,8 @@ from grader.spec import Case, Task, TimingProtocol, registry
 from grader.spec.random_inputs import Random
 from grader.timing.modelled.call_time import modelled_call
 
-_DATA = REPOSITORY / "benchmarks" / "data"
-_RECORD = _DATA / "records" / "nvidia-h200-04_bucketed_kv-reference.json"
-_LATENCIES = _DATA / "flash" / "latency_h200.json"
+_RECORD = DATA / "records" / "nvidia-h200-04_bucketed_kv-reference.json"
+_LATENCIES = DATA / "flash" / "latency_h200.json"
 _MOST_TOKENS = 16 << 10  # of 04's cache: beyond, the virtual GPU takes minutes
 _MOST_ROWS = 1024  # of 05
 _SECONDS = 600.0  # for a call
@@ -28,10 +28,10 @@ _SECONDS = 600.0  # for a call
 
 def compare(profile: str) -> dict[str, Any]:
     """By exercise: microseconds of each kernel at each shape, measured and modelled."""
-    device = VirtualDevice(profile)
+    device, measured = VirtualDevice(profile), json.loads(_LATENCIES.read_text())
     return {
-        "device": json.loads(_LATENCIES.read_text())["device"],
-        "driver": json.loads(_LATENCIES.read_text())["driver"],
+        "device": measured["device"],
+        "driver": measured["driver"],
         "exercises": {
             registry.find("04").id: list(_budgets(device)),
             registry.find("05").id: list(_steps(device)),
@@ -87,7 +87,7 @@ def _modelled(
     with device.measuring_session(built, {"max_seconds": int(_SECONDS)}, beside=0) as session:
         outcome = session.run(task.entry, task.inputs(case.size, Random(case.name)), _SECONDS)
     if not outcome.ok:
-        raise RuntimeError(f"{task.entry} failed at {case.name}: {outcome.message}")
+        raise CourseError(f"{task.entry} failed at {case.name}: {outcome.message}")
     return modelled_call(outcome, protocol)[0]
 
 

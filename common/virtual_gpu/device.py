@@ -165,8 +165,7 @@ class VirtualGpu:
         return self._engine.channel
 
     def require_worker(self, what: str, seconds: float = 0.0) -> None:
-        """Raises what came of the worker when it is gone, or is within `seconds`, be it that no call of its
-        was on then."""
+        """Raises how the worker ended, if it has ended or ends within `seconds`, even outside of any call."""
         if self._worker is not None:
             self._worker.require_alive(what, seconds)
 

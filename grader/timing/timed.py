@@ -2,11 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from common.virtual_gpu.report import Report
 from grader.records.record import Speed
+
+_HOW = {"cold": "cold L2", "graph": "many calls in a CUDA graph"}
+
+
+def how_timed(protocols: Iterable[str]) -> str:
+    """In words, by protocol."""
+    return " and ".join(_HOW[protocol] for protocol in protocols)
 
 
 @dataclass(frozen=True)

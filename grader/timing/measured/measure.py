@@ -18,7 +18,7 @@ from common.gpu.support import time_copy, time_empty_graph, time_nothing
 from grader.devices.on_gpu.session import GpuSession
 from grader.devices.on_gpu.timed import time_idle
 from grader.records.record import Speed, SpeedCase
-from grader.spec import BASELINE, CopyBandwidth, Exercise, HostTime, Step, TimingProtocol, seeds
+from grader.spec import BASELINE, CopyBandwidth, Exercise, HostTime, Step, seeds
 from grader.timing.measured.comparison import NotTimed, Side, WentWrong
 from grader.timing.measured.graph_trial import trial
 from grader.timing.measured.interleaved import time_host_interleaved, time_interleaved
@@ -33,6 +33,7 @@ from grader.timing.measured.plausibility import (
 from grader.timing.measured.stream_order import out_of_order
 from grader.timing.speed_cases import COPY, SUBMISSION, Point, cases_of, points_of, speed_case
 from grader.timing.targets import decide_bandwidth, decide_host, decide_measured, describe, missed_bandwidth
+from grader.timing.timed import how_timed
 
 PAIRS = 64  # timed rounds, if there is time
 _LIMIT_SECONDS = 60.0
@@ -119,7 +120,7 @@ class _Measurement:
         protocols = sorted({point.protocol for point in points})
         speed.notes.append(
             f"measured for {time.monotonic() - self._started:.0f} s, interleaved with the baseline, "
-            + " and ".join(_HOW[protocol] for protocol in protocols)
+            + how_timed(protocols)
         )
         of_steps = [t for t in self._exercise.targets if isinstance(t, CopyBandwidth) and t.step]
         if of_steps and not self._ours.has_steps:
@@ -298,6 +299,3 @@ class _Measurement:
 
     def _found(self, protocol: str, against: str) -> dict[str, SpeedCase]:
         return {c.name: c for c in self.speed.cases if (c.protocol, c.against) == (protocol, against)}
-
-
-_HOW: dict[TimingProtocol, str] = {"cold": "cold L2", "graph": "many calls in a CUDA graph"}

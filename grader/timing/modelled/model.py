@@ -28,10 +28,8 @@ from grader.timing.modelled.call_time import modelled_call
 from grader.timing.modelled.margin import LEAST, model_margin, was_compared
 from grader.timing.modelled.unmodelled import unmodelled
 from grader.timing.targets import decide_modelled, describe
-from grader.timing.timed import Timed
+from grader.timing.timed import Timed, how_timed
 from grader.words import numbers
-
-_HOW = {"cold": "cold L2", "graph": "many calls in a CUDA graph"}
 
 
 class NotModelled(Exception):
@@ -192,9 +190,7 @@ class _Modelling:
         compared = "" if was_compared(device.profile) else "; it was never compared with such a card"
         measured = any(case.baseline_measured_on for case in self.speed.cases)
         compared += f"; the baseline's times were measured on {device.card}" if measured else ""
-        how = " and ".join(
-            _HOW[protocol] for protocol in sorted({case.protocol for case in self.speed.cases})
-        )
+        how = how_timed(sorted({case.protocol for case in self.speed.cases}))
         self.speed.notes.append(
             f"modelled for {device.card}, {how}; the model cannot see gains under "
             f"{100 * (LEAST - 1):.0f} %{compared}"
