@@ -1,6 +1,8 @@
 #include "cost.h"
 
 #include <algorithm>
+#include <iterator>
+#include <set>
 
 #include "cost/estimate.h"
 #include "cost/explain.h"
@@ -27,7 +29,22 @@ L2Before before_graph(const LaunchSample& sample, const Profile& profile, const 
   const double kept = std::clamp((profile.l2_bytes - filled) / (profile.l2_bytes / 2), 0.0, 1.0);
   const double only_loaded = kSectorBytes * static_cast<double>(sample.loads->count_without(*sample.stores));
   const double displaced = (1 - kept) * only_loaded * std::min(1.0, profile.l2_bytes / filled);
-  return {kept * loads, kept * stores, displaced, kept, 1 - kept, true};
+  return {kept * loads, kept * stores, displaced, kept, 1 - kept};
+}
+
+std::set<uint32_t> blocks_entered(const LaunchSample& sample) {
+  std::set<uint32_t> entered;
+  for (const auto& trace : sample.traces)
+    for (const WarpTrace& warp : trace->warps)
+      for (const BlockEvent& event : warp.blocks) entered.insert(event.block);
+  return entered;
+}
+
+std::set<uint32_t> missing(const std::set<uint32_t>& wanted, const std::set<uint32_t>& there) {
+  std::set<uint32_t> rest;
+  std::set_difference(wanted.begin(), wanted.end(), there.begin(), there.end(),
+                      std::inserter(rest, rest.end()));
+  return rest;
 }
 
 }  // namespace
@@ -42,18 +59,17 @@ ModelledLaunch model_launch(const LaunchReport& report, const Profile& profile, 
   if (report.sample != nullptr) {
     const LaunchSample& sample = *report.sample;
     const L2Before before{static_cast<double>(l2.present(*sample.loads)),
-                          static_cast<double>(l2.present(*sample.stores)),
-                          0,
-                          0,
-                          0,
-                          l2.holds_code(&sample.kernel)};
-    Estimate estimate = estimate_launch(report, profile, before, timeline_warps);
-    l2.touch(*sample.loads, *sample.stores, &sample.kernel);
+                          static_cast<double>(l2.present(*sample.stores))};
+    const std::set<uint32_t> entered = blocks_entered(sample);
+    const Estimate estimate = estimate_launch(report, profile, before,
+                                              missing(entered, l2.code_of(&sample.kernel)), timeline_warps);
+    l2.touch(*sample.loads, *sample.stores);
+    l2.touch_code(&sample.kernel, entered);
     model.body = body_of(estimate, report, profile);
-    model.timeline = std::move(estimate.timeline);
+    model.timeline = estimate.timeline;
     if (calls.count > 0)
-      model.in_graph =
-          body_of(estimate_launch(report, profile, before_graph(sample, profile, calls)), report, profile);
+      model.in_graph = body_of(estimate_launch(report, profile, before_graph(sample, profile, calls), {}),
+                               report, profile);
   }
   model.seconds = model.floor_seconds + model.body.seconds;
   return model;

@@ -100,10 +100,12 @@ struct Outcome {
 
 class Estimator {
  public:
-  Estimator(const LaunchReport& report, const Profile& profile, const L2Before& l2, int timeline_warps)
+  Estimator(const LaunchReport& report, const Profile& profile, const L2Before& l2,
+            const std::set<uint32_t>& cold_code, int timeline_warps)
       : report_(report),
         profile_(profile),
         l2_(l2),
+        cold_code_(cold_code),
         timeline_warps_(timeline_warps),
         setting_(report, profile) {}
 
@@ -317,15 +319,10 @@ class Estimator {
     return shown;
   }
 
-  // What an SM waits for the machine code that its warps run, where it is in no cache.
+  // What an SM waits for the machine code that is in no cache.
   double code_cycles() const {
-    if (l2_.code) return 0;
-    std::set<uint32_t> entered;
-    for (const BlockTrace* trace : setting_.traces)
-      for (const WarpTrace& warp : trace->warps)
-        for (const BlockEvent& event : warp.blocks) entered.insert(event.block);
     double instructions = 0;
-    for (const uint32_t block : entered) {
+    for (const uint32_t block : cold_code_) {
       const KernelPlan::Entry& entry = plan_->blocks[block];
       for (const PlannedOp& op : (entry.rounds > 0 ? entry.unrolled : entry.alone).ops)
         instructions += static_cast<double>(op.cost.instructions);
@@ -356,6 +353,7 @@ class Estimator {
   const LaunchReport& report_;
   const Profile& profile_;
   const L2Before l2_;
+  const std::set<uint32_t>& cold_code_;
   const int timeline_warps_;
   const Setting setting_;
   KernelPlan* plan_ = nullptr;
@@ -365,8 +363,8 @@ class Estimator {
 }  // namespace
 
 Estimate estimate_launch(const LaunchReport& report, const Profile& profile, const L2Before& l2,
-                         int timeline_warps) {
-  return Estimator(report, profile, l2, timeline_warps).run();
+                         const std::set<uint32_t>& cold_code, int timeline_warps) {
+  return Estimator(report, profile, l2, cold_code, timeline_warps).run();
 }
 
 }  // namespace vgpu

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <optional>
+#include <set>
 #include <utility>
 #include <vector>
 
@@ -23,8 +24,9 @@ struct Estimate {
   Timeline timeline;  // where it was asked for
 };
 
-// With `timeline_warps`, so many warps of one block are shown in the estimate's timeline.
+// `cold_code` are the basic blocks whose machine code is in no cache. With `timeline_warps`, so many warps of
+// one block are shown in the estimate's timeline.
 Estimate estimate_launch(const LaunchReport& report, const Profile& profile, const L2Before& l2,
-                         int timeline_warps = 0);
+                         const std::set<uint32_t>& cold_code, int timeline_warps = 0);
 
 }  // namespace vgpu

@@ -18,8 +18,7 @@ uint64_t L2Residency::present(const SectorMap& sectors) const {
   return n;
 }
 
-void L2Residency::touch(const SectorMap& loads, const SectorMap& stores, const void* kernel) {
-  codes_.insert(kernel);
+void L2Residency::touch(const SectorMap& loads, const SectorMap& stores) {
   Footprint footprint;
   for (const SectorMap* map : {&loads, &stores})
     map->for_each_page([&](size_t page, const std::atomic<uint64_t>* words) {

@@ -3,8 +3,8 @@
 
 #include <cstdint>
 #include <deque>
+#include <set>
 #include <unordered_map>
-#include <unordered_set>
 #include <vector>
 
 #include "exec/sectors.h"
@@ -17,9 +17,13 @@ class L2Residency {
 
   // Sectors of these that are still there.
   uint64_t present(const SectorMap& sectors) const;
-  bool holds_code(const void* kernel) const { return codes_.count(kernel) != 0; }
-  // A launch of the kernel has loaded and stored these; the oldest go when there is no more room.
-  void touch(const SectorMap& loads, const SectorMap& stores, const void* kernel);
+  // Basic blocks of the kernel that warps have run: their machine code is in a cache.
+  const std::set<uint32_t>& code_of(const void* kernel) { return codes_[kernel]; }
+  // A launch has loaded and stored these; the oldest go when there is no more room.
+  void touch(const SectorMap& loads, const SectorMap& stores);
+  void touch_code(const void* kernel, const std::set<uint32_t>& blocks) {
+    codes_[kernel].insert(blocks.begin(), blocks.end());
+  }
   // A copy or a fill has gone through.
   void pass(uint64_t bytes);
   void clear();
@@ -34,7 +38,7 @@ class L2Residency {
 
   uint64_t capacity_, used_ = 0;  // sectors
   std::deque<Footprint> recent_;  // oldest first
-  std::unordered_set<const void*> codes_;
+  std::unordered_map<const void*, std::set<uint32_t>> codes_;
 };
 
 }  // namespace vgpu

@@ -41,7 +41,6 @@ struct L2Before {
   double displaced_bytes = 0;
   double stored_by_others = 0;  // of the sectors that a launch loads, those that other SMs left there
   double full = 0;              // 1: it is full of stores, and each further one is at another's cost
-  bool code = false;            // the kernel's machine code has just run
 };
 
 struct TrafficSetting {
