@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from common.serving.half_precision import attention
 from grader.spec import STREAM, Argument, At, Call, HostTable, Size, f32, i32, i64
 from grader.spec.random_inputs import Random
 
@@ -74,10 +75,6 @@ def heads_of(size: Size, tensor: torch.Tensor) -> torch.Tensor:
 
 def reference(size: Size, buffers: Buffers) -> None:
     """Torch's own attention, in the type of the buffers."""
-    import torch
-
     query, key, value = (heads_of(size, buffers[name]) for name in TENSORS[:3])
-    found = torch.nn.functional.scaled_dot_product_attention(
-        query, key, value, is_causal=bool(size.causal), scale=softmax_scale(size)
-    )
+    found = attention(query, key, value, causal=bool(size.causal), scale=softmax_scale(size))
     heads_of(size, buffers["out"]).copy_(found)

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from common.serving.bucketed.quantizing import dequantize
 from common.serving.bucketed.views import BucketView
+from common.serving.half_precision import product
 
 if TYPE_CHECKING:
     import torch
@@ -82,7 +83,7 @@ def attend_bucket(
         weights = torch.exp(piece.scores - reference.unsqueeze(-1))
         shrink = torch.exp(largest - reference)
         values = _dequantized(bucket.values, bucket.value_scales, bucket.bits, piece.keys, piece.used, dtype)
-        out = out * shrink.unsqueeze(-1) + (weights.to(dtype) @ values).to(out.dtype)
+        out = out * shrink.unsqueeze(-1) + product(weights.to(dtype), values).to(out.dtype)
         total = total * shrink + weights.sum(-1)
         largest = new
     return Part(out.flatten(1, 2), largest.flatten(1), total.flatten(1))
@@ -149,7 +150,7 @@ def _pieces(
         if mask is not None:
             visible = used & (mask.gather(1, _slots(bucket, keys, used)) != 0)
         heads_of_keys = _dequantized(bucket.keys, bucket.key_scales, bucket.bits, keys, used, dtype)
-        scores = (rows @ heads_of_keys.transpose(-1, -2)).to(_accumulator(dtype)) * scale
+        scores = product(rows, heads_of_keys.transpose(-1, -2)).to(_accumulator(dtype)) * scale
         yield _Piece(scores.masked_fill_(~visible[:, None, None], -torch.inf), keys, used)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
+from common.serving.half_precision import product
 from grader.lab.lab import FaultLab
 from grader.spec import STREAM, At, Call, Normwise, Size, case, f32, i32
 from grader.spec.random_inputs import Random
@@ -28,8 +29,8 @@ def inputs(size: Size, random: Random) -> Call:
 
 def reference(_: Size, buffers: Mapping[str, torch.Tensor]) -> None:
     queries, keys, values = (buffers[name].transpose(0, 1) for name in ("queries", "keys", "values"))
-    weights = (queries @ keys.transpose(1, 2) * SCALE).softmax(dim=-1)
-    buffers["out"].copy_((weights @ values).transpose(0, 1))
+    weights = (product(queries, keys.transpose(1, 2)) * SCALE).softmax(dim=-1)
+    buffers["out"].copy_(product(weights, values).transpose(0, 1))
 
 
 lab = FaultLab(
