@@ -16,9 +16,10 @@ _KERNELS = Path(__file__).with_name("kernels")
 SEEN = (
     *("kv_store", "copies", "transposes", "reductions", "matmuls", "attention", "normalise", "stencils"),
     *("sequences", "serving_copies", "columns", "transposes_wide", "products", "decode_attention", "row_ops"),
+    *("moves", "folds", "blocks_of_matrices"),  # unseen until the exercises' own kernels changed the model
 )
 # Predicted by it, and the predictions committed, before any was measured.
-UNSEEN = ("moves", "folds", "blocks_of_matrices")
+UNSEEN = ("between_products", "narrow_weights")
 # Implementations of exercise 01 that are one call: folder and file.
 _EXERCISE_01 = (
     ("exercises", "baseline"),
