@@ -9,9 +9,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from benchmarks.model.programs import SEEN, UNSEEN
+from benchmarks.model.programs import SEEN, UNSEEN, UNSEEN_EARLIER
 
-UNSEEN_PART, BOTH = "unseen", "exercise 01 and unseen"
+UNSEEN_PART, EARLIER_PART, ALL_PARTS = "unseen", "unseen, earlier", "exercise 01 and unseen"
 CLEARLY_APART = 1.10  # the order of pairs closer than this on the device does not count
 
 
@@ -79,11 +79,18 @@ def pairs(predicted: Mapping[str, Any], measured: Mapping[str, Any]) -> list[Pai
 
 
 def parts(found: Sequence[Pair]) -> dict[str, list[Pair]]:
-    """The unseen programs, the exercise, both together, and what was seen before; none without pairs."""
-    exercise = [pair for pair in found if pair.program == "exercise_01"]
-    unseen = [pair for pair in found if pair.program in UNSEEN]
-    seen = [pair for pair in found if pair.program in SEEN]
-    named = {UNSEEN_PART: unseen, "exercise 01": exercise, BOTH: exercise + unseen, "seen before": seen}
+    """Both sets of unseen programs, the exercise, all three, and what was seen before; none without pairs."""
+    unseen, earlier, exercise, seen = (
+        [pair for pair in found if pair.program in programs]
+        for programs in (UNSEEN, UNSEEN_EARLIER, ("exercise_01",), SEEN)
+    )
+    named = {
+        UNSEEN_PART: unseen,
+        EARLIER_PART: earlier,
+        "exercise 01": exercise,
+        ALL_PARTS: exercise + earlier + unseen,
+        "seen before": seen,
+    }
     return {name: part for name, part in named.items() if part}
 
 

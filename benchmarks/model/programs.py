@@ -16,9 +16,9 @@ _KERNELS = Path(__file__).with_name("kernels")
 SEEN = (
     *("kv_store", "copies", "transposes", "reductions", "matmuls", "attention", "normalise", "stencils"),
     *("sequences", "serving_copies", "columns", "transposes_wide", "products", "decode_attention", "row_ops"),
-    *("moves", "folds", "blocks_of_matrices"),  # unseen until the exercises' own kernels changed the model
 )
-# Predicted by it, and the predictions committed, before any was measured.
+# Predicted by it, and the predictions committed, before any was measured: an earlier set, and the newest.
+UNSEEN_EARLIER = ("moves", "folds", "blocks_of_matrices")
 UNSEEN = ("between_products", "narrow_weights")
 # Implementations of exercise 01 that are one call: folder and file.
 _EXERCISE_01 = (
@@ -51,6 +51,6 @@ def _around_exercise_01(folder: str, file: str) -> Program:
 
 
 PROGRAMS = (
-    *(Program(_KERNELS / f"{name}.cu") for name in (*SEEN, *UNSEEN)),
+    *(Program(_KERNELS / f"{name}.cu") for name in (*SEEN, *UNSEEN_EARLIER, *UNSEEN)),
     *(_around_exercise_01(*place) for place in _EXERCISE_01),
 )

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from benchmarks.model.compare import BOTH, UNSEEN_PART, Summary, pairs, parts, summary
+from benchmarks.model.compare import ALL_PARTS, EARLIER_PART, UNSEEN_PART, Summary, pairs, parts, summary
 from benchmarks.model.document import read
 from benchmarks.model.predict import build_for_the_model, predict
 from benchmarks.model.programs import PROGRAMS
@@ -229,11 +229,11 @@ def test_every_committed_prediction_was_measured():
     assert [case["name"] for case in predicted["cases"]] == [case["name"] for case in measured["cases"]]
 
 
-@pytest.mark.parametrize("part", [UNSEEN_PART, BOTH])
-def test_the_committed_comparison_bears_out_the_claims(part: str):
+@pytest.mark.parametrize(("part", "median"), [(UNSEEN_PART, 0.10), (EARLIER_PART, 0.08), (ALL_PARTS, 0.06)])
+def test_the_committed_comparison_bears_out_the_claims(part: str, median: float):
     total = _committed()[part]
     assert total.share_ordered >= 0.95
-    assert total.median_error <= 0.08
+    assert total.median_error <= median
 
 
 @pytest.mark.parametrize(

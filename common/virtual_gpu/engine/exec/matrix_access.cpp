@@ -63,7 +63,12 @@ void wmma_access(Warp& w, const Op& op, bool stores) {
   for (int r = 0; r < layout.registers; ++r) {
     uint8_t* reg = w.regs + op.list[r];
     const int width = layout.register_bytes;
-    if (!stores) std::memset(reg, 0, static_cast<size_t>(width) * kLanes);
+    const size_t bytes = static_cast<size_t>(width) * kLanes;
+    if (!stores && r >= layout.distinct) {  // ptxas loads no element twice
+      std::memcpy(reg, w.regs + op.list[r - layout.distinct], bytes);
+      continue;
+    }
+    if (!stores) std::memset(reg, 0, bytes);
     // Elements of a register that lie side by side travel together, as the hardware loads them.
     int run = layout.elements_per_register;
     for (int lane = 0; lane < kLanes && run > 1; ++lane)

@@ -30,6 +30,7 @@ struct WmmaLayout {
   int element_bytes = 0;
   int register_bytes = 4;              // 8 for f64
   int registers = 0;                   // of one lane
+  int distinct = 0;                    // the first of them; the others hold the same elements again
   int elements_per_register = 1;       // packed from the low bits up
   const WmmaElement* table = nullptr;  // [lane][register][element in the register]
 };

@@ -125,7 +125,8 @@ class Layouts {
     layout.element_bytes = f.element_bytes;
     layout.register_bytes = f.element_bytes == 8 ? 8 : 4;
     layout.elements_per_register = layout.register_bytes / f.element_bytes;
-    layout.registers = f.repeats * static_cast<int>(blocks.size()) * width / layout.elements_per_register;
+    layout.distinct = static_cast<int>(blocks.size()) * width / layout.elements_per_register;
+    layout.registers = f.repeats * layout.distinct;
     std::vector<WmmaElement>& table = tables_.emplace_back();
     for (int lane = 0; lane < kLanes; ++lane) {
       for (int repeat = 0; repeat < f.repeats; ++repeat) {
