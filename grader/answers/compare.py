@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.answers.places import indices, value_text
 from grader.answers.tolerance import Output, too_far
-from grader.spec import Call, Comparison, Exact, OnBuffers, Size, Task
+from grader.spec import Call, Comparison, Exact, KnownMistake, OnBuffers, Size, Task
 from grader.words import numbers
 
 if TYPE_CHECKING:
@@ -145,6 +145,39 @@ def _wrong(name: str, rule: Comparison, wanted: Answer, got: torch.Tensor) -> st
     )
 
 
+@dataclass(frozen=True)
+class _Made:
+    """What a mistake makes, and which elements of an output it leaves open."""
+
+    answer: Answer
+    unknown: Mapping[str, torch.Tensor]
+
+
+def _made_by(mistake: KnownMistake, rule: Comparison, size: Size, call: Call) -> _Made:
+    unknown: dict[str, torch.Tensor] = {}
+
+    def leave(size: Size, buffers: Mapping[str, torch.Tensor]) -> None:
+        unknown.update(mistake(size, buffers) or {})
+
+    return _Made(_answer(leave, rule, size, call), unknown)
+
+
+def _is_like(made: _Made, task: Task, call: Call, wanted: Answer, after: Mapping[str, torch.Tensor]) -> bool:
+    """Whether the answer is what the mistake makes. Where it leaves elements open, one of the others must be
+    wrong: else any answer would do."""
+    shown = not made.unknown
+    for name in call.outputs:
+        typed, got = made.answer.outputs[name], after[name]
+        wrong = bits(typed) != bits(wanted.outputs[name])
+        if name in made.unknown:
+            known = ~made.unknown[name]
+            wrong, got = wrong & known, got.where(known, typed)
+        shown |= bool(wrong.any())
+        if not _looks_like(name, task.compare, made.answer, got):
+            return False
+    return shown
+
+
 def _looks_like(name: str, rule: Comparison, made: Answer, got: torch.Tensor) -> bool:
     """Whether this is what a mistake makes. Unlike an answer, a mistake may make NaN, of any kind: then NaN
     must be in the same places."""
@@ -170,13 +203,8 @@ def _guess(
         return "Nothing was written: every output is as it was before the call"
     if touched and all(bool((bits(after[name])[must_change[name]] == 0).all()) for name in touched):
         return "Every element that had to be written is zero"
-    for name, mistake in task.known_mistakes.items():
-        try:
-            made = _answer(mistake, task.compare, size, call)
-        except (RuntimeError, LookupError, ValueError, ArithmeticError):
-            continue  # this mistake cannot be made at this size; that must not cost the verdict
-        if all(_looks_like(output, task.compare, made, after[output]) for output in call.outputs):
-            return f"It looks like this: {name}"
+    if name := _likely_mistake(task, size, call, wanted, after):
+        return f"It looks like this: {name}"
     wrote_elsewhere = [
         name
         for name in call.outputs
@@ -189,6 +217,25 @@ def _guess(
         _wrong(name, task.compare, wanted, _filled_in(name, call, wanted, after)) is None for name in touched
     )
     return "The wrong elements were never written" if all(right) else ""
+
+
+def _likely_mistake(
+    task: Task, size: Size, call: Call, wanted: Answer, after: Mapping[str, torch.Tensor]
+) -> str:
+    """The name of the first mistake that makes this answer; of mistakes that leave elements open, of the one
+    that leaves the fewest."""
+    fewest: tuple[int, str] | None = None
+    for name, mistake in task.known_mistakes.items():
+        try:
+            made = _made_by(mistake, task.compare, size, call)
+        except (RuntimeError, LookupError, ValueError, ArithmeticError):
+            continue  # this mistake cannot be made at this size; that must not cost the verdict
+        left_open = sum(int(open_here.sum()) for open_here in made.unknown.values())
+        if (fewest is None or left_open < fewest[0]) and _is_like(made, task, call, wanted, after):
+            if left_open == 0:
+                return name
+            fewest = left_open, name
+    return fewest[1] if fewest else ""
 
 
 def _filled_in(name: str, call: Call, wanted: Answer, after: Mapping[str, torch.Tensor]) -> torch.Tensor:

@@ -257,7 +257,7 @@ MISTAKES: dict[str, Mistake] = {
         new="const float quotient = near;",
         part="quantise",
         cases=("in the order of the tokens",),
-        words="is wrong",
+        words="elements are multiplied by 1 / scale, which is rounded: divide by the scale",
     ),
     "offset of the keys": Mistake(
         old="offset[i] = shared.planes.sum[kMine * t + i] * stored_offset(kBits) * Rows::kUnit;",
