@@ -58,7 +58,7 @@ MISTAKES: dict[str, Mistake] = {
         new="",
         cases=("one row",),
         line=_KEYS_READ,
-        kind="async",
+        kind="race",
     ),
     "fetches into the stage in use": Mistake(
         old="fetch(i + kStages - 1, tiles);",
