@@ -85,17 +85,18 @@ def difference(
         before = call.buffers[name]
         if not _same_bits(after[name], before):
             where, got, want, count = _first(after[name], before)
-            rule = f"{name} must hold after the call what it held before"
+            label = call.label(name)
+            rule = f"{label} must hold after the call what it held before"
             return Difference(
                 "mismatch" if refused else "input changed",
-                f"{name}[{where}] was {want} and is {got} after the call, "
+                f"{label}[{where}] was {want} and is {got} after the call, "
                 f"{numbers.counted(count, 'element is', 'elements are')} changed: "
                 + ("a call that is refused changes nothing" if refused else rule),
             )
     if refused:
         return None
     for name in call.outputs:
-        wrong = _wrong(name, task.compare, wanted, after[name])
+        wrong = _wrong(name, task.compare, wanted, after[name], call.label(name))
         if wrong is not None:
             guess = _guess(task, size, call, wanted, after)
             return Difference("mismatch", wrong + (f". {guess}" if guess else ""))
@@ -131,16 +132,16 @@ def _first(got: torch.Tensor, want: torch.Tensor) -> tuple[str, str, str, int]:
     )
 
 
-def _wrong(name: str, rule: Comparison, wanted: Answer, got: torch.Tensor) -> str | None:
-    """A sentence when an output is wrong or outside the tolerance."""
+def _wrong(name: str, rule: Comparison, wanted: Answer, got: torch.Tensor, label: str = "") -> str | None:
+    """A sentence when an output is wrong or outside the tolerance. It calls the output by its `label`."""
     typed = wanted.outputs[name]
     if not isinstance(rule, Exact) and name in wanted.exact:
-        return too_far(rule, Output(name, got.double(), wanted.exact[name], typed.double()))
+        return too_far(rule, Output(label, got.double(), wanted.exact[name], typed.double()))
     if _same_bits(got, typed):
         return None
     where, is_now, want, count = _first(got, typed)
     return (
-        f"{name}[{where}] is {is_now}, expected {want}; "
+        f"{label}[{where}] is {is_now}, expected {want}; "
         f"{count:,} of {got.numel():,} elements {'is' if count == 1 else 'are'} wrong"
     )
 
@@ -211,7 +212,7 @@ def _guess(
         if bool((~must_change[name] & (bits(after[name]) != bits(call.buffers[name]))).any())
     ]
     if wrote_elsewhere:
-        return f"Elements of {wrote_elsewhere[0]} were written that had to stay as they were"
+        return f"Elements of {call.label(wrote_elsewhere[0])} were written that had to stay as they were"
     # Would the answer be right if the elements that did not change held their right values?
     right = (
         _wrong(name, task.compare, wanted, _filled_in(name, call, wanted, after)) is None for name in touched

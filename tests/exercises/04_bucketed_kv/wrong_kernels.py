@@ -86,7 +86,7 @@ MISTAKES: dict[str, Mistake] = {
         new="uint8_t* to = row + 2 * share.part * (kBits == 3 ? 4 : kBits);",
         part="quantise",
         cases=("8 bits", "3 bits"),
-        words="keys_3[",
+        words="].keys[",
     ),
     "signed shift in unpacking": Mistake(
         old="const int stored = static_cast<int>(packed >> bits * i & ((1 << bits) - 1));",
