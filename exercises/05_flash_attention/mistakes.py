@@ -183,17 +183,17 @@ _NO_RESCALE = {
     f"{what} not rescaled when a higher score comes ({keys})": _attention(
         _no_rescale(tile, output="output" in what, sum="sum" in what)
     )
-    for tile, keys in ((1, "key by key"), *((tile, f"{tile} keys a tile") for tile in _TILES))
+    for tile, keys in ((1, "key by key"), *((tile, f"{tile} keys per tile") for tile in _TILES))
     for what in ("the output is", "the sum is", "output and sum are")
 }
 _OWN_MAXIMUM = {
-    f"weights are relative to the highest score of their tile, not of all so far ({tile} keys a tile)": (
+    f"weights are relative to the highest score of their tile, not of all so far ({tile} keys per tile)": (
         _attention(_own_maximum(tile))
     )
     for tile in _TILES
 }
 _TAILS = {
-    f"keys past the end are seen, as zeros ({tile} keys a tile)": _attention(
+    f"keys past the end are seen, as zeros ({tile} keys per tile)": _attention(
         _past_the_end, keys=changed(up_to(tile))
     )
     for tile in _TILES

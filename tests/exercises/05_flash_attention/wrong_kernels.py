@@ -210,7 +210,7 @@ MISTAKES: dict[str, Mistake] = {
             ),
         ),
         cases=("16 rows", "a tile"),
-        words="weights are relative to the highest score of their tile, not of all so far (32 keys a tile)",
+        words="weights are relative to the highest score of their tile, not of all so far (32 keys per tile)",
     ),
     "the last tile left out": Mistake(
         old="const int tiles = (end + kKeys - 1) / kKeys;",
