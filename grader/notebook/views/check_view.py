@@ -13,7 +13,6 @@ from grader.records.record import CaseResult, Record
 from grader.render.check import performance_lines, report
 from grader.render.findings import diagnostic_text, findings_of
 from grader.render.pages.markup import Child, Markup, joined, table, tag
-from grader.render.shape import shape
 from grader.spec import Exercise
 from grader.words import numbers
 
@@ -117,7 +116,7 @@ def _first_failure(record: Record) -> Markup | None:
         return None
     return joined(
         (
-            tag("p", tag("b", failed.label), f" ({shape(failed)})"),
+            tag("p", tag("b", failed.label), f" ({failed.sizes_in_words})"),
             tag("pre", _words(failed.message or failed.reason)),
         )
     )
