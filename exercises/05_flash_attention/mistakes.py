@@ -30,6 +30,7 @@ if TYPE_CHECKING:
 
 _MOST_ELEMENTS = 1 << 18  # for larger cases each comparison takes seconds
 _TILES = (16, 32, 64)  # keys that kernels take at a time
+_KEY_BY_KEY_OR_TILES = ((1, "key by key"), *((tile, f"{tile} keys per tile") for tile in _TILES))
 Weigh = Callable[[Size, "torch.Tensor"], "torch.Tensor"]
 Divide = Callable[["torch.Tensor", "torch.Tensor"], "torch.Tensor"]  # of the output and the weights
 
@@ -58,13 +59,46 @@ def _attention(
     return leave
 
 
-def _hidden(size: Size, scores: torch.Tensor, later: int = 1) -> torch.Tensor:
+def _hidden(size: Size, scores: torch.Tensor, later: int = 1, score: float = -math.inf) -> torch.Tensor:
+    """Keys from `later` after the query on get this score."""
     import torch
 
     if not size.causal:
         return scores
     mask = torch.ones(scores.shape[-2:], dtype=torch.bool, device=scores.device).triu(later)
-    return scores.masked_fill(mask, -torch.inf)
+    return scores.masked_fill(mask, score)
+
+
+def _hidden_by_10000(tile: int) -> Weigh:
+    """A score of -10000 before it is scaled, for keys past the end too, up to a whole tile."""
+
+    def weigh(size: Size, scores: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        score = -10000 * softmax_scale(size)
+        past_the_end = (0, -scores.shape[-1] % tile)
+        shown = torch.nn.functional.pad(_hidden(size, scores, score=score), past_the_end, value=score)
+        return shown.softmax(-1)[..., : size.length]
+
+    return weigh
+
+
+def _maximum_from_zero(size: Size, scores: torch.Tensor) -> torch.Tensor:
+    """In single precision all weights of a row with low scores are 0, and so is their sum."""
+    shown = _hidden(size, scores)
+    weights = (shown - shown.amax(-1, keepdim=True).clamp_min(0)).float().exp().double()
+    return weights / weights.sum(-1, keepdim=True)
+
+
+def _each_lane_alone(size: Size, buffers: Buffers) -> None:
+    """Lane i takes its own products, of elements i, i + 32 and so on, for the whole score."""
+    if elements(size) > _MOST_ELEMENTS:
+        return
+    query, key, value = (right(size, buffers, name) for name in TENSORS[:3])
+    for lane in range(min(32, size.head_dim)):
+        mine = slice(lane, None, 32)
+        weights = _softmax(size, query[..., mine] @ key[..., mine].transpose(-1, -2) * softmax_scale(size))
+        heads_of(size, buffers["out"])[..., mine] = (weights @ value[..., mine]).to(buffers["out"].dtype)
 
 
 def _softmax(size: Size, scores: torch.Tensor) -> torch.Tensor:
@@ -183,7 +217,7 @@ _NO_RESCALE = {
     f"{what} not rescaled when a higher score comes ({keys})": _attention(
         _no_rescale(tile, output="output" in what, sum="sum" in what)
     )
-    for tile, keys in ((1, "key by key"), *((tile, f"{tile} keys per tile") for tile in _TILES))
+    for tile, keys in _KEY_BY_KEY_OR_TILES
     for what in ("the output is", "the sum is", "output and sum are")
 }
 _OWN_MAXIMUM = {
@@ -214,6 +248,13 @@ SCORES: Mapping[str, OnBuffers] = {
     "the key after the query is seen": _attention(_sees_one_more),
     "a query does not see its own key: hide key > row, not key >= row": _attention(_not_itself),
     "a query does not see its own key, and rows that see none are 0": _attention(_not_itself_or_zero),
+    **{
+        f"hidden keys get a score of -10000, and others are lower: use -infinity ({keys})": _attention(
+            _hidden_by_10000(tile)
+        )
+        for tile, keys in _KEY_BY_KEY_OR_TILES
+    },
+    "each lane takes its own products for the whole score: the shuffles are missing": _each_lane_alone,
     "scores are not scaled": _attention(scale=lambda size: 1.0),
     "scores are scaled twice": _attention(scale=lambda size: softmax_scale(size) ** 2),
     "scores are scaled by 1/√head_dim, not by the scale": _attention(scale=lambda size: size.head_dim**-0.5),
@@ -235,6 +276,7 @@ SCORES: Mapping[str, OnBuffers] = {
 }
 WEIGHTS: Mapping[str, OnBuffers] = {
     "weights are not divided by their sum": _attention(_not_divided),
+    "the highest score so far begins with 0, not with -infinity": _attention(_maximum_from_zero),
     "weights are powers of 2, not of e": _attention(scale=lambda size: softmax_scale(size) * math.log(2)),
     **_NO_RESCALE,
     **_OWN_MAXIMUM,

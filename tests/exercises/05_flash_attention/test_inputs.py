@@ -161,6 +161,8 @@ def shown_by(guess: str) -> Case:
     scale = 300 if "1/√head_dim" in guess else 0
     length = next((length for words, length in LENGTHS.items() if words in guess), 20)
     heads, gap = 1 + ("head 0" in guess), 8 * ("no gaps" in guess)
+    if "-infinity" in guess:  # scores must be far from 0
+        return SHAPES.attention("shown", length=4, heads=16, causal=1, size=500)
     return SHAPES.attention("shown", length=length, heads=heads, causal=causal, gap=gap, scale=scale)
 
 

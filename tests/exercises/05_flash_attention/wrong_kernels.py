@@ -148,7 +148,7 @@ MISTAKES: dict[str, Mistake] = {
         old="scores[sixteen][tile][i] = -INFINITY;",
         new="scores[sixteen][tile][i] = -10000;",
         cases=("a tile, causal", "huge scores, causal"),
-        words="are too far off",
+        words="hidden keys get a score of -10000, and others are lower: use -infinity",
     ),
     "not divided by the sum": Mistake(
         old="const float inverse = 1 / total;",
@@ -316,7 +316,7 @@ MISTAKES: dict[str, Mistake] = {
         new="",
         part="softmax on the way",
         cases=("one row", "16 rows"),
-        words="are too far off",
+        words="each lane takes its own products for the whole score: the shuffles are missing",
     ),
     "no rescale, key by key": Mistake(
         old="now.out[0] * factor + weight",
@@ -331,7 +331,7 @@ MISTAKES: dict[str, Mistake] = {
         new="float most = 0;  // the highest score",
         part="softmax on the way",
         cases=("77 rows, causal", "huge scores"),
-        words="is nan, but must be a finite number",
+        words="the highest score so far begins with 0, not with -infinity",
     ),
     "keys as rows of the second matrix": Mistake(
         old="__half, wmma::col_major> keys;",
