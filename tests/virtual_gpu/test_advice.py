@@ -60,7 +60,7 @@ __global__ void two_rounds(const float4* in, float4* out) {
     __pipeline_commit();
     __pipeline_wait_prior(0);
     if (kBefore) __syncthreads();
-    out[threadIdx.x] = tile[63 - threadIdx.x];
+    out[threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];
     if (kBehind) __syncthreads();
   }
 }
@@ -122,6 +122,13 @@ def test_a_reader_that_was_too_early_and_a_copy_that_was_are_told_apart(tmp_path
     early_copy = finding_of(tmp_path, "two_rounds<true, false><<<1, 64>>>(in, out)")
     assert early_copy.kind == "async"
     assert "A stage may be refilled only when every thread is done reading it" in early_copy.advice
+
+
+@pytest.mark.parametrize("barriers", ["false, true", "true, false"])
+def test_lanes_of_a_warp_are_told_to_meet_in_their_warp(tmp_path: Path, barriers: str):
+    found = finding_of(tmp_path, f"two_rounds<{barriers}><<<1, 32>>>(in, out)")
+    assert "__syncwarp()" in found.advice
+    assert "__syncthreads()" not in found.advice
 
 
 def test_threads_with_one_index_are_told_what_tells_them_apart(tmp_path: Path):

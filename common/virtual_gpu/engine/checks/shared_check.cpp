@@ -68,19 +68,18 @@ struct Access {
     if (f == nullptr) return;
     f->address = address;
     const std::string place = shared_text(b, address), other = " (" + place_text(l, other_op) + ")";
+    const std::string meet = same_warp ? "__syncwarp()" : "__syncthreads()";
     if (refill) {
       f->message = "thread " + thread_text(l, copier) + " starts an asynchronous copy into " + place +
                    " while thread " + thread_text(l, reader) + " may still read it" + other;
-      f->advice =
-          "A stage may be refilled only when every thread is done reading it: put __syncthreads() between "
-          "the last read and this copy.";
+      f->advice = "A stage may be refilled only when every thread is done reading it: put " + meet +
+                  " between the last read and this copy.";
     } else {
       f->message = "thread " + thread_text(l, reader) + " reads " + place + " " + now +
                    " the cp.async of thread " + thread_text(l, copier) + " into it" + other +
                    ": nothing orders the two";
-      f->advice =
-          "Each thread waits for its own copies, then all meet: wait, __syncthreads(), then use. The barrier "
-          "belongs between the wait and this line.";
+      f->advice = "Each thread waits for its own copies, then all meet: wait, " + meet +
+                  ", then use. The barrier belongs between the wait and this line.";
     }
   }
 
