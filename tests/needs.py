@@ -42,6 +42,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "exercises/04_bucketed_kv/test_between_blocks.py",
         "exercises/04_bucketed_kv/test_grading.py",
         "exercises/04_bucketed_kv/test_wrong_kernels.py",
+        "exercises/05_flash_attention/test_causes.py",
         "exercises/05_flash_attention/test_debug_build.py",
         "exercises/05_flash_attention/test_decode.py",
         "exercises/05_flash_attention/test_gate.py",

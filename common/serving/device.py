@@ -24,6 +24,7 @@ from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from common.gpu.devices import first_gpu
 from common.serving.arguments import ArgumentError, require_tensor
+from common.virtual_gpu.causes import by_cause
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.tensor import DeviceTensor
 from common.worker.calls import Number, Table
@@ -232,8 +233,8 @@ class VirtualDevice(Device):
                 entry, *(value if isinstance(value, Table) else Number(kind, value) for kind, value in pairs)
             )
             if not result.ok:
-                findings = self.gpu.findings
-                raise KernelFailed(entry, result.code, f": {findings[0].message}" if findings else "")
+                causes = by_cause(self.gpu.findings)
+                raise KernelFailed(entry, result.code, f": {causes[0].finding.message}" if causes else "")
 
         return call
 

@@ -6,7 +6,9 @@ import textwrap
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.virtual_gpu.report import Dim3, Finding, Leak, Place, Report
+from common.virtual_gpu.causes import Cause, by_cause
+from common.virtual_gpu.finding import Dim3, Finding, Leak, Place
+from common.virtual_gpu.report import Report
 
 _KIND_WIDTH = 8
 _DEFAULT_WIDTH = 110
@@ -23,7 +25,29 @@ def render_report(report: Report, *, width: int = _DEFAULT_WIDTH) -> str:
 
 
 def render_findings(findings: Sequence[Finding], *, width: int = _DEFAULT_WIDTH) -> str:
-    return "".join(render_finding(finding, width=width) for finding in findings)
+    """Causes, each with a line that names what follows from it."""
+    return "".join(_cause(cause, width) for cause in by_cause(findings))
+
+
+def _cause(cause: Cause, width: int) -> str:
+    folded = effects_text(cause)
+    below = _wrap(folded, " " * _KIND_WIDTH, width) if folded else ""
+    return render_finding(cause.finding, width=width) + below
+
+
+def effects_text(cause: Cause) -> str:
+    """ "2 more findings follow from it: race at kernel.cu:41; init at kernel.cu:41."."""
+    places: dict[str, dict[str, None]] = {}
+    for effect in cause.effects:
+        where = _named(effect.place[0]) if effect.place else ""
+        places.setdefault(effect.kind, {})[where] = None
+    listed = "; ".join(
+        f"{kind} at {', '.join(filter(None, where))}" if any(where) else kind
+        for kind, where in places.items()
+    )
+    count = len(cause.effects)
+    noun = "finding follows" if count == 1 else "findings follow"
+    return f"{count} more {noun} from it: {listed}." if count else ""
 
 
 def render_finding(finding: Finding, *, width: int = _DEFAULT_WIDTH) -> str:

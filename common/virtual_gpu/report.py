@@ -8,22 +8,14 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, ClassVar
 
+from common.virtual_gpu.causes import follows_from
 from common.virtual_gpu.decode import ENGINE, decode, require_same_names
+from common.virtual_gpu.finding import Dim3 as Dim3
+from common.virtual_gpu.finding import Finding as Finding
+from common.virtual_gpu.finding import Leak as Leak
+from common.virtual_gpu.finding import Place as Place
 
-Dim3 = tuple[int, int, int]
 SECTOR_BYTES = 32  # of device memory: what L2 and DRAM move
-
-
-@dataclass(frozen=True)
-class Place:
-    """A line of source; `function` is the inlined helper it belongs to, where it is one."""
-
-    file: str
-    line: int
-    function: str = ""
-
-    def __str__(self) -> str:
-        return f"{self.file}:{self.line}"
 
 
 @dataclass(frozen=True)
@@ -216,67 +208,6 @@ class KernelTotals:
 
 
 @dataclass(frozen=True)
-class Finding:
-    """One mistake, listed once, with how often it happened.
-
-    `place` is innermost first: the line itself, then where each helper was inlined. `other` is the second
-    side of a race, `allocated_at` where the program made the allocation that is named.
-    """
-
-    kind: str
-    message: str
-    advice: str = ""
-    place: tuple[Place, ...] = ()
-    other: tuple[Place, ...] = ()
-    kernel: str = ""
-    block: Dim3 | None = None
-    thread: Dim3 | None = None
-    allocation: str = ""
-    allocated_at: tuple[Place, ...] = ()
-    address: int = 0
-    count: int = 1
-    launch: int = -1
-    host_module: str = ""
-    host_offset: int = 0
-
-    derived: ClassVar = ("file", "line")
-    sometimes: ClassVar = ("block", "thread", "host_module", "host_offset")
-
-    @property
-    def file(self) -> str:
-        return self.place[0].file if self.place else ""
-
-    @property
-    def line(self) -> int:
-        return self.place[0].line if self.place else 0
-
-    @property
-    def inlined_at(self) -> tuple[Place, ...]:
-        return self.place[1:]
-
-
-@dataclass(frozen=True)
-class Leak:
-    """An allocation that the program never freed, and the line that made it."""
-
-    allocation: str
-    address: int
-    bytes: int
-    message: str
-    place: tuple[Place, ...] = ()
-
-    derived: ClassVar = ("kind", "file", "line")
-
-    @property
-    def file(self) -> str:
-        return self.place[0].file if self.place else ""
-
-    @property
-    def line(self) -> int:
-        return self.place[0].line if self.place else 0
-
-
-@dataclass(frozen=True)
 class BoundedCall:
     """What the engine saw of one call between the harness's two requests; engine/server/bounded_call.h says
     more. `began` and `ended` count the launches that had run by then, -1 where that was not reached."""
@@ -323,10 +254,13 @@ class Report:
         return decode(Report, data)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON; each finding and each leak also names its own file and line."""
+        """Plain data for JSON. Each finding and each leak also names its own file and line, and a finding the
+        number of the one that it follows from."""
         data = dataclasses.asdict(self)
         for plain, finding in zip(data["findings"] + data["leaks"], self.findings + self.leaks, strict=True):
             plain.update(file=finding.file, line=finding.line)
+        for plain, cause in zip(data["findings"], follows_from(self.findings), strict=True):
+            plain["follows_from"] = cause
         return data
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from grader.spec import Size
+from grader.spec import KnownMistake, Size
 
 from .layout import (
     FIELDS,
@@ -22,7 +22,7 @@ from .layout import (
     source_stride,
 )
 
-Change = Callable[[Size, Buffers], None]
+Change = KnownMistake
 
 
 def without(*missing: str) -> Change:
@@ -41,26 +41,35 @@ def only(field: str) -> Change:
 def instead_of_table(copy: Change) -> Change:
     """The vectors are right; this replaces the page table's copy."""
 
-    def change(size: Size, buffers: Buffers) -> None:
+    def change(size: Size, buffers: Buffers) -> Buffers | None:
         without("page_table")(size, buffers)
-        if "page_table" in buffers:
-            copy(size, buffers)
+        return copy(size, buffers) if "page_table" in buffers else None
 
     return change
 
 
 def strides(source: Callable[[Size], int], destination: Callable[[Size], int]) -> Change:
-    """Uses these strides for the rows, as far as there is memory."""
+    """Uses these strides for the rows, as far as there is memory to write. What lies behind the source is not
+    known."""
 
-    def copy(size: Size, buffers: Buffers) -> None:
-        read, write = buffers["page_table"].view(-1), buffers[captured("page_table")].view(-1)
+    def copy(size: Size, buffers: Buffers) -> Buffers:
+        name = captured("page_table")
+        read, write = buffers["page_table"].view(-1), buffers[name].view(-1)
+        unknown = write != write
         for row in range(size.batch):
             begin, at = size.shift + row * source(size), size.captured_shift + row * destination(size)
             values = read[begin : begin + size.columns].clone()
-            room = write[at : at + len(values)]
-            room.copy_(values[: len(room)])
+            room = write[at : at + size.columns]
+            room[: len(values)] = values[: len(room)]
+            unknown[at : at + size.columns] = True
+            unknown[at : at + len(values)] = False
+        return {name: unknown.view(buffers[name].shape)}
 
     return instead_of_table(copy)
+
+
+def times(factor: int, stride: Callable[[Size], int]) -> Callable[[Size], int]:
+    return lambda size: factor * stride(size)
 
 
 def columns_up_to(multiple: int) -> Change:
@@ -155,6 +164,15 @@ _OF_FIELD["page_table"] |= {
     "the captured row stride is used on both sides": strides(captured_stride, captured_stride),
     "the source's row stride is used on both sides": strides(source_stride, source_stride),
     "the two row strides are swapped": strides(captured_stride, source_stride),
+    "the row strides are used for units of 16 bytes, but count elements": strides(
+        times(4, source_stride), times(4, captured_stride)
+    ),
+    "the source's row stride is used for units of 16 bytes, but counts elements": strides(
+        times(4, source_stride), captured_stride
+    ),
+    "the captured row stride is used for units of 16 bytes, but counts elements": strides(
+        source_stride, times(4, captured_stride)
+    ),
     "only the first row of the page table is copied": instead_of_table(first_row_only),
     "every row of the page table is the first one": instead_of_table(first_row_everywhere),
     **{

@@ -20,6 +20,10 @@ if TYPE_CHECKING:
 Buffers = Mapping[str, "torch.Tensor"]
 
 CUDA_ERROR_INVALID_VALUE = 1
+FIELDS = (  # of a CopyDescriptor
+    *("source", "destination", "rows", "columns"),
+    *("source_stride", "destination_stride", "element_size"),
+)
 DTYPES = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
 
 
@@ -105,7 +109,9 @@ class Batch:
                             i64(copy.element_size),
                         )
                         for copy in self.copies
-                    )
+                    ),
+                    "descriptors",
+                    FIELDS,
                 ),
                 i32(len(self.copies)),
                 STREAM,

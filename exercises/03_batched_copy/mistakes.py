@@ -4,23 +4,45 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
-from grader.spec import Size
+from grader.spec import KnownMistake, Size
 
 from .batches import MOST_COPIES, batch_of
 from .layout import Buffers, OneCopy, Side
 
-Change = Callable[[Size, Buffers], None]
+if TYPE_CHECKING:
+    import torch
+
+Change = KnownMistake
 
 
 def copies_changed(to_another: Callable[[OneCopy], OneCopy]) -> Change:
     """Every copy is replaced by another one, as far as there is memory for it."""
 
-    def change(size: Size, buffers: Buffers) -> None:
+    def change(size: Size, buffers: Buffers) -> Buffers:
+        unknown: dict[str, torch.Tensor] = {}
         for copy in batch_of(size).copies:
-            _copy_inside(to_another(copy), buffers)
+            another = to_another(copy)
+            _copy_inside(another, buffers)
+            _mark_outside(another, buffers, unknown)
+        return unknown
 
     return change
+
+
+def _mark_outside(copy: OneCopy, buffers: Buffers, unknown: dict[str, torch.Tensor]) -> None:
+    """Rows whose source lies outside of its buffer get what lies there."""
+    first = max(0, _rows_inside(copy, copy.source, buffers))
+    last = min(copy.rows, _rows_inside(copy, copy.destination, buffers))
+    if first >= last or copy.columns <= 0:
+        return
+    side = copy.destination
+    written = buffers[side.buffer]
+    marked = unknown.setdefault(side.buffer, written != written).view(-1)
+    for row in range(first, last):
+        begin = side.offset + row * side.stride
+        marked[begin : begin + copy.columns] = True
 
 
 def _copy_inside(copy: OneCopy, buffers: Buffers) -> None:
@@ -53,6 +75,10 @@ def with_strides(strides: Callable[[OneCopy], tuple[int, int]]) -> Change:
         )
 
     return copies_changed(another)
+
+
+def _as_bytes(copy: OneCopy) -> tuple[int, int]:
+    return copy.source.stride // copy.element_size, copy.destination.stride // copy.element_size
 
 
 def with_columns(columns: Callable[[int], int]) -> Change:
@@ -160,6 +186,24 @@ KNOWN_MISTAKES: dict[str, Change] = {
     "the two row strides are swapped": with_strides(
         lambda copy: (copy.destination.stride, copy.source.stride)
     ),
+    **{
+        f"{what}: from elements to bytes they are multiplied twice": with_strides(strides)
+        for what, strides in {
+            "the row strides are too large by the element size": lambda copy: (
+                copy.source.stride * copy.element_size,
+                copy.destination.stride * copy.element_size,
+            ),
+            "the source's row strides are too large by the element size": lambda copy: (
+                copy.source.stride * copy.element_size,
+                copy.destination.stride,
+            ),
+            "the destination's row strides are too large by the element size": lambda copy: (
+                copy.source.stride,
+                copy.destination.stride * copy.element_size,
+            ),
+        }.items()
+    },
+    "the row strides are used as bytes, but count elements": with_strides(_as_bytes),
     "only the first row of each copy is done": with_rows(lambda rows: min(rows, 1)),
     "the last row of each copy is missing": with_rows(lambda rows: rows - 1),
     "elements of 8 bytes are taken for 4: the element size is ignored": eight_bytes_as_four,

@@ -51,7 +51,9 @@ def bucket_table(size: Size, capacity_of: Mapping[int, int]) -> HostTable:
                 i64(size.scale_bytes),
             )
             for bits in widths(size)
-        )
+        ),
+        "buckets",
+        (*ARRAYS, "capacity", "bits", "scale_bytes"),
     )
 
 

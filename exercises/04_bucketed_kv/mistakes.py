@@ -210,36 +210,53 @@ def max_as_power_of_2(part: Part) -> Part:
     return part._replace(max=part.max * math.log2(math.e))
 
 
-READINGS: dict[str, Callable[[Reading], Reading]] = {
-    name: (lambda reading, change=change: reading.of_each(change))
-    for name, change in {
-        "no key is attended to": lambda bucket: replace(bucket, used=bucket.used & False),
-        "scales are read with entries and heads exchanged": transposed_scales,
-        "the mask is looked up by an entry's place in its bucket, not by its slot": slots_by_entry,
-        "the values' scales are forgotten": scale_of_one("value_scales"),
-        "the keys' scales are forgotten": scale_of_one("key_scales"),
-        "the values are multiplied by the keys' scales": scales_of("value_scales", "key_scales"),
-        "the keys are multiplied by the values' scales": scales_of("key_scales", "value_scales"),
-        "the keys' and the values' scales are swapped": swapped_scales,
-        "the offset of the stored elements is not subtracted": without_offset("key_offset", "value_offset"),
-        "the offset of the keys' stored elements is not subtracted": without_offset("key_offset"),
-        "the offset of the values' stored elements is not subtracted": without_offset("value_offset"),
-        "keys and values are swapped": swapped,
-        "lengths of the longest sequence are used for all": past_the_end,
-        **{
-            f"the end of each bucket is missing, past the last multiple of {multiple} keys": up_to(multiple)
-            for multiple in (4, 8, 16, 32, 64, 128)
-        },
-        **{
-            f"only the first {count} keys of each bucket are there": first_keys(count)
-            for count in (16, 32, 64, 128, 256, 512)
-        },
-    }.items()
-} | {
+def of_each(change: Callable[[Bucket], Bucket]) -> Callable[[Reading], Reading]:
+    return lambda reading: reading.of_each(change)
+
+
+_SCORES: dict[str, Callable[[Reading], Reading]] = {
+    "no key is attended to": of_each(lambda bucket: replace(bucket, used=bucket.used & False)),
+    "the mask is looked up by an entry's place in its bucket, not by its slot": of_each(slots_by_entry),
+    "the keys' scales are forgotten": of_each(scale_of_one("key_scales")),
+    "the keys are multiplied by the values' scales": of_each(scales_of("key_scales", "value_scales")),
+    "the offset of the keys' stored elements is not subtracted": of_each(without_offset("key_offset")),
+    "lengths of the longest sequence are used for all": of_each(past_the_end),
+    **{
+        f"the end of each bucket is missing, past the last multiple of {multiple} keys": of_each(
+            up_to(multiple)
+        )
+        for multiple in (4, 8, 16, 32, 64, 128)
+    },
+    **{
+        f"only the first {count} keys of each bucket are there": of_each(first_keys(count))
+        for count in (16, 32, 64, 128, 256, 512)
+    },
     "the mask is ignored": lambda reading: replace(reading, mask=None),
     "only the high plane of the queries is used": one_plane,
-    "query heads read the wrong key heads: head h belongs to key head h / group": heads_in_turns,
     "the scores are not scaled": lambda reading: replace(reading, scale=1.0),
+}
+_VALUES: dict[str, Callable[[Reading], Reading]] = {
+    "the values' scales are forgotten": of_each(scale_of_one("value_scales")),
+    "the values are multiplied by the keys' scales": of_each(scales_of("value_scales", "key_scales")),
+    "the offset of the values' stored elements is not subtracted": of_each(without_offset("value_offset")),
+}
+_BOTH: dict[str, Callable[[Reading], Reading]] = {
+    "scales are read with entries and heads exchanged": of_each(transposed_scales),
+    "the keys' and the values' scales are swapped": of_each(swapped_scales),
+    "the offset of the stored elements is not subtracted": of_each(
+        without_offset("key_offset", "value_offset")
+    ),
+    "keys and values are swapped": of_each(swapped),
+    "query heads read the wrong key heads: head h belongs to key head h / group": heads_in_turns,
+}
+READINGS: dict[str, Callable[[Reading], Reading]] = {
+    f"{name} ({part})": change
+    for part, changes in {
+        "the scores are wrong": _SCORES,
+        "the weights are right, the output is wrong": _VALUES,
+        "the scores and the output are wrong": _BOTH,
+    }.items()
+    for name, change in changes.items()
 }
 
 OF_READING: dict[str, Change] = {name: of_attention(change) for name, change in READINGS.items()}

@@ -49,6 +49,15 @@ def levels_by(rounded: Callable[[torch.Tensor], torch.Tensor]) -> Quantising:
     return change
 
 
+def by_the_inverse(
+    heads: torch.Tensor, codes: torch.Tensor, scales: torch.Tensor, bits: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Elements are multiplied by 1 / scale, which is rounded, instead of divided by the scale."""
+    half_range = 1 << (bits - 1)
+    levels = (heads * (1 / scales.float()).unsqueeze(-1)).round().clamp(-half_range, half_range - 1)
+    return (levels + half_range).to(codes.dtype), scales
+
+
 def away_from_zero(x: torch.Tensor) -> torch.Tensor:
     return x.sign() * (x.abs() + 0.5).floor()
 
@@ -153,6 +162,9 @@ def every_other(count: int) -> Callable[[torch.Tensor], torch.Tensor]:
 STORING: dict[str, Change] = {
     "halves are rounded away from zero, not to the even level": quantised_otherwise(
         levels_by(away_from_zero)
+    ),
+    "elements are multiplied by 1 / scale, which is rounded: divide by the scale": quantised_otherwise(
+        by_the_inverse
     ),
     "levels are cut off, not rounded": quantised_otherwise(levels_by(lambda x: x.trunc())),
     "levels are rounded down": quantised_otherwise(levels_by(lambda x: x.floor())),

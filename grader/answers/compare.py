@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from grader.answers.places import indices, value_text
 from grader.answers.tolerance import Output, too_far
-from grader.spec import Call, Comparison, Exact, OnBuffers, Size, Task
+from grader.spec import Call, Comparison, Exact, KnownMistake, OnBuffers, Size, Task
 from grader.words import numbers
 
 if TYPE_CHECKING:
@@ -85,17 +85,18 @@ def difference(
         before = call.buffers[name]
         if not _same_bits(after[name], before):
             where, got, want, count = _first(after[name], before)
-            rule = f"{name} must hold after the call what it held before"
+            label = call.label(name)
+            rule = f"{label} must hold after the call what it held before"
             return Difference(
                 "mismatch" if refused else "input changed",
-                f"{name}[{where}] was {want} and is {got} after the call, "
+                f"{label}[{where}] was {want} and is {got} after the call, "
                 f"{numbers.counted(count, 'element is', 'elements are')} changed: "
                 + ("a call that is refused changes nothing" if refused else rule),
             )
     if refused:
         return None
     for name in call.outputs:
-        wrong = _wrong(name, task.compare, wanted, after[name])
+        wrong = _wrong(name, task.compare, wanted, after[name], call.label(name))
         if wrong is not None:
             guess = _guess(task, size, call, wanted, after)
             return Difference("mismatch", wrong + (f". {guess}" if guess else ""))
@@ -131,18 +132,51 @@ def _first(got: torch.Tensor, want: torch.Tensor) -> tuple[str, str, str, int]:
     )
 
 
-def _wrong(name: str, rule: Comparison, wanted: Answer, got: torch.Tensor) -> str | None:
-    """A sentence when an output is wrong or outside the tolerance."""
+def _wrong(name: str, rule: Comparison, wanted: Answer, got: torch.Tensor, label: str = "") -> str | None:
+    """A sentence when an output is wrong or outside the tolerance. It calls the output by its `label`."""
     typed = wanted.outputs[name]
     if not isinstance(rule, Exact) and name in wanted.exact:
-        return too_far(rule, Output(name, got.double(), wanted.exact[name], typed.double()))
+        return too_far(rule, Output(label, got.double(), wanted.exact[name], typed.double()))
     if _same_bits(got, typed):
         return None
     where, is_now, want, count = _first(got, typed)
     return (
-        f"{name}[{where}] is {is_now}, expected {want}; "
+        f"{label}[{where}] is {is_now}, expected {want}; "
         f"{count:,} of {got.numel():,} elements {'is' if count == 1 else 'are'} wrong"
     )
+
+
+@dataclass(frozen=True)
+class _Made:
+    """What a mistake makes, and which elements of an output it leaves open."""
+
+    answer: Answer
+    unknown: Mapping[str, torch.Tensor]
+
+
+def _made_by(mistake: KnownMistake, rule: Comparison, size: Size, call: Call) -> _Made:
+    unknown: dict[str, torch.Tensor] = {}
+
+    def leave(size: Size, buffers: Mapping[str, torch.Tensor]) -> None:
+        unknown.update(mistake(size, buffers) or {})
+
+    return _Made(_answer(leave, rule, size, call), unknown)
+
+
+def _is_like(made: _Made, task: Task, call: Call, wanted: Answer, after: Mapping[str, torch.Tensor]) -> bool:
+    """Whether the answer is what the mistake makes. Where it leaves elements open, one of the others must be
+    wrong: else any answer would do."""
+    shown = not made.unknown
+    for name in call.outputs:
+        typed, got = made.answer.outputs[name], after[name]
+        wrong = bits(typed) != bits(wanted.outputs[name])
+        if name in made.unknown:
+            known = ~made.unknown[name]
+            wrong, got = wrong & known, got.where(known, typed)
+        shown |= bool(wrong.any())
+        if not _looks_like(name, task.compare, made.answer, got):
+            return False
+    return shown
 
 
 def _looks_like(name: str, rule: Comparison, made: Answer, got: torch.Tensor) -> bool:
@@ -170,25 +204,39 @@ def _guess(
         return "Nothing was written: every output is as it was before the call"
     if touched and all(bool((bits(after[name])[must_change[name]] == 0).all()) for name in touched):
         return "Every element that had to be written is zero"
-    for name, mistake in task.known_mistakes.items():
-        try:
-            made = _answer(mistake, task.compare, size, call)
-        except (RuntimeError, LookupError, ValueError, ArithmeticError):
-            continue  # this mistake cannot be made at this size; that must not cost the verdict
-        if all(_looks_like(output, task.compare, made, after[output]) for output in call.outputs):
-            return f"It looks like this: {name}"
+    if name := _likely_mistake(task, size, call, wanted, after):
+        return f"It looks like this: {name}"
     wrote_elsewhere = [
         name
         for name in call.outputs
         if bool((~must_change[name] & (bits(after[name]) != bits(call.buffers[name]))).any())
     ]
     if wrote_elsewhere:
-        return f"Elements of {wrote_elsewhere[0]} were written that had to stay as they were"
+        return f"Elements of {call.label(wrote_elsewhere[0])} were written that had to stay as they were"
     # Would the answer be right if the elements that did not change held their right values?
     right = (
         _wrong(name, task.compare, wanted, _filled_in(name, call, wanted, after)) is None for name in touched
     )
     return "The wrong elements were never written" if all(right) else ""
+
+
+def _likely_mistake(
+    task: Task, size: Size, call: Call, wanted: Answer, after: Mapping[str, torch.Tensor]
+) -> str:
+    """The name of the first mistake that makes this answer; of mistakes that leave elements open, of the one
+    that leaves the fewest."""
+    fewest: tuple[int, str] | None = None
+    for name, mistake in task.known_mistakes.items():
+        try:
+            made = _made_by(mistake, task.compare, size, call)
+        except (RuntimeError, LookupError, ValueError, ArithmeticError):
+            continue  # this mistake cannot be made at this size; that must not cost the verdict
+        left_open = sum(int(open_here.sum()) for open_here in made.unknown.values())
+        if (fewest is None or left_open < fewest[0]) and _is_like(made, task, call, wanted, after):
+            if left_open == 0:
+                return name
+            fewest = left_open, name
+    return fewest[1] if fewest else ""
 
 
 def _filled_in(name: str, call: Call, wanted: Answer, after: Mapping[str, torch.Tensor]) -> torch.Tensor:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from common.virtual_gpu.causes import by_cause
 from common.virtual_gpu.report import Finding
 from grader.devices.session import Outcome
 
@@ -23,13 +24,19 @@ _REASON_OF_KIND = {"hang": "timeout", "trap": "crash"}
 def explain(outcome: Outcome) -> tuple[str, str]:
     """The reason and the sentence for a call that failed: from the device's finding if there is one, else
     from its message when it refused a launch."""
-    finding = _cause(outcome.report.findings)
-    if finding is not None:
-        place = f" ({Path(finding.file).name}:{finding.line})" if finding.file else ""
+    seen = _seen(outcome.report.findings)
+    if seen is not None:
+        finding, cause = seen
         reason = _REASON_OF_KIND.get(finding.kind, outcome.reason)
-        return reason, f"{outcome.message}: {finding.message}{place}"
+        why = "" if cause is finding else f". It follows from this: {_sentence(cause)}"
+        return reason, f"{outcome.message}: {_sentence(finding)}{why}"
     more = next(iter(outcome.report.messages), "") if outcome.reason == "error" else ""
     return outcome.reason, (f"{outcome.message}: {more}" if more else outcome.message) + _usually(outcome)
+
+
+def _sentence(finding: Finding) -> str:
+    place = f" ({Path(finding.file).name}:{finding.line})" if finding.file else ""
+    return f"{finding.message}{place}"
 
 
 def _usually(outcome: Outcome) -> str:
@@ -39,9 +46,12 @@ def _usually(outcome: Outcome) -> str:
     return next((f". {meaning}" for name, meaning in _SIGNALS.items() if name in outcome.message), "")
 
 
-def _cause(findings: Sequence[Finding]) -> Finding | None:
+def _seen(findings: Sequence[Finding]) -> tuple[Finding, Finding] | None:
+    """The finding that made the call fail, and its cause."""
+    causes = by_cause(findings)
     for kinds in (("hang", "trap", "unsupported", "host"), ("memory", "sync")):
-        for finding in findings:
-            if finding.kind in kinds:
-                return finding
+        for cause in causes:
+            for finding in (cause.finding, *cause.effects):
+                if finding.kind in kinds:
+                    return finding, cause.finding
     return None

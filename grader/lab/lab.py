@@ -18,7 +18,7 @@ from grader.answers.compare import answer, difference
 from grader.building.scratch_folder import scratch_folder
 from grader.devices.device import VirtualDevice
 from grader.devices.time_budget import CALL_SECONDS
-from grader.spec import Call, Case, Comparison, OnBuffers, Size, registry, seeds
+from grader.spec import Call, Case, Comparison, KnownMistake, OnBuffers, Size, registry, seeds
 from grader.spec.names import is_named
 from grader.spec.random_inputs import Random
 from grader.timing.modelled.call_time import modelled_call
@@ -72,7 +72,7 @@ class FaultLab:
     cases: tuple[Case]
     faults: Mapping[str, str]  # id -> description
     hidden: Callable[[Random], Sequence[Case]] = _no_cases
-    known_mistakes: Mapping[str, OnBuffers] = field(default_factory=dict)
+    known_mistakes: Mapping[str, KnownMistake] = field(default_factory=dict)
     folder: Path = Path()  # filled in by find_lab
 
     @property

@@ -11,6 +11,7 @@ from typing import Any
 from common.core.errors import CourseError
 from common.core.files import write_json
 from grader.records.device_info import DeviceInfo
+from grader.words import numbers
 
 VERSION = 1
 
@@ -32,6 +33,11 @@ class CaseResult:
     @property
     def label(self) -> str:
         return f"{self.step}: {self.name}" if self.step else self.name
+
+    @property
+    def sizes_in_words(self) -> str:
+        """Its shape, or the names of its sizes where a record has no words for it."""
+        return self.shape or numbers.sizes(self.sizes)
 
 
 @dataclass

@@ -9,7 +9,6 @@ from typing import Any
 from grader.records.record import CaseResult, PartResult, Record
 from grader.render.findings import diagnostic_text, findings_text
 from grader.render.public import for_student
-from grader.render.shape import shape
 from grader.render.terminal import speed_table
 from grader.words.text import harmless
 
@@ -61,7 +60,7 @@ def _part(record: Record, part: PartResult) -> dict[str, Any]:
 
 def _case(case: CaseResult) -> dict[str, Any]:
     return {
-        "name": f"{'public' if case.public else 'hidden'} case {case.label} ({shape(case)})",
+        "name": f"{'public' if case.public else 'hidden'} case {case.label} ({case.sizes_in_words})",
         "status": "passed" if case.passed else "failed",
         "output": harmless(case.message or case.reason),
         "visibility": "visible",

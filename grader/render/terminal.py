@@ -7,7 +7,6 @@ from typing import Any
 
 from grader.records.record import CaseResult, Record, Speed
 from grader.render.findings import diagnostic_text, findings_text
-from grader.render.shape import shape
 from grader.words import numbers
 from grader.words.text import harmless, one_line, table, wrapped
 
@@ -134,7 +133,7 @@ def failures(record: Record) -> str:
 
 
 def failure(case: CaseResult) -> str:
-    return f"{case.label} ({shape(case)}):\n{wrapped(case.message or case.reason, '  ')}\n"
+    return f"{case.label} ({case.sizes_in_words}):\n{wrapped(case.message or case.reason, '  ')}\n"
 
 
 def mechanisms(record: Record) -> str:

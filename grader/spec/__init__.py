@@ -10,7 +10,7 @@ from __future__ import annotations
 from grader.spec.call import STREAM, Argument, At, Call, HostTable, Scalar, f32, i32, i64
 from grader.spec.case import Case, Size, Words, case
 from grader.spec.comparison import Comparison, Exact, Normwise, Relative
-from grader.spec.exercise import Exercise, OnBuffers, PythonTrack, Step, Task
+from grader.spec.exercise import Exercise, KnownMistake, OnBuffers, PythonTrack, Step, Task
 from grader.spec.target import (
     BASELINE,
     CALLS_IN_A_GRAPH,
@@ -38,6 +38,7 @@ __all__ = [
     "Exercise",
     "HostTable",
     "HostTime",
+    "KnownMistake",
     "Mechanism",
     "Normwise",
     "OnBuffers",

@@ -45,10 +45,13 @@ STREAM = Scalar("stream", 0)
 class HostTable:
     """An argument: a pointer to a table in host memory, every field 8 bytes (a pointer or an i64).
 
-    The caller writes the table for each call and owns it: the entry must have read it when it returns.
+    The caller writes the table for each call and owns it: the entry must have read it when it returns. With a
+    `name`, that of the parameter, and its `fields`, messages name buffers by them: "descriptors[0].source".
     """
 
     rows: tuple[tuple[At | Scalar, ...], ...]
+    name: str = ""
+    fields: tuple[str, ...] = ()
 
 
 Argument = At | Scalar | HostTable
@@ -92,6 +95,18 @@ class Call:
     def inputs(self) -> list[str]:
         """The buffers that must not change."""
         return [name for name in self.kept if name not in self.outputs]
+
+    def label(self, name: str) -> str:
+        """The buffer's name in messages: where one field of a table alone points to its start, that field."""
+        fields = [
+            (at.offset, f"{table.name}[{number}].{field}")
+            for table in self.arguments
+            if isinstance(table, HostTable) and table.name
+            for number, row in enumerate(table.rows)
+            for at, field in zip(row, table.fields, strict=True)
+            if isinstance(at, At) and at.buffer == name
+        ]
+        return fields[0][1] if len(fields) == 1 and fields[0][0] == 0 else name
 
     def shape(self, name: str) -> tuple[int, ...]:
         """Of the buffer's memory on a device."""

@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 
 # Changes a case's buffers in place, with torch: as the entry should, or as a mistake would.
 OnBuffers = Callable[[Size, "Mapping[str, torch.Tensor]"], None]
+# The same for a mistake. What it reads outside of the buffers is not known: it may return, by output, which
+# elements came from there.
+KnownMistake = Callable[[Size, "Mapping[str, torch.Tensor]"], "Mapping[str, torch.Tensor] | None"]
 
 
 class Task(Protocol):
@@ -39,7 +42,7 @@ class Task(Protocol):
     @property
     def hidden(self) -> Callable[[Random], Sequence[Case]]: ...
     @property
-    def known_mistakes(self) -> Mapping[str, OnBuffers]: ...
+    def known_mistakes(self) -> Mapping[str, KnownMistake]: ...
 
 
 @dataclass(frozen=True)
@@ -57,7 +60,7 @@ class Step:
     cases: tuple[Case, ...]
     hidden: Callable[[Random], Sequence[Case]]
     points: float
-    known_mistakes: Mapping[str, OnBuffers] = field(default_factory=dict)
+    known_mistakes: Mapping[str, KnownMistake] = field(default_factory=dict)
     mechanisms: tuple[Mechanism, ...] = ()
     bench: tuple[Case, ...] = ()
     bytes_moved: Callable[[Size], int] | None = None  # read and written, at least
@@ -108,7 +111,7 @@ class Exercise:
     targets: tuple[Target, ...]
     points: Points
     # Common mistakes by name: each function makes the buffers that the mistake would leave.
-    known_mistakes: Mapping[str, OnBuffers] = field(default_factory=dict)
+    known_mistakes: Mapping[str, KnownMistake] = field(default_factory=dict)
     hints: tuple[str, ...] = ()
     mechanism_case: str = ""  # of `cases`; the first when empty
     # The one of `cases` where blocks share data: it is run once more with the check for races between blocks.

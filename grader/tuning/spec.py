@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from grader.spec import Call, Case, Comparison, OnBuffers, Size
+from grader.spec import Call, Case, Comparison, KnownMistake, OnBuffers, Size
 
 if TYPE_CHECKING:
     from grader.spec.random_inputs import Random
@@ -45,7 +45,7 @@ class Tuning:
     compare: Comparison
     cases: tuple[Case, ...]
     worth: tuple[Config, ...] = ()  # known to be good at some size: tried right after the defaults
-    known_mistakes: Mapping[str, OnBuffers] = field(default_factory=dict)
+    known_mistakes: Mapping[str, KnownMistake] = field(default_factory=dict)
 
     @property
     def hidden(self) -> Callable[[Random], Sequence[Case]]:

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import pytest
+import torch
 
+from common.virtual_gpu.report import Report
+from grader.pipeline.judging import rubric
+from grader.pipeline.judging.cases import CaseRun
 from grader.records.record import CaseResult
-from grader.render.shape import shape
-from grader.spec import Exercise, Words, case, registry
+from grader.spec import At, Call, Exercise, HostTable, Words, case, i64, registry
 from grader.spec.random_inputs import Random
 
 WORDS: Words = {
@@ -25,8 +28,31 @@ def test_dimensions_are_always_said_and_other_sizes_where_they_mean_something():
 
 
 def test_a_record_without_words_shows_the_names_of_sizes():
-    assert shape(CaseResult("a", True, {"rows": 3}, False)) == "rows 3"
-    assert shape(CaseResult("a", True, {"rows": 3}, False, shape="rows: 3")) == "rows: 3"
+    assert CaseResult("a", True, {"rows": 3}, False).sizes_in_words == "rows 3"
+    assert CaseResult("a", True, {"rows": 3}, False, shape="rows: 3").sizes_in_words == "rows: 3"
+
+
+def test_the_points_name_the_shape_of_the_first_case_that_fails():
+    failed = CaseResult("hidden 1", False, {"rows": 3}, False, "mismatch", "out[0] is 1", shape="rows: 3")
+    right = CaseResult("a", True, {"rows": 1}, True)
+    runs = [CaseRun(result, Report(), counts=True) for result in (right, failed)]
+    said = "1 of 2 cases passed; first failure, hidden 1 (rows: 3): out[0] is 1"
+    assert rubric.correct_part(registry.find("01"), runs).message == said
+    assert rubric.step_part(registry.find("02").steps[0], [right, failed], [], ()).message == said
+
+
+def test_a_buffer_is_named_as_the_table_that_points_to_it_names_it():
+    buffers = {name: torch.zeros(4) for name in ("from", "to", "both", "later")}
+    rows = (
+        (At("from"), At("to")),
+        (At("both"), At("both")),
+        (At("later", 2), i64(0)),
+    )
+    call = Call(buffers, ("to",), (At("to"), HostTable(rows, "copies", ("source", "destination"))))
+    assert call.label("from") == "copies[0].source"
+    assert call.label("to") == "copies[0].destination"
+    assert [call.label(name) for name in ("both", "later")] == ["both", "later"]
+    assert Call(buffers, ("to",), (HostTable(rows),)).label("from") == "from"
 
 
 @pytest.mark.parametrize("exercise", registry.all_exercises(), ids=lambda exercise: exercise.id)

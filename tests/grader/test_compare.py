@@ -83,6 +83,37 @@ def test_a_mistake_is_recognised_by_what_it_leaves_behind(change, words):
     assert words in judge(change).message
 
 
+def shifted(by: int):
+    """Reads `by` elements too far. What lies behind x is not known."""
+
+    def leave(size: Size, buffers):
+        read = buffers["x"][by : by + size.n] * 2
+        buffers["out"][: len(read)] = read
+        unknown = torch.zeros(len(buffers["out"]), dtype=torch.bool)
+        unknown[len(read) : size.n] = True
+        return {"out": unknown}
+
+    return leave
+
+
+@pytest.mark.parametrize(
+    ("by", "words"),
+    [(4, "It looks like this: 4 too far"), (6, "It looks like this: 6 too far"), (20, "")],
+    ids=["some known", "fewer known", "none known: any answer would be like it"],
+)
+def test_a_mistake_may_leave_elements_open_but_must_show_in_others(by, words):
+    size, call = problem()
+    shifts = {f"{by} too far": shifted(by) for by in (6, 20, 4)}
+    task = dataclasses.replace(exercise(), known_mistakes=shifts)
+    after = {name: tensor.clone() for name, tensor in call.buffers.items()}
+    shifted(by)(size, after)
+    after["out"][max(0, len(call.buffers["x"]) - by) : size.n] = 5
+    found = difference(task, size, call, answer(task, size, call), after)
+    assert found is not None
+    assert found.message.endswith(words)
+    assert ("looks like" in found.message) is bool(words)
+
+
 def test_elements_that_must_not_change_are_not_reported_as_wrong():
     size, call = problem()
     call.buffers["out"][2] = 6  # what it will be

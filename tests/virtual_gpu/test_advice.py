@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from common.build.program import Target, build_program
+from common.virtual_gpu.causes import by_cause
 from common.virtual_gpu.report import Finding
 from common.virtual_gpu.session import run_program
 from grader.building.build import HEADERS
@@ -41,6 +42,28 @@ __global__ void no_commit(const float4* in, float4* out) {
   __pipeline_wait_prior(0);
   out[threadIdx.x] = tile[threadIdx.x];
 }
+__global__ void commits_after_the_wait(const float4* in, float4* out) {
+  __shared__ float4 tile[2][32];
+  begin(0, &tile[0][threadIdx.x], in + threadIdx.x);
+  __pipeline_commit();
+  __pipeline_wait_prior(1);
+  begin(0, &tile[1][threadIdx.x], in + threadIdx.x);
+  __pipeline_commit();
+  out[threadIdx.x] = tile[0][threadIdx.x];
+  __pipeline_wait_prior(0);
+}
+template <bool kBefore, bool kBehind>  // where a barrier stands: before the reads, and behind them
+__global__ void two_rounds(const float4* in, float4* out) {
+  __shared__ float4 tile[64];
+  for (int round = 0; round < 2; ++round) {
+    begin(0, &tile[threadIdx.x], in + threadIdx.x);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+    if (kBefore) __syncthreads();
+    out[threadIdx.x] = tile[blockDim.x - 1 - threadIdx.x];
+    if (kBehind) __syncthreads();
+  }
+}
 __global__ void one_slot(int* out) {
   __shared__ int slot[32];
   slot[threadIdx.x] = threadIdx.y;
@@ -63,8 +86,8 @@ def finding_of(folder: Path, kernel: str) -> Finding:
     source.write_text(PROGRAM.replace("KERNEL", kernel))
     built = build_program([source], Target.virtual(), include_dirs=[HEADERS]).path
     ran = run_program(built, timeout=60, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    (finding,) = ran.report.findings
-    return finding
+    (cause,) = by_cause(ran.report.findings)
+    return cause.finding
 
 
 @pytest.mark.parametrize(
@@ -84,6 +107,28 @@ def test_a_lax_wait_and_a_missing_commit_are_told_apart(tmp_path: Path, how: int
     assert missing.kind == "async"
     assert missing.advice.startswith("The copy belongs to no group yet")
     assert f"Put {commit} behind the copies" in missing.advice
+
+
+def test_groups_that_were_committed_after_a_wait_do_not_count_for_it(tmp_path: Path):
+    found = finding_of(tmp_path, "commits_after_the_wait<<<1, 32>>>(in, out)")
+    assert found.advice.startswith("The last wait left the copy in flight")
+    assert found.advice.endswith("none was committed after this one before that wait, so N must be 0.")
+
+
+def test_a_reader_that_was_too_early_and_a_copy_that_was_are_told_apart(tmp_path: Path):
+    early_read = finding_of(tmp_path, "two_rounds<false, true><<<1, 64>>>(in, out)")
+    assert early_read.kind == "race"
+    assert "The barrier belongs between the wait and this line." in early_read.advice
+    early_copy = finding_of(tmp_path, "two_rounds<true, false><<<1, 64>>>(in, out)")
+    assert early_copy.kind == "async"
+    assert "A stage may be refilled only when every thread is done reading it" in early_copy.advice
+
+
+@pytest.mark.parametrize("barriers", ["false, true", "true, false"])
+def test_lanes_of_a_warp_are_told_to_meet_in_their_warp(tmp_path: Path, barriers: str):
+    found = finding_of(tmp_path, f"two_rounds<{barriers}><<<1, 32>>>(in, out)")
+    assert "__syncwarp()" in found.advice
+    assert "__syncthreads()" not in found.advice
 
 
 def test_threads_with_one_index_are_told_what_tells_them_apart(tmp_path: Path):

@@ -152,6 +152,7 @@ void write_finding(json::Writer& out, const ReportedFinding& reported) {
   const Finding& finding = reported.finding;
   const SourcePlace where = finding.place.empty() ? SourcePlace{} : finding.place.front();
   out.begin_object().member("kind", finding_kind_name(kind_of(finding.mistake)));
+  out.member("mistake", mistake_name(finding.mistake)).member("first", finding.first);
   out.member("message", finding.message).member("advice", finding.advice);
   out.member("file", where.file).member("line", where.line);
   write_places(out, "place", finding.place);

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 def allocated(gpu: VirtualGpu, call: Call, name: str) -> DeviceTensor:
     """Memory for a buffer; what lies between rows that are far apart takes none."""
     shape, tensor = call.shape(name), call.buffers[name]
-    return gpu.tensor(name, shape, tensor.dtype, unused=math.prod(shape) - tensor.numel())
+    return gpu.tensor(call.label(name), shape, tensor.dtype, unused=math.prod(shape) - tensor.numel())
 
 
 def written(memory: DeviceTensor, call: Call, name: str) -> DeviceTensor:

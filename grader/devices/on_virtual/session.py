@@ -305,8 +305,11 @@ class VirtualSession:
         without elements has no memory: its argument is a null pointer.
         """
         buffers = {name: tensor for name, tensor in call.buffers.items() if tensor.numel() > 0}
-        placed = [(t.name, t.shape, t.dtype) for t in self._tensors.values()]
-        if placed != [(name, call.shape(name), dtype_name(t.dtype)) for name, t in buffers.items()]:
+        placed = [(name, t.name, t.shape, t.dtype) for name, t in self._tensors.items()]
+        wanted = [
+            (name, call.label(name), call.shape(name), dtype_name(t.dtype)) for name, t in buffers.items()
+        ]
+        if placed != wanted:
             while self._tensors:
                 self._tensors.popitem()[1].free()
             for name in buffers:

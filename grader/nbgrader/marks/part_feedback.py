@@ -6,14 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from grader.notebook.views.answers_view import Answers
-from grader.notebook.views.display import Display, cut, excerpt, limited
+from grader.notebook.views.display import Display, cut
+from grader.notebook.views.findings_view import findings_by_cause
 from grader.questions.grading import Results
 from grader.records.record import PartResult, Record
 from grader.render.answers import answers_title
 from grader.render.findings import diagnostic_text, findings_of
 from grader.render.gradescope import part_text
 from grader.render.pages import html
-from grader.render.pages.markup import Child, Markup, joined, tag
+from grader.render.pages.markup import Child, Markup, tag
 from grader.words import numbers
 
 _MOST_FINDINGS = 10
@@ -60,23 +61,7 @@ def _compiler(record: Record) -> Markup | None:
 
 
 def _findings(record: Record) -> Markup | None:
-    return limited(
-        findings_of(record),
-        lambda finding: joined(
-            (
-                tag(
-                    "p",
-                    tag("span", f"{finding.kind} ", class_="bad"),
-                    f"line {finding.line}: " if finding.line else "",
-                    cut(finding.message, _MOST_WORDS),
-                ),
-                excerpt(record.source, finding.line),
-                tag("p", cut(finding.advice, _MOST_WORDS)) if finding.advice else None,
-            )
-        ),
-        _MOST_FINDINGS,
-        "findings",
-    )
+    return findings_by_cause(findings_of(record), record.source, _MOST_FINDINGS)
 
 
 def _folded(title: str, body: Markup | None) -> Markup | None:

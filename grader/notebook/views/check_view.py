@@ -6,14 +6,13 @@ from collections.abc import Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from common.virtual_gpu.report import Finding
 from grader.course.starters import Todo
 from grader.notebook.views.display import Display, cut, excerpt, heading, limited
+from grader.notebook.views.findings_view import findings_by_cause
 from grader.records.record import CaseResult, Record
 from grader.render.check import performance_lines, report
 from grader.render.findings import diagnostic_text, findings_of
 from grader.render.pages.markup import Child, Markup, joined, table, tag
-from grader.render.shape import shape
 from grader.spec import Exercise
 from grader.words import numbers
 
@@ -117,32 +116,14 @@ def _first_failure(record: Record) -> Markup | None:
         return None
     return joined(
         (
-            tag("p", tag("b", failed.label), f" ({shape(failed)})"),
+            tag("p", tag("b", failed.label), f" ({failed.sizes_in_words})"),
             tag("pre", _words(failed.message or failed.reason)),
         )
     )
 
 
 def _findings(record: Record) -> Markup | None:
-    found = findings_of(record)
-    return limited(
-        found, lambda finding: finding_at_its_line(finding, record.source), _MOST_ITEMS, "findings"
-    )
-
-
-def finding_at_its_line(finding: Finding, source: str) -> Markup:
-    line = f"line {finding.line}: " if finding.line else ""
-    times = f" ({numbers.counted(finding.count, 'time')})" if finding.count > 1 else ""
-    other = next((place for place in finding.other if place.line and place.line != finding.line), None)
-    return joined(
-        (
-            tag("p", tag("span", f"{finding.kind} ", class_="bad"), line, _words(finding.message), times),
-            excerpt(source, finding.line),
-            tag("p", f"The other side is line {other.line}:") if other else None,
-            excerpt(source, other.line, around=0) if other else None,
-            tag("p", _words(finding.advice)) if finding.advice else None,
-        )
-    )
+    return findings_by_cause(findings_of(record), record.source, _MOST_ITEMS)
 
 
 def _cases(record: Record) -> Markup | None:
@@ -159,7 +140,7 @@ def _cases(record: Record) -> Markup | None:
 def _case_row(case: CaseResult) -> tuple[Child, ...]:
     result = tag("span", "passed" if case.passed else "failed", class_="good" if case.passed else "bad")
     why = ": ".join(part for part in (case.reason, case.message) if part) if not case.passed else ""
-    return case.label, result, cut(why, 300), numbers.seconds(case.seconds)
+    return case.label, result, _words(why), numbers.seconds(case.seconds)
 
 
 def _mechanisms(record: Record) -> Markup | None:
@@ -202,7 +183,7 @@ def _speed(exercise: Exercise, record: Record) -> Markup | None:
 
 def _points(record: Record) -> Markup:
     rows = [
-        (part.name, numbers.points(part.points), numbers.points(part.max_points), cut(part.message, 300))
+        (part.name, numbers.points(part.points), numbers.points(part.max_points), _words(part.message))
         for part in record.parts
     ]
     rows.append(("total", numbers.points(record.points), numbers.points(record.max_points), ""))

@@ -7,8 +7,8 @@ from typing import Any
 
 from common.virtual_gpu.report import Report
 from grader.lab.lab import EVIDENCE, FIGURES, FaultLab
-from grader.notebook.views.check_view import finding_at_its_line
-from grader.notebook.views.display import Display, cut, heading, limited
+from grader.notebook.views.display import Display, cut, heading
+from grader.notebook.views.findings_view import findings_by_cause
 from grader.render.pages.markup import Child, Markup, joined, table, tag
 from grader.words.text import table as text_table
 
@@ -41,7 +41,7 @@ class Runs(Display):
 def _run(run: Mapping[str, Any]) -> Markup:
     findings = Report.from_dict(run["report"]).findings
     message = run["message"] or "the answer is right"
-    found = limited(findings, lambda one: finding_at_its_line(one, run["source"]), _MOST_FINDINGS, "findings")
+    found = findings_by_cause(findings, run["source"], _MOST_FINDINGS)
     return tag(
         "details",
         tag("summary", f"{run['file']}: {run['answer']}; findings: {run['kinds']}"),

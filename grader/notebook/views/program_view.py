@@ -8,8 +8,8 @@ from typing import Any
 from common.virtual_gpu.render import render_report
 from common.virtual_gpu.report import Finding
 from grader.notebook.seen import Seen
-from grader.notebook.views.check_view import finding_at_its_line
-from grader.notebook.views.display import Display, cut, heading, limited
+from grader.notebook.views.display import Display, cut, heading
+from grader.notebook.views.findings_view import findings_by_cause
 from grader.notebook.views.line_costs import MEASURES
 from grader.notebook.views.profile_view import heat_map, launches_table, traffic_table
 from grader.render.pages.markup import Child, tag
@@ -55,12 +55,7 @@ class ProgramView(Display):
         yield tag("p", "virtual GPU; times are modelled", class_="faint")
         yield tag("pre", cut("\n".join(warnings), _MOST_PRINTED), class_="doubt") if warnings else None
         yield tag("pre", self.printed) if self.printed.strip() else None
-        yield limited(
-            self.findings,
-            lambda finding: finding_at_its_line(finding, self.seen.source),
-            _MOST_FINDINGS,
-            "findings",
-        )
+        yield findings_by_cause(self.findings, self.seen.source, _MOST_FINDINGS)
         if self.seen.launches:
             yield heading("Launches")
             yield launches_table(self.seen.launches)

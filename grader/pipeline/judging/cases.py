@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from common.virtual_gpu.causes import by_cause
 from common.virtual_gpu.report import Report
 from grader.answers.compare import Answer, Difference, answer, difference, same_buffers
 from grader.answers.made_by import NOT_IN_A_KERNEL, by_runtime, changed_bytes, not_by_kernels
@@ -158,10 +159,10 @@ def _judge(
 
 
 def _reason_seen(report: Report) -> str:
-    """The first finding of a call with a wrong answer: most often it is the cause."""
+    """The first cause among the findings of a call with a wrong answer."""
     if not report.findings:
         return ""
-    finding = report.findings[0]
+    finding = by_cause(report.findings)[0].finding
     return f". The virtual GPU saw this: {finding.message} ({Path(finding.file).name}:{finding.line})"
 
 

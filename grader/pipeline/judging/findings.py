@@ -4,9 +4,12 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 from typing import Any
 
+from common.virtual_gpu.causes import by_cause
 from common.virtual_gpu.report import Finding, Report
+from grader.words import numbers
 
 _Mistake = tuple[str, str, int, str]  # the second side without its template arguments
 
@@ -26,6 +29,17 @@ def plain(found: Sequence[Finding]) -> list[dict[str, Any]]:
     """As a record holds them."""
     made: list[dict[str, Any]] = Report(findings=tuple(found)).to_dict()["findings"]
     return made
+
+
+def in_words(found: Sequence[Finding]) -> str:
+    """ "1 finding, race at kernel.cu:41; 2 more follow from it": counts causes, and names the first."""
+    causes = by_cause(found)
+    first, effects = causes[0].finding, len(found) - len(causes)
+    counted = numbers.counted(len(causes), "finding, ", "findings, first ")
+    place = f" at {Path(first.file).name}:{first.line}" if first.file else ""
+    whom = "it" if len(causes) == 1 else "them"
+    follow = f"; {numbers.counted(effects, 'more follows', 'more follow')} from {whom}" if effects else ""
+    return f"{counted}{first.kind}{place}{follow}"
 
 
 def merge(reports: Iterable[Report]) -> list[Finding]:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from common.virtual_gpu.finding import Finding
 from grader.devices.arguments import NOT_REFUSED
 from grader.pipeline.judging.cases import TOO_LONG, CaseRun
+from grader.pipeline.judging.findings import in_words
 from grader.records.record import CaseResult, MechanismResult, PartResult, Record, Speed
 from grader.spec import Exercise, Step
 
@@ -45,18 +47,24 @@ def correct_part(exercise: Exercise, runs: Sequence[CaseRun], worth: float | Non
     failed = [run.result for run in runs if not run.result.passed]
     message = f"{len(runs) - len(failed)} of {len(runs)} cases passed"
     if failed:
-        message += f"; first failure, {failed[0].name}: {failed[0].message}"
+        message += f"; {_first_failure(failed[0])}"
     return PartResult("correct", round(worth * share, 2), worth, message)
 
 
-def clean_part(exercise: Exercise, correct: bool, findings: int, unchecked: str = "") -> PartResult:
+def _first_failure(case: CaseResult) -> str:
+    return f"first failure, {case.name} ({case.sizes_in_words}): {case.message}"
+
+
+def clean_part(
+    exercise: Exercise, correct: bool, findings: Sequence[Finding], unchecked: str = ""
+) -> PartResult:
     worth = exercise.points.clean
     if not correct:
         return PartResult("clean", 0.0, worth, NEEDS_CORRECT)
     if unchecked:
         return PartResult("clean", 0.0, worth, unchecked)
     if findings:
-        return PartResult("clean", 0.0, worth, f"{findings} finding{'s' if findings > 1 else ''}")
+        return PartResult("clean", 0.0, worth, in_words(findings))
     return PartResult("clean", worth, worth, "no findings")
 
 
@@ -83,7 +91,10 @@ def speed_part(exercise: Exercise, correct: bool, speed: Speed | None) -> PartRe
 
 
 def step_part(
-    step: Step, cases: Sequence[CaseResult], findings: int, mechanisms: Sequence[MechanismResult]
+    step: Step,
+    cases: Sequence[CaseResult],
+    findings: Sequence[Finding],
+    mechanisms: Sequence[MechanismResult],
 ) -> PartResult:
     """All of the step's points or none: an exercise's points are split into steps, and no further."""
     failed = [case for case in cases if not case.passed]
@@ -92,11 +103,10 @@ def step_part(
         return PartResult(step.name, 0.0, step.points, failed[0].message)
     if failed or not cases:
         passed = f"{len(cases) - len(failed)} of {len(cases)} cases passed"
-        first = f"; first failure, {failed[0].name}: {failed[0].message}" if failed else ""
+        first = f"; {_first_failure(failed[0])}" if failed else ""
         return PartResult(step.name, 0.0, step.points, passed + first)
     if findings:
-        counted = f"right, but with {findings} finding{'' if findings == 1 else 's'}"
-        return PartResult(step.name, 0.0, step.points, counted)
+        return PartResult(step.name, 0.0, step.points, f"right, but with {in_words(findings)}")
     if lacking:
         return PartResult(step.name, 0.0, step.points, f"right, but not as asked: {lacking[0]}")
     return PartResult(step.name, step.points, step.points, f"all {len(cases)} cases passed, no findings")

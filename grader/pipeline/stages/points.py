@@ -69,7 +69,7 @@ def _own_parts(submission: Submission, context: Context, earlier: Results) -> li
         own = [*checks.own, *(speeds.own if speeds is not None else ())]
         unsupported = next((one for one in own if one.kind == "unsupported"), None)
         why = f"the virtual GPU cannot check this kernel: {unsupported.message}" if unsupported else ""
-        parts.append(rubric.clean_part(exercise, correct, len(own), why))
+        parts.append(rubric.clean_part(exercise, correct, own, why))
     if "mechanism" in context.wanted:
         found = [one for result in earlier for one in result.mechanisms]
         parts.append(rubric.mechanism_part(exercise, correct, found))

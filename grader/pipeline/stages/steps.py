@@ -6,7 +6,7 @@ import dataclasses
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 
-from common.virtual_gpu.report import Report
+from common.virtual_gpu.report import Finding, Report
 from grader.building.libraries import Libraries
 from grader.pipeline.context import Context
 from grader.pipeline.events import InOrder, TaskDone
@@ -32,8 +32,8 @@ class GradedStep:
     output: str
 
     @property
-    def findings(self) -> int:
-        return len(findings.merge(self.reports))
+    def findings(self) -> list[Finding]:
+        return findings.merge(self.reports)
 
 
 @dataclass(frozen=True, kw_only=True)

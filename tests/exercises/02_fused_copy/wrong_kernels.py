@@ -50,6 +50,28 @@ WRONG: dict[str, Wrong] = {
         new="table.source + row * table.columns,",
         words="the source's rows are read as if there were no gaps between them",
     ),
+    "the source's stride for units of 16 bytes": Wrong(
+        old="table.source + row * table.source_stride,",
+        new="table.source + 4 * row * table.source_stride,",
+        line=LOAD,
+        words="at the first byte past the end of page_table",
+    ),
+    "the captured stride for units of 16 bytes": Wrong(
+        old="table.destination + row * table.destination_stride,",
+        new="table.destination + 4 * row * table.destination_stride,",
+        words="the captured row stride is used for units of 16 bytes, but counts elements",
+    ),
+    "both strides for units of 16 bytes": Wrong(
+        old="table.source + row * table.source_stride,",
+        new="table.source + 4 * row * table.source_stride,",
+        more=(
+            (
+                "table.destination + row * table.destination_stride,",
+                "table.destination + 4 * row * table.destination_stride,",
+            ),
+        ),
+        words="the row strides are used for units of 16 bytes, but count elements",
+    ),
     "one stride for both sides": Wrong(
         old="table.source + row * table.source_stride,",
         new="table.source + row * table.destination_stride,",

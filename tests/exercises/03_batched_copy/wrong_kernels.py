@@ -184,6 +184,23 @@ WRONG: dict[str, Wrong] = {
         new="  planned.destination_stride = copy.rows > 1 ? copy.columns * size : 0;",
         words="the destination is written as if its rows were dense: its row stride is ignored",
     ),
+    "stride multiplied twice": Wrong(
+        old="  planned.source_stride = copy.source_stride * size;\n  planned.destination",
+        new="  planned.source_stride = copy.source_stride * size * size;\n  planned.destination",
+        words="the source's row strides are too large by the element size: from elements to bytes they are",
+    ),
+    "destination stride multiplied twice": Wrong(
+        old="  planned.destination_stride = copy.destination_stride * size;",
+        new="  planned.destination_stride = copy.destination_stride * size * size;",
+        words="the destination's row strides are too large by the element size",
+    ),
+    "strides taken for bytes": Wrong(
+        old="  planned.source_stride = copy.source_stride * size;\n  planned.destination_stride"
+        " = copy.destination_stride * size;",
+        new="  planned.source_stride = copy.source_stride;\n  planned.destination_stride"
+        " = copy.destination_stride;",
+        words="the row strides are used as bytes, but count elements",
+    ),
     "table in device memory": Wrong(
         old="copy_tiles(const __grid_constant__ CopyBatch batch) {\n",
         new="copy_tiles(const CopyBatch* table) {\n  const CopyBatch& batch = *table;\n",

@@ -86,7 +86,7 @@ MISTAKES: dict[str, Mistake] = {
         new="uint8_t* to = row + 2 * share.part * (kBits == 3 ? 4 : kBits);",
         part="quantise",
         cases=("8 bits", "3 bits"),
-        words="keys_3[",
+        words="].keys[",
     ),
     "signed shift in unpacking": Mistake(
         old="const int stored = static_cast<int>(packed >> bits * i & ((1 << bits) - 1));",
@@ -257,7 +257,7 @@ MISTAKES: dict[str, Mistake] = {
         new="const float quotient = near;",
         part="quantise",
         cases=("in the order of the tokens",),
-        words="is wrong",
+        words="elements are multiplied by 1 / scale, which is rounded: divide by the scale",
     ),
     "offset of the keys": Mistake(
         old="offset[i] = shared.planes.sum[kMine * t + i] * stored_offset(kBits) * Rows::kUnit;",

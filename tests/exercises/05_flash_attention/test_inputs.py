@@ -151,12 +151,19 @@ def test_every_guess_can_be_made_for_every_case() -> None:
     guess()
 
 
+# By words of a mistake: lengths at which tiles of 16, 32 and 64 make a difference.
+LENGTHS = {"past the last multiple": 120, "its tile of": 140, "tile": 70, "key by key": 70}
+
+
 def shown_by(guess: str) -> Case:
     """Sizes that tell this mistake from a right answer, and from the other mistakes."""
     causal = int("the query" in guess or "its own key" in guess)
     scale = 300 if "1/√head_dim" in guess else 0
-    length = 70 if "tile" in guess or "key by key" in guess else 20
-    return SHAPES.attention("shown", length=length, causal=causal, scale=scale)
+    length = next((length for words, length in LENGTHS.items() if words in guess), 20)
+    heads, gap = 1 + ("head 0" in guess), 8 * ("no gaps" in guess)
+    if "-infinity" in guess:  # scores must be far from 0
+        return SHAPES.attention("shown", length=4, heads=16, causal=1, size=500)
+    return SHAPES.attention("shown", length=length, heads=heads, causal=causal, gap=gap, scale=scale)
 
 
 @pytest.mark.parametrize("name", EXERCISE.known_mistakes)

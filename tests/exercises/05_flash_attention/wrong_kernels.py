@@ -58,7 +58,7 @@ MISTAKES: dict[str, Mistake] = {
         new="",
         cases=("one row",),
         line=_KEYS_READ,
-        kind="async",
+        kind="race",
     ),
     "fetches into the stage in use": Mistake(
         old="fetch(i + kStages - 1, tiles);",
@@ -123,14 +123,14 @@ MISTAKES: dict[str, Mistake] = {
         old=_SHARED_MOST,
         new="",
         cases=("16 rows",),
-        words="are too far off",
+        words="the four lanes of a row do not share its highest score",
     ),
     "sum not shared by the four lanes": Mistake(
         old="        total += __shfl_xor_sync(~0u, total, 1);\n"
         "        total += __shfl_xor_sync(~0u, total, 2);\n",
         new="",
         cases=("16 rows",),
-        words="are too far off",
+        words="the four lanes of a row do not share its sum",
     ),
     "softmax without the maximum": Mistake(
         old="const float origin = highest * job.scale;",
@@ -148,7 +148,7 @@ MISTAKES: dict[str, Mistake] = {
         old="scores[sixteen][tile][i] = -INFINITY;",
         new="scores[sixteen][tile][i] = -10000;",
         cases=("a tile, causal", "huge scores, causal"),
-        words="are too far off",
+        words="hidden keys get a score of -10000, and others are lower: use -infinity",
     ),
     "not divided by the sum": Mistake(
         old="const float inverse = 1 / total;",
@@ -174,11 +174,86 @@ MISTAKES: dict[str, Mistake] = {
         cases=("a tile", "a tile, causal"),
         words="the key after the query is seen",
     ),
+    "no causal mask": Mistake(
+        old="key >= job.length || (kCausal && key > row)",
+        new="key >= job.length",
+        cases=("a tile", "130 rows, causal"),
+        words="keys after the query are seen, up to the end of its tile of 64 rows (the scores are wrong)",
+    ),
+    "keys loaded like queries": Mistake(
+        old="const int row = 16 * pair + lane % 8 + lane / 16 * 8;",
+        new="const int row = 16 * pair + lane % 16;",
+        more=((_KEYS_READ, "load_matrices(b, keys + Row::place(row, 2 * step + lane / 16));"),),
+        cases=("16 rows",),
+        words="keys are loaded like the first matrix of a product: two of four 8 x 8 matrices change places",
+    ),
+    "keys transposed": Mistake(
+        old="load_matrices(b, keys",
+        new="load_matrices_turned(b, keys",
+        cases=("16 rows",),
+        words="keys are transposed: use load_matrices() for them (the scores are wrong)",
+    ),
+    "values loaded like keys": Mistake(
+        old=_VALUES_READ,
+        new="load_matrices_turned(b, values + Row::place(16 * step + lane % 8 + lane / 16 * 8,\n"
+        "                                                2 * pair + lane / 8 % 2));",
+        cases=("16 rows",),
+        words="values are loaded like keys: two of four 8 x 8 matrices change places (the weights are right",
+    ),
+    "a maximum of each tile": Mistake(
+        old="float highest = most[sixteen][side];",
+        new="float highest = -INFINITY;",
+        more=(
+            (
+                "const float factor = power_of_2(most[sixteen][side] * job.scale - origin);",
+                "const float factor = 1;",
+            ),
+        ),
+        cases=("16 rows", "a tile"),
+        words="weights are relative to the highest score of their tile, not of all so far (32 keys per tile)",
+    ),
+    "the last tile left out": Mistake(
+        old="const int tiles = (end + kKeys - 1) / kKeys;",
+        new="const int tiles = end / kKeys;",
+        cases=("a tile", "77 rows"),
+        words="the last keys are missing, past the last multiple of",
+    ),
+    "keys of the first head": Mistake(
+        old="keys = place(job.keys, job.of_keys, 0);",
+        new="keys = place(job.keys, job.of_keys, 0) - head % job.heads * job.of_keys.head;",
+        cases=("77 rows", "31 rows, causal"),
+        words="every head has the keys of head 0 (the scores are wrong)",
+    ),
+    "keys for values": Mistake(
+        old="values = place(job.values, job.of_values, 0);",
+        new="values = place(job.keys, job.of_values, 0);",
+        cases=("16 rows",),
+        words="the keys are taken for the values (the weights are right, the output is wrong)",
+    ),
+    "keys and values swapped": Mistake(
+        old="values = place(job.values, job.of_values, 0);",
+        new="values = place(job.keys, job.of_values, 0);",
+        more=(("keys = place(job.keys, job.of_keys, 0);", "keys = place(job.values, job.of_keys, 0);"),),
+        cases=("16 rows",),
+        words="keys and values are swapped (the scores and the output are wrong)",
+    ),
+    "scale forgotten": Mistake(
+        old="scale * static_cast<float>(M_LOG2E)};",
+        new="static_cast<float>(M_LOG2E)};",
+        cases=("16 rows",),
+        words="scores are not scaled (the scores are wrong)",
+    ),
+    "powers of two without log2(e)": Mistake(
+        old="scale * static_cast<float>(M_LOG2E)};",
+        new="scale};",
+        cases=("16 rows",),
+        words="weights are powers of 2, not of e (the scores are right, the weights are wrong)",
+    ),
     "its own key is not seen": Mistake(
         old="(kCausal && key > row)",
         new="(kCausal && key >= row)",
         cases=("a tile", "a tile, causal"),
-        words="is nan, but must be a finite number",
+        words="a query does not see its own key: hide key > row, not key >= row",
     ),
     "tail keys not hidden": Mistake(
         old="if (key >= job.length || (kCausal && key > row))",
@@ -199,12 +274,6 @@ MISTAKES: dict[str, Mistake] = {
         cases=("16 rows",),
         words="scores are scaled twice",
     ),
-    "powers of two without log2(e)": Mistake(
-        old="scale * static_cast<float>(M_LOG2E)};",
-        new="scale};",
-        cases=("16 rows",),
-        words="weights are powers of 2, not of e",
-    ),
     "a fixed scale": Mistake(
         old="scale * static_cast<float>(M_LOG2E)};",
         new="0.125f * static_cast<float>(M_LOG2E)};",
@@ -219,11 +288,15 @@ MISTAKES: dict[str, Mistake] = {
         kind="memory",
     ),
     "rows taken for neighbours": Mistake(
-        old="copy_rows<kKeys>(stage(number), keys, job.of_keys.row, left);",
-        new="copy_rows<kKeys>(stage(number), keys, kDim, left);",
-        more=(("keys += kKeys * job.of_keys.row;", "keys += kKeys * kDim;"),),
+        old="head % job.heads * strides.head + row * strides.row +",
+        new="head % job.heads * strides.head + row * kDim +",
+        more=(
+            ("from += kRowsAtOnce * row_stride;", "from += kRowsAtOnce * kDim;"),
+            ("keys += kKeys * job.of_keys.row;", "keys += kKeys * kDim;"),
+            ("values += kKeys * job.of_values.row;", "values += kKeys * kDim;"),
+        ),
         cases=("77 rows", "gaps between rows"),
-        words="are too far off",
+        words="queries, keys and values are read as if there were no gaps between their rows",
     ),
     "a persistent loop that skips tiles": Mistake(
         old="i < all; i += gridDim.x",
@@ -243,7 +316,7 @@ MISTAKES: dict[str, Mistake] = {
         new="",
         part="softmax on the way",
         cases=("one row", "16 rows"),
-        words="are too far off",
+        words="each lane takes its own products for the whole score: the shuffles are missing",
     ),
     "no rescale, key by key": Mistake(
         old="now.out[0] * factor + weight",
@@ -258,14 +331,14 @@ MISTAKES: dict[str, Mistake] = {
         new="float most = 0;  // the highest score",
         part="softmax on the way",
         cases=("77 rows, causal", "huge scores"),
-        words="is nan, but must be a finite number",
+        words="the highest score so far begins with 0, not with -infinity",
     ),
     "keys as rows of the second matrix": Mistake(
         old="__half, wmma::col_major> keys;",
         new="__half, wmma::row_major> keys;",
         part="tensor cores",
-        cases=("one row", "16 rows"),
-        words="are too far off",
+        cases=("16 rows",),
+        words="keys are read as rows of the second matrix: load them as col_major",
     ),
     "weights read before their lanes wrote them": Mistake(
         old="shared.out[row][d] *= factor;\n    __syncwarp();\n",
@@ -274,6 +347,27 @@ MISTAKES: dict[str, Mistake] = {
         cases=("16 rows",),
         line="wmma::load_matrix_sync(weights, &shared.weights[0][0], 16);",
         kind="race",
+    ),
+    "values as columns of the second matrix": Mistake(
+        old="__half, wmma::row_major> values;",
+        new="__half, wmma::col_major> values;",
+        part="tensor cores",
+        cases=("16 rows",),
+        words="values are read as columns of the second matrix: load them as row_major",
+    ),
+    "no causal mask, key by key": Mistake(
+        old="const int keys = causal ? row + 1 : job.length;",
+        new="const int keys = job.length;",
+        part="softmax on the way",
+        cases=("16 rows", "77 rows, causal"),
+        words="keys after the query are seen: no causal mask (the scores are wrong)",
+    ),
+    "up to its own key, key by key": Mistake(
+        old="const int keys = causal ? row + 1 : job.length;",
+        new="const int keys = causal ? row : job.length;",
+        part="softmax on the way",
+        cases=("16 rows", "77 rows, causal"),
+        words="a query does not see its own key: hide key > row, not key >= row",
     ),
     "an output that starts with anything": Mistake(
         old="  for (int d = side; d < kStepDim; d += 2) shared.out[row][d] = 0;\n",
@@ -392,6 +486,6 @@ CHEATS: dict[str, Mistake] = {
         old="    multiply_keys(stage(number), scores);\n",
         new="",
         cases=("one row", "16 rows"),
-        words="are too far off",
+        words="scores are all equal: every row is the mean of the values",
     ),
 }

@@ -144,7 +144,8 @@ void out_of_shared(const LaneAccess& a) {
     f.allocation = near->name;
     f.message +=
         a.address < near->begin  ? bytes_text(near->begin - a.address) + " before the start of " + near->name
-        : a.address >= near->end ? bytes_text(a.address - near->end) + " past the end of " + near->name
+        : a.address == near->end ? "at the first byte past the end of " + near->name
+        : a.address > near->end  ? bytes_text(a.address - near->end) + " past the end of " + near->name
                                  : "across the end of " + near->name;
     f.message += " (shared, " + bytes_text(near->end - near->begin) + ")";
     f.advice =

@@ -35,13 +35,16 @@ std::string early_use_advice(const Launch& launch, const AsyncCopies& copies, co
     return std::string(
                "The copy belongs to no group yet: a wait counts only groups that were committed. Put ") +
            words.commit + " behind the copies, then wait.";
-  const uint32_t since = copies.committed[at] - copy.group[at] - 1;
-  return std::string("Wait for the copy's group before this line: ") + words.wait +
-         " leaves the newest N groups in flight, and " +
+  // Groups that were committed between the wait and this line do not count for the wait.
+  const bool waited = copies.committed_at_wait[at] > copy.group[at];
+  const uint32_t since = (waited ? copies.committed_at_wait[at] : copies.committed[at]) - copy.group[at] - 1;
+  return (waited ? "The last wait left the copy in flight: "
+                 : std::string("Wait for the copy's group before this line: ")) +
+         words.wait + " leaves the newest N groups in flight, and " +
          (since == 0   ? "none was"
           : since == 1 ? "one was"
                        : std::to_string(since) + " were") +
-         " committed after this one, so N must be " +
+         " committed after this one" + (waited ? " before that wait" : "") + ", so N must be " +
          (since == 0 ? "0." : std::to_string(since) + " or less.");
 }
 

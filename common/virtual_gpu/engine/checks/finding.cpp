@@ -13,6 +13,15 @@ const char* finding_kind_name(FindingKind kind) {
   return kNames[static_cast<size_t>(kind)];
 }
 
+std::string mistake_name(Mistake mistake) {
+  constexpr const char* kNames[] = {
+#define FINDING_KIND(kind, name)
+#define MISTAKE(mistake, kind) #mistake,
+#include "checks/mistakes.def"
+  };
+  return kNames[static_cast<size_t>(mistake)] + 1;  // without the k of an enumerator
+}
+
 FindingKind kind_of(Mistake mistake) {
   constexpr FindingKind kKinds[] = {
 #define FINDING_KIND(kind, name)
@@ -20,6 +29,11 @@ FindingKind kind_of(Mistake mistake) {
 #include "checks/mistakes.def"
   };
   return kKinds[static_cast<size_t>(mistake)];
+}
+
+uint64_t seen_at(uint64_t launch, uint64_t block, uint64_t occurrence) {
+  constexpr uint64_t kMostLaunches = (1ull << 15) - 1, kMost = (1ull << 24) - 1;
+  return std::min(launch, kMostLaunches) << 48 | std::min(block, kMost) << 24 | std::min(occurrence, kMost);
 }
 
 // Which groups survive when there are too many must not depend on which CPU thread came first, so the
@@ -41,6 +55,7 @@ void FindingStore::put(uint64_t key, uint64_t order, Finding finding) {
     group = groups_.emplace(key, Group{}).first;
   }
   group->second.count += finding.count;
+  group->second.first = std::min(group->second.first, finding.first);
   if (order >= group->second.order) return;
   group->second.order = order;
   group->second.finding = std::move(finding);
@@ -71,12 +86,13 @@ std::vector<Finding> FindingStore::list() const {
     for (const auto& [key, group] : groups_) {
       entries.push_back({group.order, group.finding});
       entries.back().finding.count = group.count;
+      entries.back().finding.first = group.first;
     }
     for (const Finding& finding : loose_) entries.push_back({0, finding});
   }
   const auto rank = [](const Entry& e) {
     const SourcePlace where = e.finding.place.empty() ? SourcePlace{} : e.finding.place.front();
-    return std::make_tuple(e.finding.launch, where.file, where.line, e.order, kind_of(e.finding.mistake),
+    return std::make_tuple(e.finding.first, where.file, where.line, e.order, kind_of(e.finding.mistake),
                            e.finding.message);
   };
   std::stable_sort(entries.begin(), entries.end(),

@@ -22,6 +22,7 @@ enum class Mistake : uint8_t {
 #include "checks/mistakes.def"
 };
 const char* finding_kind_name(FindingKind kind);
+std::string mistake_name(Mistake mistake);  // "UseAfterFree"
 FindingKind kind_of(Mistake mistake);
 
 struct SourcePlace {
@@ -35,6 +36,10 @@ struct Dim3 {
   uint64_t count() const { return uint64_t{x} * y * z; }
 };
 
+// When something was seen, as a number to compare: in which launch (or before it, from the host), by which
+// block, and as which occurrence in the block.
+uint64_t seen_at(uint64_t launch, uint64_t block = 0, uint64_t occurrence = 0);
+
 struct Finding {
   Mistake mistake{};
   std::string message;             // one sentence: what happened
@@ -47,7 +52,8 @@ struct Finding {
   std::string allocation;  // name
   uint64_t address = 0;
   uint64_t count = 1;
-  int launch = -1;  // index in the report's launches
+  int launch = -1;     // index in the report's launches
+  uint64_t first = 0;  // the lower, the earlier it was first seen: by launch, block and time in the block
   // Of a host fault: where in which object file the host code stood (the file and line are looked up later).
   std::string host_module;
   uint64_t host_offset = 0;
@@ -60,14 +66,14 @@ class FindingStore {
   // Adds `finding.count` occurrences to a group.
   void put(uint64_t key, uint64_t order, Finding finding);
   void add(Finding finding);          // ungrouped, from the API side
-  std::vector<Finding> list() const;  // sorted by launch, place and order: repeatable
+  std::vector<Finding> list() const;  // in the order in which they were first seen: repeatable
   uint64_t dropped() const { return dropped_; }
   bool empty() const;
   void clear();
 
  private:
   struct Group {
-    uint64_t order = ~0ull;
+    uint64_t order = ~0ull, first = ~0ull;
     uint64_t count = 0;
     Finding finding;
   };

@@ -1,5 +1,7 @@
 #include "checks/report.h"
 
+#include <algorithm>
+
 namespace vgpu {
 
 Dim3 thread_index(const Launch& launch, uint32_t thread) {
@@ -82,23 +84,32 @@ LocalFinding& group_of(Worker& worker, uint32_t op, Mistake mistake, uint32_t ot
 
 Finding* open_finding(Warp& w, const Op& op, int lane, Mistake mistake, uint32_t other_op, uint64_t rank) {
   Block& b = *w.block;
-  Launch& launch = *b.launch;
   const uint32_t thread = lane >= 0 ? b.thread_of(w, lane) : w.id * kLanes;
+  Finding* finding = open_finding(b, thread, op.index, mistake, other_op, rank);
+  if (finding) finding->has_thread = lane >= 0;
+  return finding;
+}
+
+Finding* open_finding(Block& b, uint32_t thread, uint32_t op, Mistake mistake, uint32_t other_op,
+                      uint64_t rank) {
+  Launch& launch = *b.launch;
   const uint64_t order = rank << 63 | (static_cast<uint64_t>(launch.request.index) << 44) |
                          ((b.linear & 0x3ffffffffull) << 10) | thread;
-  LocalFinding& local = group_of(*b.worker, op.index, mistake, other_op);
+  LocalFinding& local = group_of(*b.worker, op, mistake, other_op);
   ++local.count;
+  const uint64_t now = seen_at(static_cast<uint64_t>(launch.request.index), b.linear, ++b.occurrences);
+  local.first = std::min(local.first, now);
   if (local.order <= order) return nullptr;
   local.order = order;
   Finding& f = local.finding;
   f = Finding{};
   f.mistake = mistake;
-  f.place = launch.module.students_place(launch.kernel.origins[op.index].loc, launch.kernel);
+  f.place = launch.module.students_place(launch.kernel.origins[op].loc, launch.kernel);
   if (other_op != kNoOther)
     f.other = launch.module.students_place(launch.kernel.origins[other_op].loc, launch.kernel);
   f.kernel = demangle(launch.kernel.info.name);
   f.block = b.index;
-  f.has_thread = lane >= 0;
+  f.has_thread = true;
   f.thread = thread_index(launch, thread);
   f.launch = launch.request.index;
   return &f;

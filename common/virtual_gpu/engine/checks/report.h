@@ -14,6 +14,9 @@ constexpr uint32_t kNoOther = ~0u;
 
 // The group's entry when this occurrence should be written out, else nullptr.
 Finding* open_finding(Warp& w, const Op& op, int lane, Mistake mistake, uint32_t other_op, uint64_t rank);
+// The same for what another thread of the block did before, by the instruction with this index.
+Finding* open_finding(Block& b, uint32_t thread, uint32_t op, Mistake mistake, uint32_t other_op,
+                      uint64_t rank);
 // The launch answers with its first error, and goes on.
 void set_launch_error(Block& block, int error);
 // The same, and ends the launch here.

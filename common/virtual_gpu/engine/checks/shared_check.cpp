@@ -53,13 +53,66 @@ struct Access {
   Block& b;
   bool lanes_collide = false;
 
+  // A read and another thread's copy into the same place, with no barrier between them. Threads make the same
+  // groups of copies, round by round, so the groups that the reader had committed show who was too early.
+  // A copy of a group that the reader has not come to refills a stage in use. Else the reader did not wait
+  // for the copy. `now`: what the copy is doing, as the reader sees it.
+  [[gnu::cold]] void reader_and_copy(uint32_t reader, uint32_t read_op, uint32_t copier, uint32_t copy_op,
+                                     uint32_t address, bool refill, const char* now) {
+    const Launch& l = *b.launch;
+    const bool same_warp = reader / kLanes == copier / kLanes;
+    const uint32_t thread = refill ? copier : reader, op = refill ? copy_op : read_op;
+    const uint32_t other_op = refill ? read_op : copy_op;
+    const Mistake mistake = refill ? Mistake::kCopyOverRead : Mistake::kUseOfUnorderedCopy;
+    Finding* f = open_finding(b, thread, op, mistake, other_op, same_warp);
+    if (f == nullptr) return;
+    f->address = address;
+    const std::string place = shared_text(b, address), other = " (" + place_text(l, other_op) + ")";
+    const std::string meet = same_warp ? "__syncwarp()" : "__syncthreads()";
+    if (refill) {
+      f->message = "thread " + thread_text(l, copier) + " starts an asynchronous copy into " + place +
+                   " while thread " + thread_text(l, reader) + " may still read it" + other;
+      f->advice = "A stage may be refilled only when every thread is done reading it: put " + meet +
+                  " between the last read and this copy.";
+    } else {
+      f->message = "thread " + thread_text(l, reader) + " reads " + place + " " + now +
+                   " the cp.async of thread " + thread_text(l, copier) + " into it" + other +
+                   ": nothing orders the two";
+      f->advice = "Each thread waits for its own copies, then all meet: wait, " + meet +
+                  ", then use. The barrier belongs between the wait and this line.";
+    }
+  }
+
+  // The group of the copy that the word's last write came from; false where it was a plain store.
+  bool copied(uint32_t address, uint32_t stamp, uint32_t* group) const {
+    const SharedShadow& sh = b.shadow;
+    *group = sh.copy_group[address / 4];
+    return sh.copy_who[address / 4] == stamp;
+  }
+  uint32_t groups_of(int lane) const { return w.async->committed[static_cast<size_t>(lane)]; }
+  static bool not_reached(uint32_t group, uint32_t readers_groups) {
+    return readers_groups != 0 && group >= readers_groups;  // a reader without copies shows nothing
+  }
+
   // Findings are rare: what makes them must not cost the checks below registers.
-  [[gnu::cold]] void race(int lane, uint32_t address, uint32_t stamp, bool other_writes) {
+  [[gnu::cold]] void race(int lane, uint32_t address, uint32_t stamp, uint32_t tick, bool other_writes) {
     const uint32_t thread = who_thread(stamp);
+    if (uint32_t group; use == SharedUse::kRead && other_writes && copied(address, stamp, &group)) {
+      reader_and_copy(b.thread_of(w, lane), op.index, thread, who_op(stamp), address,
+                      not_reached(group, groups_of(lane)), "after");
+      return;
+    }
+    if (use == SharedUse::kAsyncIssue && !other_writes) {
+      const uint32_t readers_groups = b.warps[thread / kLanes].async->committed_by(tick);
+      reader_and_copy(thread, who_op(stamp), b.thread_of(w, lane), op.index, address,
+                      readers_groups <= groups_of(lane), "before");
+      return;
+    }
     const bool same_warp = thread / kLanes == w.id;
     const bool async = use == SharedUse::kAsyncIssue;
-    const Mistake mistake = async ? (other_writes ? Mistake::kCopyOverWrite : Mistake::kCopyOverRead)
-                                  : (other_writes ? Mistake::kRaceWithWrite : Mistake::kRaceWithRead);
+    const Mistake mistake = async          ? Mistake::kCopyOverWrite
+                            : other_writes ? Mistake::kRaceWithWrite
+                                           : Mistake::kRaceWithRead;
     const auto build = [&](Finding& f) {
       const Launch& l = *b.launch;
       f.message = who(w, lane) + " " + verb(use) + " " + shared_text(b, address) +
@@ -69,8 +122,8 @@ struct Access {
       f.address = address;
       if (async)
         f.advice =
-            "A stage may be refilled only when every thread is done reading it: put __syncthreads() between "
-            "the last read and this copy.";
+            "A copy may go only where every thread is done writing: put __syncthreads() between that write "
+            "and this copy.";
       else if (use == SharedUse::kWrite && other_writes && who_op(stamp) == op.index)
         f.advice = same_element_advice(thread_index(l, b.thread_of(w, lane)), thread_index(l, thread));
       else if (same_warp)
@@ -100,9 +153,16 @@ struct Access {
     const AsyncCopies& copies = *b.warps[thread / kLanes].async;
     const PendingCopy* copy = nullptr;  // the newest that may be meant
     for (const PendingCopy& p : copies.pending)
-      if (p.op == who_op(stamp) && (p.lanes >> (thread % kLanes) & 1) && (!copy || p.tick >= copy->tick))
+      if (p.op == who_op(stamp) && (p.lanes >> (thread % kLanes) & 1) &&
+          address / 4 - p.dst[thread % kLanes] / 4 < p.bytes / 4u && (!copy || p.tick >= copy->tick))
         copy = &p;
     const bool met = own || ordered(b, w, lane, copy ? copy->tick : 0, stamp);
+    if (!met && use == SharedUse::kRead) {
+      reader_and_copy(b.thread_of(w, lane), op.index, thread, who_op(stamp), address,
+                      copy != nullptr && not_reached(copy->group[thread % kLanes], groups_of(lane)),
+                      "during");
+      return;
+    }
     const Mistake mistake = own   ? Mistake::kUseOfOwnCopy
                             : met ? Mistake::kUseOfOtherCopy
                                   : Mistake::kUseOfUnorderedCopy;
@@ -137,11 +197,11 @@ struct Access {
       const bool same_instruction = who_op(ww) == op.index && who_thread(ww) / kLanes == w.id &&
                                     wt == b.tick && use == SharedUse::kWrite;
       lanes_collide |= same_instruction;
-      if (!both_sync && !same_instruction) race(lane, address, ww, true);
+      if (!both_sync && !same_instruction) race(lane, address, ww, wt, true);
     }
     if (use != SharedUse::kAtomic && at >= b.full_tick && b.options->check_race && !(me & kWhoAtomic) &&
         !ordered(b, w, lane, at, aw))
-      race(lane, address, aw, true);
+      race(lane, address, aw, at, true);
     if (use == SharedUse::kRead) {
       uint32_t& rt = s.read_tick[where];
       uint32_t& rw = s.read_who[where];
@@ -160,7 +220,7 @@ struct Access {
       for (int i = 0; i < 2; ++i) {
         if (ticks[i] < b.full_tick || ordered(b, w, lane, ticks[i], whos[i])) continue;
         if ((whos[i] & kWhoAtomic) && (me & kWhoAtomic)) continue;
-        race(lane, address, whos[i], false);
+        race(lane, address, whos[i], ticks[i], false);
         break;
       }
     }
@@ -245,7 +305,7 @@ struct Access {
     if (b.pending_async != 0 && b.options->check_async)
       for (uint32_t word = address / 4; word <= (address + bytes - 1) / 4; ++word)
         if (sh.in_flight[word] != 0 && use != SharedUse::kAsyncIssue) {
-          in_flight(lane, address, sh.in_flight[word]);
+          in_flight(lane, std::max(address, word * 4), sh.in_flight[word]);
           return;
         }
     if (address % 4 == 0 && bytes % 4 == 0) {
@@ -377,10 +437,13 @@ bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes
   return a.lanes_collide;
 }
 
-void stamp_async_write(Warp& w, uint32_t op, int lane, uint32_t address, uint32_t bytes) {
+void stamp_async_write(Warp& w, const PendingCopy& copy, int lane) {
   Block& b = *w.block;
-  const uint32_t who = make_who(b.thread_of(w, lane), op, false);
-  for (uint32_t word = address / 4; word < (address + bytes) / 4; ++word) {
+  const uint32_t who = make_who(b.thread_of(w, lane), copy.op, false);
+  const uint32_t group = copy.group[static_cast<size_t>(lane)], address = copy.dst[static_cast<size_t>(lane)];
+  for (uint32_t word = address / 4; word < (address + copy.bytes) / 4; ++word) {
+    b.shadow.copy_who[word] = who;
+    b.shadow.copy_group[word] = group;
     b.shadow.words.write_tick[word] = b.tick;
     b.shadow.words.write_who[word] = who;
     b.shadow.split[word] = 0;

@@ -15,7 +15,7 @@ bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes
                   const Shape& shape, SharedUse use, bool synchronises);
 
 // A completed cp.async counts as a write by its thread at the time of the wait.
-void stamp_async_write(Warp& w, uint32_t op, int lane, uint32_t address, uint32_t bytes);
+void stamp_async_write(Warp& w, const PendingCopy& copy, int lane);
 
 // Memory order through atomics and flags on `address` (any space): acquire what the last release knew, and
 // release what this warp knows. Between lanes of one warp only atomics do that; volatile does not.

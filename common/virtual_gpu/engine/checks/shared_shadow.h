@@ -46,6 +46,7 @@ struct SharedShadow {
   StampArrays words, bytes;         // `bytes` is sized when a word is first split
   std::vector<uint32_t> split;      // tick at which the word was split; current when >= the block's start
   std::vector<uint32_t> in_flight;  // per word: pending cp.async (who + 1 of it), 0: none
+  std::vector<uint32_t> copy_who, copy_group;  // per word: the cp.async that arrived last, and its group
   bool any_split = false;
   uint32_t last_atomic = 0;  // tick of the latest atomic anywhere
 
@@ -55,6 +56,8 @@ struct SharedShadow {
     words.resize(n);
     split.resize(n, 0);
     in_flight.resize(n, 0);
+    copy_who.resize(n, 0);
+    copy_group.resize(n, 0);
     if (bytes.size() != 0) bytes.resize(n * 4);
   }
 };

@@ -2,6 +2,7 @@
 // destination is marked, so that an access that comes too early is found.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -27,7 +28,20 @@ struct PendingCopy {
 struct AsyncCopies {
   std::vector<PendingCopy> pending;  // oldest first
   std::array<uint32_t, kLanes> committed{};
-  uint64_t waits = 0;  // that completed a copy
+  std::array<uint32_t, kLanes> committed_at_wait{};  // at the latest wait
+  std::vector<uint32_t> commit_ticks;                // of each commit in this block
+  uint64_t waits = 0;                                // that completed a copy
+  // How many groups the warp had committed by this tick.
+  uint32_t committed_by(uint32_t tick) const {
+    return static_cast<uint32_t>(std::upper_bound(commit_ticks.begin(), commit_ticks.end(), tick) -
+                                 commit_ticks.begin());
+  }
+  void start_block() {
+    pending.clear();
+    commit_ticks.clear();
+    committed.fill(0);
+    committed_at_wait.fill(0);
+  }
 };
 
 }  // namespace vgpu

@@ -31,7 +31,7 @@ uint64_t complete(Warp& w, PendingCopy& p, Mask done) {
       b.pending_async -= flying[i] != 0;
       flying[i] = 0;
     }
-    if (b.watch_shared) stamp_async_write(w, p.op, static_cast<int>(lane), p.dst[lane], p.bytes);
+    if (b.watch_shared) stamp_async_write(w, p, static_cast<int>(lane));
   }
   p.lanes &= ~done;
   return read;
@@ -43,6 +43,10 @@ void wait_for(Warp& w, const Op& op, uint32_t keep, bool all) {
   AsyncCopies& a = *w.async;
   OpCounts& count = w.block->worker->ops[op.index];
   bool waits = false;
+  for (Mask m = w.exec; m != 0; m &= m - 1) {
+    const size_t lane = static_cast<size_t>(first_lane(m));
+    a.committed_at_wait[lane] = a.committed[lane];
+  }
   for (PendingCopy& p : a.pending) {
     Mask done = 0;
     for (Mask m = w.exec & p.lanes; m != 0; m &= m - 1) {
@@ -150,6 +154,7 @@ void async_copy(Warp& w, const Op& op) {
 
 void async_commit(Warp& w, const Op&) {
   for (Mask m = w.exec; m != 0; m &= m - 1) ++w.async->committed[static_cast<size_t>(first_lane(m))];
+  w.async->commit_ticks.push_back(++w.block->tick);
 }
 
 void async_wait_group(Warp& w, const Op& op) {

@@ -50,6 +50,7 @@ void Block::start(uint64_t number) {
   exited_threads = 0;
   instructions = looked = 0;
   changes = 0;
+  occurrences = 0;
   printf_text.clear();
   printf_cut = false;
   // What a fresh block finds in shared memory is arbitrary, but the same on every run.
@@ -70,8 +71,7 @@ void Block::start(uint64_t number) {
     w.joins.clear();
     w.ready = 0;
     w.current = -1;
-    w.async->pending.clear();
-    w.async->committed.fill(0);
+    w.async->start_block();
     for (Frame* f : w.frames) f->lanes = 0;
     add_split(w, w.exists, 0, enter_frame(w, *launch->entry, nullptr, nullptr, w.exists), -1);
   }

@@ -39,7 +39,7 @@ struct BlockCounts {
 };
 
 struct LocalFinding {
-  uint64_t order = ~0ull, count = 0;
+  uint64_t order = ~0ull, first = ~0ull, count = 0;
   Finding finding;
 };
 
@@ -113,9 +113,10 @@ struct Block {
   std::vector<Warp> warps;
   std::vector<uint8_t> shared;
   SharedShadow shadow;
-  uint32_t tick = 1;        // advances whenever threads meet; never restarts, so old stamps are simply old
-  uint32_t start_tick = 1;  // stamps below it belong to an earlier block
-  uint32_t full_tick = 1;   // accesses before it are ordered before everything now
+  uint32_t tick =
+      1;  // advances when threads meet or commit copies; never restarts, so old stamps are simply old
+  uint32_t start_tick = 1;              // stamps below it belong to an earlier block
+  uint32_t full_tick = 1;               // accesses before it are ordered before everything now
   uint32_t known[kLanes][kLanes] = {};  // known[w][s]: warp w has seen what warp s did up to this tick
   std::unordered_map<uint64_t, std::vector<uint32_t>> released;  // by address: what its last writer had seen
   Barrier barriers[kBarriers];
@@ -125,6 +126,7 @@ struct Block {
   uint64_t runs = 0;                      // as many calls of run(), for all of them
   uint64_t changes = 0;                   // stores and atomics that may let somebody else go on
   uint32_t pending_async = 0;             // words in flight
+  uint64_t occurrences = 0;               // of mistakes, in the order in which they happened
   std::vector<uint8_t*> local;            // per warp: local memory, word-interleaved by lane
   std::vector<uint32_t> local_size;       // bytes a lane
   std::vector<std::vector<uint32_t>> local_written;  // per warp, per byte: lanes that wrote it

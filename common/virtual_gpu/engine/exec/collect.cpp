@@ -153,6 +153,7 @@ void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
   for (auto& w : workers)
     for (auto& [key, local] : w->findings) {
       local.finding.count = local.count;
+      local.finding.first = local.first;
       launch.env.findings.put(key, local.order, std::move(local.finding));
     }
   if (launch.env.printf_output) *launch.env.printf_output += launch.printed.take(launch.env.printf_limit);

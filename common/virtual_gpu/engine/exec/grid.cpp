@@ -148,6 +148,7 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
     f.place = module->students_place(u.loc, code);
     f.kernel = demangle(r.kernel->name);
     f.launch = r.index;
+    f.first = seen_at(static_cast<uint64_t>(r.index));
     env.findings.add(f);
     return fail(cuda::kNotSupported, f.message);
   }

@@ -79,6 +79,7 @@ void Session::add_finding(Finding finding, const wire::CodePlace& made_by) {
   if (finding.message.empty()) return;
   finding.host_module = host_code.path(made_by.module);
   finding.host_offset = finding.host_module.empty() ? 0 : made_by.offset;
+  finding.first = seen_at(static_cast<uint64_t>(report.next_index()));
   // The same mistake on another line is another finding.
   const std::string what = std::to_string(static_cast<int>(finding.mistake)) + finding.message +
                            finding.host_module + std::to_string(finding.host_offset);
