@@ -1,15 +1,8 @@
-"""Exercise 01 through the whole pipeline on the virtual GPU: what each kind of kernel earns, and why.
-
-A wrong kernel says in its first line how it must fail:
-
-    // expect: PART REASON at HERE      a finding of that kind, or a failed call, at the line marked HERE
-    // expect: PART REASON: words       words of the message that the student reads
-"""
+"""Exercise 01 through the whole pipeline on the virtual GPU: what each kind of kernel earns, and why."""
 
 from __future__ import annotations
 
-import re
-from dataclasses import dataclass
+import importlib
 from pathlib import Path
 
 import pytest
@@ -20,7 +13,9 @@ from grader.spec import Exercise, registry
 from tests.exercises.sections import Section, write_rounds
 
 EXERCISE = registry.find("01")
-WRONG = sorted(Path(__file__).with_name("wrong").glob("*.cu"))
+SOLUTION = EXERCISE.solution.read_text()
+# The folder's name is not an identifier of Python, so its table is imported by name.
+WRONG = importlib.import_module("tests.exercises.01_kv_store.wrong_kernels").WRONG
 SEED = "the seed of the tests"
 EACH = 8  # wrong kernels in a file
 UNTIMED = ("build", "correctness", "checks", "mechanism")
@@ -44,9 +39,8 @@ def graded(
 @pytest.fixture(scope="module")
 def sections(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Section]:
     """The wrong kernels by name, in files that are each compiled once."""
-    return write_rounds(
-        {source.stem: source.read_text() for source in WRONG}, tmp_path_factory.mktemp("wrong"), EACH
-    )
+    texts = {name: wrong.source(SOLUTION) for name, wrong in WRONG.items()}
+    return write_rounds(texts, tmp_path_factory.mktemp("wrong"), EACH)
 
 
 def points(record: Record) -> dict[str, float]:
@@ -83,31 +77,11 @@ def test_every_variant_is_correct_and_clean(variant: Path) -> None:
     assert points(record)["mechanism"] == LACKING.get(variant.stem, 25)
 
 
-@dataclass(frozen=True)
-class Expectation:
-    """How a wrong kernel must fail: the part it loses, a reason, and a line or words of the message."""
-
-    part: str
-    reason: str
-    line: int = 0
-    words: str = ""
-
-
-def expectation(source: Path) -> Expectation:
-    first, *rest = source.read_text().splitlines()
-    match = re.fullmatch(r"// expect: (\w+) (\w+)(?:( at HERE)|: (.+))", first)
-    assert match is not None, f"{source.name} does not say how it must fail"
-    part, reason, here, words = match.groups()
-    marked = [number for number, line in enumerate(rest, 2) if line.endswith("// HERE")]
-    assert len(marked) == (1 if here else 0), f"{source.name} marks {len(marked)} lines"
-    return Expectation(part, reason, line=marked[0] if here else 0, words=words or "")
-
-
-@pytest.mark.parametrize("source", WRONG, ids=lambda path: path.stem)
+@pytest.mark.parametrize("name", WRONG)
 def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(
-    source: Path, sections: dict[str, Section]
+    name: str, sections: dict[str, Section]
 ) -> None:
-    wanted, section = expectation(source), sections[source.stem]
+    wanted, section = WRONG[name], sections[name]
     record = graded(section.file, UNTIMED, quick=True, exercise=section.of(EXERCISE))
     earned = {part.name: part for part in record.parts}
     assert earned[wanted.part].points < earned[wanted.part].max_points
@@ -119,7 +93,7 @@ def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(
         assert wanted.words in earned[wanted.part].message
     if wanted.line:
         kinds = (wanted.reason,) if wanted.part == "clean" else KINDS[wanted.reason]
-        assert section.line_number(wanted.line) in [
+        assert section.line_number(wanted.line_number(SOLUTION)) in [
             place["line"]  # of the line itself, or of where a helper was called
             for finding in record.findings
             if finding["kind"] in kinds
@@ -134,7 +108,7 @@ def test_there_are_wrong_kernels_enough() -> None:
 def test_a_mistake_is_told_once_however_many_template_instances_make_it(
     sections: dict[str, Section],
 ) -> None:
-    section = sections["no_commit"]
+    section = sections["V never committed"]
     record = graded(section.file, UNTIMED, exercise=section.of(EXERCISE))
     assert record.findings
     places = [(finding["kind"], finding["line"]) for finding in record.findings]
