@@ -11,7 +11,6 @@ from __future__ import annotations
 import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
@@ -19,9 +18,6 @@ from common.core.progress import Progress
 from grader.cli import options as shared
 from grader.cli.parser import Parser
 from grader.course import student
-
-if TYPE_CHECKING:
-    pass
 
 REPORTS = REPOSITORY / "benchmarks" / "data" / "gate"
 
