@@ -9,7 +9,6 @@ from grader.pipeline.judging.cases import TOO_LONG, CaseRun
 from grader.records.record import CaseResult, MechanismResult, PartResult, Record, Speed
 from grader.spec import Exercise, Step
 
-PARTS = ("correct", "clean", "mechanism", "speed")
 NEEDS_CORRECT = "counts once every case is right"
 MISSING = "missing"  # the reason of a step whose entry point is not there yet
 
