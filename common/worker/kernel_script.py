@@ -229,10 +229,5 @@ def main() -> None:
             line = stream.readline()
             if not line:
                 return
-            order = json.loads(line)
-            try:
-                answer = native._obey(order, libraries, control, open_kernels)
-            except native.Refused as problem:
-                answer = {"problem": str(problem)}
-            stream.write(json.dumps({"turn": order["turn"], **answer}) + "\n")
+            stream.write(native.answered(line, libraries, control, open_kernels))
             stream.flush()

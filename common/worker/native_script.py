@@ -49,13 +49,20 @@ def main(open_library: Callable[[str], Any] = ctypes.CDLL) -> None:
     libraries: list[Any] = []
     with control.makefile("rw", encoding="utf-8") as stream:
         for line in stream:
-            order = json.loads(line)
-            try:
-                answer = _obey(order, libraries, control, open_library)
-            except Refused as problem:
-                answer = {"problem": str(problem)}
-            stream.write(json.dumps({"turn": order["turn"], **answer}) + "\n")
+            stream.write(answered(line, libraries, control, open_library))
             stream.flush()
+
+
+def answered(
+    line: str, libraries: list[Any], control: socket.socket, open_library: Callable[[str], Any]
+) -> str:
+    """The answer to an order, as a line of JSON."""
+    order = json.loads(line)
+    try:
+        answer = _obey(order, libraries, control, open_library)
+    except Refused as problem:
+        answer = {"problem": str(problem)}
+    return json.dumps({"turn": order["turn"], **answer}) + "\n"
 
 
 def _obey(
