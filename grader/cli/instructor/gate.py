@@ -8,7 +8,6 @@ for "fall back".
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
@@ -23,9 +22,7 @@ REPORTS = REPOSITORY / "benchmarks" / "data" / "gate"
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(
-        prog="./course gate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser("./course gate", __doc__)
     shared.add_exercise(parser)
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path)
     shared.add_device(parser)

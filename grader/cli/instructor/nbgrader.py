@@ -85,10 +85,8 @@ def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="./course nbgrader autograde",
-        description="Grade submissions. Other options, such as --db=URL, go to nbgrader.",
-    )
+    about = "Grade submissions. Other options, such as --db=URL, go to nbgrader."
+    parser = Parser("./course nbgrader autograde", about)
     add = parser.add_argument
     add("assignments", metavar="NN", nargs="*", help="default: every notebook with submissions")
     add("--all", action="store_true", help="the same as the default")

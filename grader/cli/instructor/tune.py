@@ -9,7 +9,6 @@ tuned.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from pathlib import Path
@@ -29,9 +28,7 @@ _INTERRUPTED = 130
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(
-        prog="./course tune", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser("./course tune", __doc__)
     shared.add_exercise(parser)
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="a kernel of your own")
     shared.add_device(parser)

@@ -7,8 +7,6 @@ NN, copies of all notebooks are made and Jupyter shows the folder. What follows 
 
 from __future__ import annotations
 
-import argparse
-
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from grader.cli.parser import Parser
@@ -18,9 +16,7 @@ from grader.nbgrader.jupyter import start_jupyter
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(
-        prog="./course notebook", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser("./course notebook", __doc__)
     parser.add_argument("notebook", metavar="NN", nargs="?", help="01, kv_store, …")
     parser.add_argument("--only-copy", action="store_true", help="make the copy, do not start Jupyter")
     options, for_jupyter = parser.parse_known_args(arguments)
