@@ -16,13 +16,15 @@ def edited(source: str, edits: Iterable[tuple[str, str]]) -> str:
 
 @dataclass(frozen=True)
 class Wrong:
-    """`line` is text of the line that a finding must name, `words` are part of what the student reads."""
+    """`line` is text of the line that a finding of the `kind` must name, `words` are part of what the student
+    reads."""
 
     old: str
     new: str
     more: tuple[tuple[str, str], ...] = ()  # further edits that belong to it
     part: str = "correct"
     reason: str = "mismatch"
+    kind: str = "memory"
     line: str = ""
     words: str = ""
 

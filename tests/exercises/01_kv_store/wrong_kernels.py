@@ -1,5 +1,4 @@
-"""Mistakes that students make in exercise 01, each as an edit of the solution. For the part "clean", `reason`
-is the kind of the finding."""
+"""Mistakes that students make in exercise 01, each as an edit of the solution."""
 
 from __future__ import annotations
 
@@ -30,7 +29,7 @@ WRONG: dict[str, Wrong] = {
         old=_WAIT_FOR_K,
         new=f"{_WAIT_FOR_K}  __syncthreads();\n",
         part="clean",
-        reason="sync",
+        kind="sync",
         line="__syncthreads();",
     ),
     "more threads than a block can have": Wrong(
@@ -94,7 +93,7 @@ WRONG: dict[str, Wrong] = {
         new="const int mirrored = blockDim.x - 1 - 2 * threadIdx.x;  // from this thread to its opposite\n"
         "    if (unit + mirrored < p.row_units) k_page[unit + mirrored] = k_stage[i][slot + mirrored];",
         part="clean",
-        reason="race",
+        kind="race",
         line="k_page[unit + mirrored] = k_stage[i][slot + mirrored];",
     ),
     "V never committed": Wrong(  # the last wait is for K, the only group there is
@@ -102,14 +101,13 @@ WRONG: dict[str, Wrong] = {
         new=_V_COMMITTED.removeprefix("  __pipeline_commit();\n"),
         more=((_WAIT_FOR_K, _WAIT_FOR_V),),
         part="clean",
-        reason="async",
+        kind="async",
         line=_STORE_V,
     ),
     "no bound on tokens": Wrong(
         old="  if (token >= p.seq_len) return;\n",
         new="",
         part="clean",
-        reason="memory",
         line=_PAGE,
     ),
     "no wait": Wrong(
@@ -117,7 +115,7 @@ WRONG: dict[str, Wrong] = {
         new="",
         more=((_WAIT_FOR_V, ""),),
         part="clean",
-        reason="async",
+        kind="async",
         line=_STORE_K,
     ),
     "pages counted from one": Wrong(
@@ -142,7 +140,7 @@ WRONG: dict[str, Wrong] = {
         old="const int slot = threadIdx.y * blockDim.x + threadIdx.x;",
         new="const int slot = threadIdx.x;",
         part="clean",
-        reason="async",
+        kind="async",
         line=_COPY_K,
     ),
     "strides of K for V": Wrong(
@@ -166,14 +164,14 @@ WRONG: dict[str, Wrong] = {
         old=_COPY_V,
         new="(void)unit;\n    (void)v_row;",
         part="clean",
-        reason="init",
+        kind="init",
         line=_STORE_V,
     ),
     "the second wait leaves V in flight": Wrong(
         old=_WAIT_FOR_V,
         new=_WAIT_FOR_K,
         part="clean",
-        reason="async",
+        kind="async",
         line=_STORE_V,
     ),
     "the only wait before V is copied": Wrong(
@@ -184,7 +182,7 @@ WRONG: dict[str, Wrong] = {
             (_WAIT_FOR_K, ""),
         ),
         part="clean",
-        reason="async",
+        kind="async",
         line=_STORE_V,
     ),
     "K waits for V": Wrong(
@@ -197,6 +195,7 @@ WRONG: dict[str, Wrong] = {
         old=_PAGE,
         new=f"  __shared__ volatile int ready;\n  ready = 0;\n  while (ready == 0) continue;\n{_PAGE}",
         reason="timeout",
+        kind="hang",
         line="while (ready == 0) continue;",
     ),
     "pages taken for dense": Wrong(
