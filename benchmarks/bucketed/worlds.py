@@ -7,7 +7,7 @@ numbers on one device.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Protocol
+from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     import torch
@@ -23,16 +23,6 @@ SINK_SCORE, TOPIC_SCORE, RECENT_SCORE = 7.0, 5.0, 6.0
 _PERIODS = (12.0, 50.0, 200.0, 800.0)  # tokens, of the planes in which positions rotate
 
 
-class World(Protocol):
-    def tokens(self, first: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
-        """Keys and values of the tokens from position `first` on; each position may be drawn once."""
-        ...
-
-    def queries(self, step: int) -> torch.Tensor:
-        """What the token at position `step` looks for."""
-        ...
-
-
 class NormalWorld:
     """Every element is normal with variance 1, independent of all others: no token matters more."""
 
@@ -46,10 +36,12 @@ class NormalWorld:
         self._random = torch.Generator(self.device).manual_seed(seed)
 
     def tokens(self, first: int, count: int) -> tuple[torch.Tensor, torch.Tensor]:
+        """Keys and values of the tokens from position `first` on; each position may be drawn once."""
         shape = (self.batch, count, self.kv_heads, self.head_dim)
         return self._noise(*shape).half(), self._noise(*shape).half()
 
     def queries(self, step: int) -> torch.Tensor:
+        """What the token at position `step` looks for."""
         return self._noise(self.batch, self.kv_heads * self.group, self.head_dim).half()
 
     def _noise(self, *shape: int) -> torch.Tensor:

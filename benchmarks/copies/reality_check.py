@@ -213,7 +213,7 @@ def tables(measured: Mapping[str, Any]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = Parser(description=(__doc__ or "").partition("\n")[0])
+    parser = Parser("python -m benchmarks.copies.reality_check", (__doc__ or "").partition("\n")[0])
     parser.add_argument("--device", choices=KINDS, help="default: a GPU if there is one")
     parser.add_argument("--step-us", type=above_zero, default=STEP_US, help="a whole step of your server")
     parser.add_argument("--measurement", type=Path, default=Path("measurement.json"))

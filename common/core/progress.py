@@ -4,6 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
+from collections.abc import Callable
+
+Notify = Callable[[str], None]  # gets a few words about what long work is doing now
 
 _SILENT_SECONDS = 1.0
 

@@ -248,9 +248,6 @@ int captured_copy(uint64_t target, uint64_t source, uint64_t bytes) {
   return cudaMemcpyAsync(reinterpret_cast<void*>(target), reinterpret_cast<const void*>(source), bytes,
                          cudaMemcpyDeviceToDevice, capture.stream);
 }
-int captured_wipe(uint64_t address, uint64_t bytes) {
-  return cudaMemsetAsync(reinterpret_cast<void*>(address), 0xa5, bytes, capture.stream);
-}
 // The caches stay as whoever filled the memory left them: both sides find them alike.
 int begin_replay() {
   if (const int e = prepare()) return e;

@@ -71,10 +71,6 @@ class Counters:
         return _ratio(self.global_store_sectors, self.global_store_requests)
 
     @property
-    def atomic_sectors_per_request(self) -> float:
-        return _ratio(self.global_atomic_sectors, self.global_atomic_requests)
-
-    @property
     def async_sectors_per_request(self) -> float:
         return _ratio(self.async_sectors, self.async_requests)
 

@@ -1,5 +1,5 @@
-"""The process that runs the Triton kernels of a student's Python file, and nothing else of it. A script; its
-last argument is the native worker's path.
+"""The process that runs the Triton kernels of a student's Python file, and nothing else of it. The native
+worker is its main script: it loads this file and calls main().
 
 It obeys as the native worker does. What it loads is a text of kernels alone. Between two orders it serves
 launches that come from the process with the rest of the file, over the socket LAUNCHES_FD names: a line of
@@ -12,7 +12,6 @@ from __future__ import annotations
 import ast
 import base64
 import ctypes
-import importlib.util
 import json
 import os
 import select
@@ -39,17 +38,7 @@ _libc.mmap.restype = ctypes.c_void_p
 _libc.mmap.argtypes = [ctypes.c_void_p, ctypes.c_size_t, *[ctypes.c_int] * 3, ctypes.c_long]
 
 
-def _module_at(path: str, name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-native = _module_at(sys.argv[2], "native_worker")
+native = sys.modules["__main__"]
 
 
 class Kernels:
@@ -57,7 +46,7 @@ class Kernels:
 
     def __init__(self, path: str) -> None:
         self.new_call: NewCall | None = None
-        self.module = _module_at(path, "kernels")
+        self.module = native.module_at(path, "kernels")
         with open(path, encoding="utf-8") as file:
             tree = ast.parse(file.read())
         for kernel in (node for node in tree.body if isinstance(node, ast.FunctionDef)):
@@ -240,14 +229,5 @@ def main() -> None:
             line = stream.readline()
             if not line:
                 return
-            order = json.loads(line)
-            try:
-                answer = native._obey(order, libraries, control, open_kernels)
-            except native.Refused as problem:
-                answer = {"problem": str(problem)}
-            stream.write(json.dumps({"turn": order["turn"], **answer}) + "\n")
+            stream.write(native.answered(line, libraries, control, open_kernels))
             stream.flush()
-
-
-if __name__ == "__main__":
-    main()

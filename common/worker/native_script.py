@@ -1,8 +1,9 @@
 """The process that loads student libraries. Run as a script, with nothing of this repository importable.
 
-It obeys JSON lines on the socket whose descriptor is its only argument. The first order makes it enter the
+It obeys JSON lines on the socket whose descriptor is its first argument. The first order makes it enter the
 walls; until then it has loaded nothing foreign, and after it it can neither read a Python module nor start
-a thread, so everything it needs is imported here.
+a thread, so everything it needs is imported here. A second argument is the path of another script, whose
+main() then runs in place of this one's.
 """
 
 from __future__ import annotations
@@ -48,13 +49,20 @@ def main(open_library: Callable[[str], Any] = ctypes.CDLL) -> None:
     libraries: list[Any] = []
     with control.makefile("rw", encoding="utf-8") as stream:
         for line in stream:
-            order = json.loads(line)
-            try:
-                answer = _obey(order, libraries, control, open_library)
-            except Refused as problem:
-                answer = {"problem": str(problem)}
-            stream.write(json.dumps({"turn": order["turn"], **answer}) + "\n")
+            stream.write(answered(line, libraries, control, open_library))
             stream.flush()
+
+
+def answered(
+    line: str, libraries: list[Any], control: socket.socket, open_library: Callable[[str], Any]
+) -> str:
+    """The answer to an order, as a line of JSON."""
+    order = json.loads(line)
+    try:
+        answer = _obey(order, libraries, control, open_library)
+    except Refused as problem:
+        answer = {"problem": str(problem)}
+    return json.dumps({"turn": order["turn"], **answer}) + "\n"
 
 
 def _obey(
@@ -108,7 +116,7 @@ def _enter_walls(order: dict[str, Any], control: socket.socket) -> dict[str, Any
         socket.send_fds(control, [b" "], [descriptor])  # JSON may begin with a space: the answer follows
 
     try:
-        walls = _module_at(order["walls"])
+        walls = module_at(order["walls"], "walls")
         walls.die_with_parent(order["parent"])
         missing = walls.enter(order["policy"], hand_over)
         if order["runtime"] is not None:
@@ -120,11 +128,12 @@ def _enter_walls(order: dict[str, Any], control: socket.socket) -> dict[str, Any
     return {"missing": missing}
 
 
-def _module_at(path: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location("walls", path)
+def module_at(path: str, name: str) -> ModuleType:
+    spec = importlib.util.spec_from_file_location(name, path)
     assert spec is not None
     assert spec.loader is not None
     module = importlib.util.module_from_spec(spec)
+    sys.modules[name] = module
     spec.loader.exec_module(module)
     return module
 
@@ -148,4 +157,7 @@ def _bound_addresses(more: int) -> None:
 
 
 if __name__ == "__main__":
-    main()
+    if len(sys.argv) > 2:
+        module_at(sys.argv[2], "worker_script").main()
+    else:
+        main()

@@ -94,15 +94,14 @@ class Order:
 
 @dataclass(frozen=True)
 class Script:
-    """What a worker process runs, with Python's own flags before it and arguments behind its descriptor."""
+    """What a worker process runs: the native script, with Python's own flags, or what that one loads."""
 
-    path: Path
     flags: tuple[str, ...]
-    arguments: tuple[str, ...] = ()
+    loaded: str = ""  # a file of this folder
 
 
-NATIVE_SCRIPT = Path(__file__).with_name("native_script.py")
-NATIVE = Script(NATIVE_SCRIPT, ("-P", "-I", "-S"))
+_FOLDER = Path(__file__).parent
+NATIVE = Script(("-P", "-I", "-S"))
 
 
 class Worker:
@@ -114,7 +113,7 @@ class Worker:
     waits for; `seconds` is what its orders took so far. `missing_walls` has, in words, what this kernel does
     not offer, and `shares_memory` whether the worker can open device memory of this process's, for which its
     walls must have `broker_connect`. `shared` are files of memory that it fills together with others:
-    what they hold counts as its own. `script` is what the process runs: it must obey as worker.py does.
+    what they hold counts as its own. `script` is what the process runs.
     """
 
     def __init__(
@@ -136,7 +135,13 @@ class Worker:
         engine = {"VGPU_FD": str(program.fileno())} if program is not None else {}
         try:
             self._process = spawn(
-                [sys.executable, *script.flags, str(script.path), str(theirs.fileno()), *script.arguments],
+                [
+                    sys.executable,
+                    *script.flags,
+                    str(_FOLDER / "native_script.py"),
+                    str(theirs.fileno()),
+                    *([str(_FOLDER / script.loaded)] if script.loaded else []),
+                ],
                 env={**walls.environment, **engine, "TMPDIR": str(folder.path)},
                 cwd=folder.path,
                 pass_fds=kept,

@@ -10,11 +10,12 @@ from pathlib import Path
 
 from common.core.paths import REPOSITORY
 from common.sandbox.policy import Walls
-from common.worker.process import NATIVE_SCRIPT, Script
+from common.worker.process import Script
 
 # No site packages by themselves: the ones this process has are named, and the student's folder is not.
-SCRIPT = Script(Path(__file__).with_name("python_script.py"), ("-P", "-s", "-S"), (str(NATIVE_SCRIPT),))
-KERNELS = Script(Path(__file__).with_name("kernel_script.py"), ("-P", "-s", "-S"), (str(NATIVE_SCRIPT),))
+_FLAGS = ("-P", "-s", "-S")
+SCRIPT = Script(_FLAGS, "python_script.py")
+KERNELS = Script(_FLAGS, "kernel_script.py")
 _MEMORY = 8 << 30  # torch alone takes one
 # Triton compiles: its own assembler, and the host's compiler for what launches a kernel.
 _COMPILERS = ("/usr", "/bin", "/sbin", "/etc/alternatives", "/etc/ld.so.conf", "/etc/ld.so.conf.d")

@@ -1,4 +1,5 @@
-"""The process that loads a student's Python file. A script; its last argument is the native worker's path.
+"""The process that loads a student's Python file. The native worker is its main script: it loads this file
+and calls main().
 
 It obeys as the native worker does, and its libraries may be that worker's too. A Python file's entry points
 take one argument of the type "python": the stream, and the arguments by name, where a tensor is described by
@@ -11,13 +12,11 @@ from __future__ import annotations
 import contextlib
 import ctypes
 import functools
-import importlib.util
 import mmap
 import os
 import sys
 import traceback
 from collections.abc import Iterator
-from types import ModuleType
 from typing import Any
 
 os.environ.setdefault("HOME", os.environ["TMPDIR"])
@@ -32,20 +31,10 @@ torch.set_num_threads(1)
 _MOST_TEXT = 400
 
 
-def _module_at(path: str, name: str) -> ModuleType:
-    spec = importlib.util.spec_from_file_location(name, path)
-    assert spec is not None
-    assert spec.loader is not None
-    module = importlib.util.module_from_spec(spec)
-    sys.modules[name] = module
-    spec.loader.exec_module(module)
-    return module
-
-
-native = _module_at(sys.argv[2], "native_worker")
+native = sys.modules["__main__"]
 native.C_TYPES["python"] = object
 
-_launches = _module_at(os.path.join(os.path.dirname(__file__), "launches.py"), "launches")
+_launches = native.module_at(os.path.join(os.path.dirname(__file__), "launches.py"), "launches")
 _LAUNCHES = _launches.descriptor()
 _latest = [0, 0]  # where the tensors' memory lies, and how much there is
 if _LAUNCHES is not None:
@@ -64,7 +53,7 @@ class PythonFile:
     def __init__(self, path: str) -> None:
         self._path = path
         try:
-            self._module = _module_at(path, "submission")
+            self._module = native.module_at(path, "submission")
         except ModuleNotFoundError as problem:
             raise native.Refused(f"it imports {problem.name}, which is not installed here") from problem
         except SyntaxError as problem:
@@ -163,5 +152,5 @@ def _on_stream(stream: int | None) -> Iterator[None]:
         yield
 
 
-if __name__ == "__main__":
-    native.main(lambda path: PythonFile(path) if path.endswith(".py") else native.ctypes.CDLL(path))
+def main() -> None:
+    native.main(lambda path: PythonFile(path) if path.endswith(".py") else ctypes.CDLL(path))

@@ -43,11 +43,6 @@ def next_page(size: Size, buffers: Buffers) -> None:
     put(size, buffers, k[inside], v[inside], at[inside])
 
 
-def pages_in_order(size: Size, buffers: Buffers) -> None:
-    at = pages(size, buffers)
-    put(size, buffers, *rows(size, buffers), at.sort().values)
-
-
 def token_as_page(size: Size, buffers: Buffers) -> None:
     at = pages(size, buffers)
     put(size, buffers, *rows(size, buffers), at.new_tensor(range(size.tokens)))

@@ -162,7 +162,6 @@ LISTED: dict[str, Callable[[], Batch]] = {
         0, 1, (9 << 28) + 41, 1, source_shift=3, destination_shift=3
     ),
 }
-REFUSED = tuple(name for name, make in LISTED.items() if make().refused)
 
 
 def step_of(size: Size) -> Step:

@@ -66,7 +66,9 @@ def queries_and_tails(size: Size) -> int:
     return 2 * one_tensor(size)
 
 
-def _step(name: str, entry: str, points: float, *mechanisms: Mechanism) -> Step:
+def _step(
+    name: str, entry: str, points: float, *mechanisms: Mechanism, former_names: tuple[str, ...] = ()
+) -> Step:
     return Step(
         name=name,
         entry=entry,
@@ -78,13 +80,14 @@ def _step(name: str, entry: str, points: float, *mechanisms: Mechanism) -> Step:
         points=points,
         known_mistakes=MISTAKES,
         mechanisms=(Launches(exactly=1), *mechanisms),
+        former_names=former_names,
     )
 
 
 ASYNC = AsyncCopies(least_bytes=copied, most_loaded=queries_and_tails, name="cp.async brings the tiles")
 AHEAD = CopiesAhead(shows=many_tiles)
 STEPS = (
-    _step("softmax on the way", "attend_scalar", 6),
+    _step("online softmax", "attend_scalar", 6, former_names=("softmax on the way",)),
     _step("tensor cores", "attend_wmma", 7, TensorCores()),
     _step("scores in registers", "attend_in_registers", 10, TensorCores(), ScoresInRegisters()),
     _step("asynchronous copies", "attend_async", 4, TensorCores(), ScoresInRegisters(), ASYNC),

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
 from common.core.errors import CourseError
+from common.core.progress import Notify
 from grader.classes.submissions import Submission, read_source
 from grader.course import starters, student
 from grader.course.starters import Todo
@@ -40,7 +40,7 @@ def checked(
     text: str,
     device: DeviceInfo,
     step: int | None,
-    notify: Callable[[str], None],
+    notify: Notify,
     on_event: OnEvent = ignore,
 ) -> Checked:
     """Grade a student's own file; `on_event` gets results as they come. A result for the whole exercise is

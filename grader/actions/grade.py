@@ -14,6 +14,7 @@ from grader.classes.submissions import Found, Submission, find_submissions
 from grader.course.settings import Settings, choose_device
 from grader.records.device_info import DeviceInfo
 from grader.records.record import Record
+from grader.records.replay import with_current_names
 from grader.spec import registry
 
 
@@ -69,7 +70,7 @@ def repeatable(path: Path, device: str | None) -> Record:
         raise CourseError(f"{path} holds no source to repeat: its verdict was {before.verdict!r}")
     if device and device != before.device.kind:
         raise CourseError(f"{path} was made on {before.device.kind!r}: leave out --device")
-    return before
+    return with_current_names(before, registry.find(before.exercise).former_parts)
 
 
 def device_to_repeat(before: Record, settings: Settings) -> DeviceInfo:

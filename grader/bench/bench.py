@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import datetime
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+from common.core.progress import Notify
 from grader.course import student
 from grader.devices.device import device_of
 from grader.records.device_info import DeviceInfo
 from grader.spec import Exercise
-
-Notify = Callable[[str], None]
 
 
 def kernels_of(exercise: Exercise) -> dict[str, Path]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Collection, Mapping
 from contextlib import ExitStack
 from typing import Any
 
@@ -11,6 +11,7 @@ import numpy as np
 
 from common.build.program import Target
 from common.core.errors import CourseError
+from common.core.progress import Notify
 from common.gpu.clocks import exclusive, read_clocks
 from common.gpu.devices import first_gpu
 from grader.bench.bench import kernels_of
@@ -30,7 +31,7 @@ _TURNS = 40
 _SHAPE_SECONDS = 8.0
 
 
-def bench_gpu(exercise: Exercise, notify: Callable[[str], None]) -> dict[str, Any]:
+def bench_gpu(exercise: Exercise, notify: Notify) -> dict[str, Any]:
     libraries = {}
     for name, source in kernels_of(exercise).items():
         notify(f"building {name}")
@@ -78,7 +79,7 @@ def _shape(exercise: Exercise, case: Case, sides: Mapping[str, Side], seed: str)
 
 
 def _step_shapes(
-    step: Step, kernels: Mapping[str, GpuSession], copy_bandwidth: float, notify: Callable[[str], None]
+    step: Step, kernels: Mapping[str, GpuSession], copy_bandwidth: float, notify: Notify
 ) -> list[dict[str, Any]]:
     """A step's times by kernel, for those that have it. Instead of a baseline, there is the time of a copy of
     as many bytes."""

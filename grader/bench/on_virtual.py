@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from common.core.errors import CourseError
 from common.core.proc import available_bytes
+from common.core.progress import Notify
 from common.virtual_gpu.profiles import DEFAULT_PROFILE
 from grader.answers.compare import Answer, answer, difference
 from grader.bench.bench import kernels_of
@@ -80,7 +81,7 @@ class _Inputs:
 
 def bench_virtual(
     exercise: Exercise,
-    notify: Callable[[str], None],
+    notify: Notify,
     *,
     large: bool = False,
     card: str = DEFAULT_PROFILE,
@@ -126,7 +127,7 @@ def _bench_group(
     device: VirtualDevice,
     kernels: dict[str, Libraries],
     estimate: _Estimate,
-    notify: Callable[[str], None],
+    notify: Notify,
 ) -> None:
     """All kernels over shapes whose inputs are made once. They are freed when this returns."""
     inputs: dict[tuple[str, str], _Inputs] = {}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import argparse
 import re
-from typing import NoReturn
+from typing import Any, NoReturn
 
 _USAGE_ERROR = 2
 # Messages of argparse, and their replacements.
@@ -21,7 +21,13 @@ _WORDS: tuple[tuple[re.Pattern[str], str], ...] = (
 
 
 class Parser(argparse.ArgumentParser):
-    """Reports errors in one sentence, with the form of the value and the command for help."""
+    """Reports errors in one sentence, with the form of the value and the command for help. The description is
+    shown as it is written."""
+
+    def __init__(self, prog: str, description: str | None, **more: Any) -> None:
+        super().__init__(
+            prog, description=description, formatter_class=argparse.RawDescriptionHelpFormatter, **more
+        )
 
     def error(self, message: str) -> NoReturn:
         text = f"error: {self._sentence(message)}\n`{self.prog} --help` shows the options.\n"

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
+from common.core.progress import Notify
 from common.virtual_gpu.report import Finding, Report
 from grader.answers.compare import answer, difference
 from grader.answers.tolerance import largest_row_error
@@ -20,7 +21,7 @@ Draw = Callable[[str], Random]
 
 
 def run_cases(
-    exercise: Exercise, cases: Sequence[Case], session: Session, draw: Draw, notify: Callable[[str], None]
+    exercise: Exercise, cases: Sequence[Case], session: Session, draw: Draw, notify: Notify
 ) -> tuple[list[CaseError], list[Report]]:
     """`draw` makes a source of inputs from a seed, on the device that holds them."""
     errors, reports = [], []

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
+from common.core.progress import Notify
 from grader.building.scratch_folder import scratch_folder
 from grader.devices.device import device_of
 from grader.gate.report import Report
@@ -21,7 +21,7 @@ def judged(
     source: Path,
     shown: str,
     device: DeviceInfo,
-    notify: Callable[[str], None],
+    notify: Notify,
     *,
     trusted: bool,
 ) -> Report:

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from common.build.resources import KernelResources
 from common.core.errors import CourseError
+from common.core.progress import Notify
 from common.virtual_gpu.report import Launch
 from grader.building.build import kernel_resources
 from grader.building.libraries import Libraries
@@ -25,7 +26,6 @@ from grader.tuning.counters import of_launches
 
 _NEEDS_TRUST = "it would run the file's host code without a sandbox; --trusted allows that"
 _NO_CACHE = "the virtual GPU does not count cache hits"
-Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import re
 import shutil
 import subprocess
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from common.core.paths import REPOSITORY
+from common.core.progress import Notify
 from grader.bench import one_call
 from grader.gate.measured import MEMCHECK, RACECHECK, Look
 from grader.spec import Case, Exercise
@@ -30,9 +31,7 @@ def absent(why: str) -> list[Look]:
     return [Look(tool, lack=why) for tool in TOOLS]
 
 
-def look(
-    exercise: Exercise, cases: Sequence[Case], library: Path, notify: Callable[[str], None]
-) -> list[Look]:
+def look(exercise: Exercise, cases: Sequence[Case], library: Path, notify: Notify) -> list[Look]:
     if not installed():
         return absent("compute-sanitizer is not installed")
     looks = []
@@ -43,9 +42,7 @@ def look(
     return looks
 
 
-def _look(
-    exercise: Exercise, case: Case, library: Path, tool: str, notify: Callable[[str], None]
-) -> tuple[str, str]:
+def _look(exercise: Exercise, case: Case, library: Path, tool: str, notify: Notify) -> tuple[str, str]:
     notify(f"{tool} at {case.name}")
     command = ["compute-sanitizer", "--tool", tool, *_OPTIONS[tool], "--error-exitcode", str(_FOUND)]
     command += one_call.command(exercise.id, case, library)

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Callable
 
+from common.core.progress import Notify
 from grader.building.libraries import Libraries
 from grader.devices.device import Device
 from grader.gate.measured import Times
@@ -19,7 +19,7 @@ def timed(
     theirs: Libraries,
     mine: Libraries,
     seed: str,
-    notify: Callable[[str], None],
+    notify: Notify,
 ) -> Times:
     """Interleaved, at this case only, with every answer checked."""
     # Measures longer if it is not clear which of the two is faster.

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from grader.pipeline.context import Notify
+from common.core.progress import Notify
 from grader.pipeline.grading import grade as grade_whole
 from grader.records.device_info import DeviceInfo
 from grader.records.record import PartResult, Record

@@ -25,7 +25,7 @@ from grader.classes.class_run import ClassRun
 from grader.classes.dependencies import changed, code_of
 from grader.classes.progress import run_progress
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
-from grader.nbgrader.class_folder import ClassFolder
+from grader.nbgrader.class_folder import ClassFolder, assignments, find_assignment
 from grader.nbgrader.handing_in.handed_in import look_over_these, read_notes, unreadable
 from grader.nbgrader.kernels import grade_kernels, submission_of
 from grader.nbgrader.marks.late import LatePerDay
@@ -63,6 +63,19 @@ def handed_in(folder: ClassFolder, assignments: Sequence[str], students: Sequenc
     return found
 
 
+def chosen_submissions(folder: ClassFolder, names: Sequence[str], students: Sequence[str]) -> list[Pair]:
+    """Those of the named assignments, or of all; of these students, or of all. Raises CourseError where there
+    are none."""
+    chosen = [find_assignment(name) for name in names] or assignments()
+    if found := handed_in(folder, chosen, students):
+        return found
+    which = f" for {', '.join(chosen)}" if names else ""
+    raise CourseError(
+        f"there are no submissions{which} below {folder.submitted}: `./course nbgrader collect NN` "
+        "fetches them from the exchange, or put student/NN_name/ there"
+    )
+
+
 def autograde(
     folder: ClassFolder,
     run: ClassRun,
@@ -71,6 +84,9 @@ def autograde(
     arguments: Sequence[str] = (),
 ) -> list[Graded]:
     """Write points for every submission into the gradebook. Points made from the same files before stay."""
+    wanted = list(dict.fromkeys(assignment for _, assignment in submissions))
+    if missing := [name for name in wanted if not _released(folder, name).is_file()]:
+        make_assignments(folder, missing, arguments)
     with _alone(folder):
         problems = look_over_these(folder, submissions)
         fit = [pair for pair in submissions if pair not in problems]
@@ -122,7 +138,7 @@ def _key(folder: ClassFolder, pair: Pair, record: Record | None, functions: Any)
     student, assignment = pair
     place = folder.handed_in(student, assignment)
     files = sorted(path for path in place.rglob("*") if path.is_file())
-    released = folder.release / assignment / f"{assignment}.ipynb"
+    released = _released(folder, assignment)
     # A record's date does not affect points: records of unreadable kernels are remade in every run.
     kept = {} if record is None else {**record.to_dict(), "started": "", "seconds": 0}
     notes = read_notes(folder, student, assignment)
@@ -231,5 +247,5 @@ def make_assignments(folder: ClassFolder, assignments: Sequence[str], arguments:
             must_succeed(f"generating {assignment}", functions.generate_assignment(assignment))
 
 
-def not_generated(folder: ClassFolder, assignments: Sequence[str]) -> list[str]:
-    return [name for name in assignments if not (folder.release / name / f"{name}.ipynb").is_file()]
+def _released(folder: ClassFolder, assignment: str) -> Path:
+    return folder.release / assignment / f"{assignment}.ipynb"

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
+from common.core.progress import Notify
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.class_grading import Graded, autograde, handed_in, make_assignments
@@ -109,9 +110,7 @@ DEMO_STUDENTS = (
 )
 
 
-def make_demo_class(
-    root: Path, exercise: Exercise, *, device: str, notify: Callable[[str], None]
-) -> list[Graded]:
+def make_demo_class(root: Path, exercise: Exercise, *, device: str, notify: Notify) -> list[Graded]:
     """Make the class below `root`, which must be missing or an earlier demo, which is replaced."""
     folder = ClassFolder(root.absolute())
     _make_room(folder)

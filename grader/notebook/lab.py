@@ -76,11 +76,12 @@ class Lab:
         def show() -> Display:
             from grader.notebook.views.part_view import PartView
 
-            _one_of("a part", name, tuple(self._exercise.rubric))
+            part = self._exercise.former_parts.get(name, name)
+            _one_of("a part", part, tuple(self._exercise.rubric))
             if self._checked is None or self._checked[0] != self._digest():
                 self._check(None, None)
             assert self._checked is not None
-            return PartView(name, self._exercise.rubric[name], self._checked[1])
+            return PartView(part, self._exercise.rubric[part], self._checked[1])
 
         return shown_or_error(show, Earning)
 

@@ -13,13 +13,14 @@ import os
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from common.core.process import kill_session
+from common.core.progress import Notify
 from grader.words.text import one_line
 
 _MODULE = "grader.notebook.rpc_process"
@@ -28,9 +29,7 @@ _MOST_WORDS = 4096
 IDLE_EXIT = 0  # the exit status of a process that has had no request for IDLE_EXIT_SECONDS
 
 
-def call_grader(
-    name: str, arguments: Mapping[str, Any], folder: Path, notify: Callable[[str], None]
-) -> dict[str, Any]:
+def call_grader(name: str, arguments: Mapping[str, Any], folder: Path, notify: Notify) -> dict[str, Any]:
     """The result of one request. Messages name files relative to `folder`."""
     request = json.dumps({"method": name, "arguments": dict(arguments)}) + "\n"
     setting = _Setting.now(folder)
@@ -84,7 +83,7 @@ class _Process:
             start_new_session=True,  # an interrupt goes to the notebook alone, which ends this process
         )
 
-    def send(self, request: str, notify: Callable[[str], None]) -> dict[str, Any] | None:
+    def send(self, request: str, notify: Notify) -> dict[str, Any] | None:
         """The answer, or None when the process ended before it had one."""
         assert self._process.stdin is not None
         assert self._process.stdout is not None

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
+from common.core.progress import Notify
 from grader.actions.check import checked, readable
 from grader.course.settings import choose_device, read_settings
 from grader.notebook.rpc import IDLE_EXIT
@@ -20,7 +21,6 @@ from grader.records.device_info import GPU, DeviceInfo
 from grader.render.public import for_student
 from grader.spec import BASELINE, Exercise, registry
 
-Notify = Callable[[str], None]
 _MOST_SOURCE = 1 << 20
 IDLE_EXIT_SECONDS = 600.0  # then free its memory; starting again takes seconds
 

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from common.core.progress import Notify
 from grader.devices.device import Device
 from grader.devices.time_budget import TimeBudget
 from grader.pipeline.events import OnEvent
 from grader.spec import Exercise, Step, Task
-
-Notify = Callable[[str], None]
 
 
 @dataclass(frozen=True)

@@ -7,9 +7,10 @@ import time
 from collections.abc import Collection
 from pathlib import Path
 
+from common.core.progress import Notify
 from grader.building.scratch_folder import scratch_folder
 from grader.devices.device import device_of
-from grader.pipeline.context import Context, Notify
+from grader.pipeline.context import Context
 from grader.pipeline.events import OnEvent, ignore
 from grader.pipeline.judging.cases import all_cases
 from grader.pipeline.judging.rubric import verdict

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from common.core.errors import CourseError
+from common.core.progress import Notify
 from grader.actions.profile import Profile, profile
 from grader.questions.quantities import QUANTITIES
 from grader.records.record import Speed
@@ -37,7 +38,7 @@ def measure(
     yours: Path | None,
     *,
     names: Collection[str] | None = None,
-    notify: Callable[[str], None] = lambda text: None,
+    notify: Notify = lambda text: None,
     profiled: Callable[[Exercise, Path, Case], Profile] = profile,
 ) -> Measured:
     """The values of all the exercise's predictions on the virtual GPU, or of those in `names`; each kernel
@@ -94,7 +95,7 @@ class _Runs:
         self,
         exercise: Exercise,
         files: Mapping[Side, Path | None],
-        notify: Callable[[str], None],
+        notify: Notify,
         profiled: Callable[[Exercise, Path, Case], Profile],
     ) -> None:
         self._exercise = exercise

@@ -2,10 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import dataclasses
+from collections.abc import Iterator, Mapping
 
 from grader.records.record import Record
 from grader.words import numbers
+
+
+def with_current_names(record: Record, former: Mapping[str, str]) -> Record:
+    """The record with the names that parts have now in place of `former` ones."""
+    return dataclasses.replace(
+        record,
+        parts=[dataclasses.replace(part, name=former.get(part.name, part.name)) for part in record.parts],
+        cases=[dataclasses.replace(case, step=former.get(case.step, case.step)) for case in record.cases],
+    )
 
 
 def differences(before: Record, after: Record) -> list[str]:

@@ -7,6 +7,7 @@ from typing import Any
 
 from grader.records.record import CaseResult, Record, Speed
 from grader.render.findings import diagnostic_text, findings_text
+from grader.render.speed_rows import speed_rows
 from grader.words import numbers
 from grader.words.text import harmless, one_line, table, wrapped
 
@@ -151,22 +152,9 @@ def speed_table(record: Record, *, plain: bool = False) -> str:
     speed = record.speed
     if not speed.cases:
         return "".join(f"speed: {wrapped(note)}\n" for note in speed.notes)
-    rows = [
-        (
-            case.label,
-            numbers.seconds(case.baseline_seconds),
-            numbers.seconds(case.seconds),
-            numbers.ratio(case.ratio),
-            numbers.interval(case.low, case.high),
-            numbers.bandwidth(case.bandwidth),
-            case.note,
-        )
-        for case in speed.cases
-    ]
     how = how_timed([case.protocol for case in speed.cases])
     label = f"{'modelled' if speed.modelled else 'measured'}, {how}"
-    columns = ("bench case", ">baseline", ">submission", ">speedup", ">between", ">effective", "note")
-    return table(columns, rows, f"speed, {label}", plain=plain) + "".join(_target_lines(speed))
+    return table(*speed_rows(speed), f"speed, {label}", plain=plain) + "".join(_target_lines(speed))
 
 
 def how_timed(protocols: Iterable[str]) -> str:

@@ -65,10 +65,16 @@ class Step:
     bench: tuple[Case, ...] = ()
     bytes_moved: Callable[[Size], int] | None = None  # read and written, at least
     blocks_share: str = ""  # as in Exercise
+    former_names: tuple[str, ...] = ()  # the oldest first: records and notebooks may still have them
 
     def __post_init__(self) -> None:
         if self.bench and self.bytes_moved is None:
             raise ValueError(f"the step {self.entry} has bench cases and needs bytes_moved too")
+
+    @property
+    def seed_name(self) -> str:
+        """Its first name: a new name does not change the inputs that follow from a record's seed."""
+        return (*self.former_names, self.name)[0]
 
     def moved(self, case: Case) -> int:
         assert self.bytes_moved is not None  # __post_init__ requires it with bench cases
@@ -143,6 +149,11 @@ class Exercise:
     def rubric(self) -> dict[str, float]:
         """The points of each part, by its name in a record, in the order of grading."""
         return {step.name: step.points for step in self.steps} | vars(self.points)
+
+    @property
+    def former_parts(self) -> dict[str, str]:
+        """Names that parts had before, and the name of each now."""
+        return {old: step.name for step in self.steps for old in step.former_names}
 
     @property
     def max_points(self) -> float:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
+from common.core.progress import Notify
 from grader.building.libraries import Libraries
 from grader.devices.device import Device, GpuDevice
 from grader.spec import Exercise
@@ -18,7 +18,7 @@ def speed_over_baseline(
     baseline: Libraries,
     program: Any,  # what the device runs
     secret: str,
-    notify: Callable[[str], None],
+    notify: Notify,
     *,
     quick: bool = False,
 ) -> Timed:

@@ -11,6 +11,7 @@ from typing import Any
 
 from common.build.engine.build import build_engine
 from common.build.program import Target
+from common.core.progress import Notify
 from grader.devices.device import Device
 from grader.spec import Case
 from grader.tuning import gates, ncu
@@ -62,9 +63,7 @@ class Request:
         return " / ".join((self.device.info.file_stem, self.search, case.name, self.tunable.fingerprint()))
 
 
-def run_cases(
-    request: Request, notify: Callable[[str], None], found: Callable[[Case, dict[str, Any]], None]
-) -> None:
+def run_cases(request: Request, notify: Notify, found: Callable[[Case, dict[str, Any]], None]) -> None:
     """`found` gets a case's result as soon as its search ends, also when it ends by Ctrl-C."""
     if request.modelled:
         build_engine()  # takes minutes on a new machine: not part of the search's time
@@ -84,7 +83,7 @@ def _run_case(
     builder: Builder,
     deadline: float,
     best: list[Config],
-    notify: Callable[[str], None],
+    notify: Notify,
     found: Callable[[Case, dict[str, Any]], None],
 ) -> None:
     tunable, case = setting.tunable, setting.case

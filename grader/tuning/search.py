@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import time
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future
 from dataclasses import dataclass, replace
 
 from common.build.program import Target
 from common.core.errors import CourseError
+from common.core.progress import Notify
 from grader.spec import Case
 from grader.tuning import gates
 from grader.tuning.builds import Builder, Built, Order
@@ -55,7 +56,7 @@ class Search:
         adviser: Adviser,
         builder: Builder,
         bench: Bench,
-        notify: Callable[[str], None],
+        notify: Notify,
         first: Sequence[Config] = (),
     ) -> None:
         """`first` are configurations to try before those that the adviser proposes."""

@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import functools
 import json
-import os
-import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -14,17 +11,10 @@ from typing import Any
 
 import pytest
 
-from common.build.cache import default_cache
-from common.build.compile import compile_units
-from common.build.link import link
-from common.build.toolchain import find_host_compiler
-from common.build.unit import Unit
 from common.sandbox import walls
 from common.sandbox.policy import Walls
+from tests.common.attacking import USERS, attack_library, attack_results
 
-FOLDER = Path(__file__).resolve().parent / "sandbox_attacks"
-NOBODY = 65534
-USERS = ("this user", "nobody")
 WAYS = ("their sockets", "our sockets")  # connected where they are, and put in their place
 
 # What an attempt comes to, where that is not EPERM.
@@ -36,53 +26,14 @@ OTHER_CODES = {
 
 
 @pytest.fixture(scope="module")
-def connecting(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The library that connects, in a folder that every user can read."""
-    cxx = find_host_compiler()
-    flags = (str(cxx.path), "-c", "-fPIC", "-O1", "-std=c++20")
-    unit = Unit(FOLDER / "connecting.cpp", flags, cxx.fingerprint)
-    compiled = compile_units([unit], cache=default_cache(), label="building what connects")
-    entry, _ = link(
-        [str(cxx.path), "-shared"],
-        compiled,
-        output="connecting.so",
-        libraries=["-pthread"],
-        fingerprint=cxx.fingerprint,
-        cache=default_cache(),
-    )
-    folder = Path("/tmp") / f"course-connecting-{os.getpid()}"
-    folder.mkdir(mode=0o755)
-    shutil.copy(entry.path / "connecting.so", folder)
-    yield folder / "connecting.so"
-    shutil.rmtree(folder)
-
-
-@functools.cache
-def results_of(user: str, library: Path) -> dict[str, Any]:
-    """All of drive_connections.py's results for one user; skips where there is no way to be that user."""
-    script = FOLDER / "drive_connections.py"
-    command = [sys.executable, "-B", str(script), str(library)]
-    if user == "nobody":
-        python = "/usr/bin/python3"
-        become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-        if os.geteuid() != 0 or shutil.which("setpriv") is None:
-            pytest.skip("only root can become another user")
-        probe = f"import sys; open({str(script)!r}); assert sys.version_info >= (3, 11)"
-        if subprocess.run([*become, python, "-c", probe], capture_output=True, check=False).returncode != 0:
-            pytest.skip("an ordinary user cannot read this repository with a Python of 3.11 or later")
-        command = [*become, "env", "-i", "PATH=/usr/bin:/bin", python, *command[1:]]
-    finished = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=300, check=False)
-    assert finished.returncode == 0, finished.stderr
-    results: dict[str, Any] = json.loads(finished.stdout)
-    return results
+def connecting() -> Iterator[Path]:
+    with attack_library("connecting") as library:
+        yield library
 
 
 @pytest.fixture(params=USERS)
 def results(request: pytest.FixtureRequest, connecting: Path) -> dict[str, Any]:
-    found = results_of(request.param, connecting)
-    if found["missing"]:
-        pytest.skip(f"this kernel lacks {'; '.join(found['missing'])}")
-    return found
+    return attack_results(request.param, "drive_connections.py", connecting)
 
 
 @pytest.fixture(params=WAYS)

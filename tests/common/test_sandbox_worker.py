@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import os
 import shutil
 import signal
@@ -16,20 +14,13 @@ from typing import Any
 
 import pytest
 
-from common.build.cache import default_cache
-from common.build.compile import compile_units
-from common.build.link import link
-from common.build.toolchain import find_host_compiler
-from common.build.unit import Unit
 from common.core.errors import CourseError
 from common.sandbox.folder import sweep
 from common.sandbox.policy import Walls
 from common.virtual_gpu.device import VirtualGpu
 from common.worker.process import Order, Worker, WorkerMisbehaved
+from tests.common.attacking import FOLDER, USERS, attack_library, attack_results
 from tests.waiting import wait_until
-
-FOLDER = Path(__file__).resolve().parent / "sandbox_attacks"
-NOBODY = 65534
 
 # What each attempt of drive.py must come to.
 REFUSED_BY_LANDLOCK = [
@@ -109,61 +100,17 @@ ENDINGS = {
     "faking answers": ("WorkerMisbehaved", "the process answered"),
     **{f"babbling in form {form}": ("WorkerMisbehaved", words) for form, words in enumerate(BABBLE)},
 }
-USERS = ("this user", "nobody")
 
 
 @pytest.fixture(scope="module")
-def attacks(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
-    """The library of attacks, in a folder that every user can read."""
-    cxx = find_host_compiler()
-    source = FOLDER / "attacks.cpp"
-    unit = Unit(source, (str(cxx.path), "-c", "-fPIC", "-O1", "-std=c++20"), cxx.fingerprint)
-    compiled = compile_units([unit], cache=default_cache(), label="building the attacks")
-    entry, _ = link(
-        [str(cxx.path), "-shared"],
-        compiled,
-        output="attacks.so",
-        libraries=["-ldl", "-pthread"],
-        fingerprint=cxx.fingerprint,
-        cache=default_cache(),
-    )
-    folder = Path("/tmp") / f"course-attacks-{os.getpid()}"
-    folder.mkdir(mode=0o755)
-    shutil.copy(entry.path / "attacks.so", folder)
-    yield folder / "attacks.so"
-    shutil.rmtree(folder)
-
-
-@functools.cache
-def results_of(user: str, library: Path) -> dict[str, Any]:
-    """All of drive.py's results for one user; skips where there is no way to be that user."""
-    command = [sys.executable, "-B", str(FOLDER / "drive.py"), str(library)]
-    if user == "nobody":
-        python = "/usr/bin/python3"
-        become = ["setpriv", f"--reuid={NOBODY}", f"--regid={NOBODY}", "--clear-groups"]
-        if os.geteuid() != 0 or shutil.which("setpriv") is None:
-            pytest.skip("only root can become another user")
-        probe = [
-            *become,
-            python,
-            "-c",
-            f"import sys; open({str(FOLDER / 'drive.py')!r}); assert sys.version_info >= (3, 11)",
-        ]
-        if subprocess.run(probe, capture_output=True, check=False).returncode != 0:
-            pytest.skip("an ordinary user cannot read this repository with a Python of 3.11 or later")
-        command = [*become, "env", "-i", "PATH=/usr/bin:/bin", python, *command[1:]]
-    finished = subprocess.run(command, cwd="/", capture_output=True, text=True, timeout=300, check=False)
-    assert finished.returncode == 0, finished.stderr
-    results: dict[str, Any] = json.loads(finished.stdout)
-    return results
+def attacks() -> Iterator[Path]:
+    with attack_library("attacks") as library:
+        yield library
 
 
 @pytest.fixture(params=USERS)
 def results(request: pytest.FixtureRequest, attacks: Path) -> dict[str, Any]:
-    found = results_of(request.param, attacks)
-    if found["missing"]:
-        pytest.skip(f"this kernel lacks {'; '.join(found['missing'])}")
-    return found
+    return attack_results(request.param, "drive.py", attacks)
 
 
 def test_every_call_in_the_tables_is_refused(results):

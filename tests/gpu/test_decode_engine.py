@@ -12,8 +12,8 @@ from common.serving.arguments import ArgumentError
 from common.serving.decode_engine import FLAG, DecodeEngine, captured_sizes
 from common.serving.device import gpu
 from common.serving.fused_copy import FIELDS
-from common.serving.requests import RequestPool
 from tests.serving.decode_reference import decode
+from tests.serving.requests import RequestPool
 
 LARGEST = 64
 MAX_SEQ_LEN = 512

@@ -4,6 +4,7 @@ killed."""
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import os
 import signal
 import subprocess
@@ -26,6 +27,8 @@ from tests.grader.course_fixtures import FIRST, GRADER, course
 from tests.waiting import LONG, wait_until
 
 __all__ = ["course"]
+
+WRONG = importlib.import_module("tests.exercises.01_kv_store.wrong_kernels").WRONG
 
 
 def class_run(course: Path, **changes: object) -> ClassRun:
@@ -92,8 +95,8 @@ def test_every_submission_gets_its_verdict_whatever_the_others_do(course, capfd)
 @pytest.mark.parametrize(
     ("kernel", "shown"),
     [
-        ("tests/grader/bad_students/does_not_compile.cu", "diagnostics"),
-        ("tests/exercises/01_kv_store/wrong/no_wait.cu", "findings"),
+        ((REPOSITORY / "tests/grader/bad_students/does_not_compile.cu").read_text(), "diagnostics"),
+        (WRONG["no wait"].source(registry.find("01").solution.read_text()), "findings"),
     ],
     ids=["a compiler's complaint", "a finding"],
 )
@@ -103,7 +106,9 @@ def test_a_record_names_the_file_that_was_handed_in_and_no_place_of_ours(
     exercise = registry.find("01")
     run = ClassRun(DeviceInfo("virtual", "h200"), {exercise.id: exercise}, Path("grades"))
     monkeypatch.chdir(tmp_path)  # where the output is asked for as a relative path
-    [record] = grade_all(run, [Submission("alice", exercise.id, REPOSITORY / kernel)])
+    source = tmp_path / "kernel.cu"
+    source.write_text(kernel)
+    [record] = grade_all(run, [Submission("alice", exercise.id, source)])
     places = getattr(record, shown)
     assert places
     assert {item["file"] for item in [*places, *record.lines]} == {"kernel.cu"}

@@ -8,6 +8,7 @@ that of a run which nobody disturbed.
 
 from __future__ import annotations
 
+import importlib
 import itertools
 import json
 import os
@@ -23,12 +24,13 @@ import pytest
 from common.core.paths import REPOSITORY
 from common.core.process import session_members
 from grader.records.record import Record
+from grader.spec import registry
 from tests.grader.killing import RUN, VICTIMS, Killer
 from tests.waiting import wait_until
 
 EXERCISE = "01_kv_store"
-SOLUTIONS = REPOSITORY / "solutions" / EXERCISE
-KERNELS = REPOSITORY / "tests" / "exercises" / EXERCISE
+WRONG_KERNELS = importlib.import_module(f"tests.exercises.{EXERCISE}.wrong_kernels").WRONG
+ALL_CHEATS = importlib.import_module(f"tests.exercises.{EXERCISE}.cheats").CHEATS
 BAD = REPOSITORY / "tests" / "grader" / "bad_students"
 # How each bad student's verdict reads.
 VERDICTS = {
@@ -45,36 +47,42 @@ VERDICTS = {
     "wrong_name": "has no such entry point",
 }
 RIGHT = ("kernel", "inline_ptx")
-WRONG = ("no_wait", "no_barrier", "waits_for_ever")
+WRONG = (
+    "no wait",
+    "the copy of another thread without a barrier",
+    "waits for a flag that no thread sets",
+)
 CHEATS = ("c2_changed_inputs", "h1_false_answers", "h2_exit", "r3_shared_memory_file")
 STUDENTS = int(os.environ.get("COURSE_CLASS", "0"))  # 0: one for each file
 KILLS = int(os.environ.get("COURSE_KILLS", "6"))
 SEED = int(os.environ.get("COURSE_KILLS_SEED", "1"))
 
 
-def all_files() -> dict[str, Path]:
+def all_files() -> dict[str, str]:
     """One of each, one who handed in the starter, and one who handed in nothing; by student."""
     everything = bool(STUDENTS)
-    wrong = [path.stem for path in sorted((KERNELS / "wrong").glob("*.cu"))] if everything else WRONG
-    cheats = [path.stem for path in sorted((KERNELS / "cheats").glob("*.cu"))] if everything else CHEATS
-    files = {f"bad_{name}": BAD / f"{name}.cu" for name in VERDICTS}
-    files |= {f"right_{name}": SOLUTIONS / f"{name}.cu" for name in RIGHT}
-    files |= {f"wrong_{name}": KERNELS / "wrong" / f"{name}.cu" for name in wrong}
-    files |= {f"cheat_{name}": KERNELS / "cheats" / f"{name}.cu" for name in cheats}
-    return files | {
-        "late_starter": REPOSITORY / "exercises" / EXERCISE / "kernel.cu",
-        "empty_file": Path(os.devnull),
-    }
+    exercise = registry.find(EXERCISE)
+    solution = exercise.solution.read_text()
+    files = {f"bad_{name}": (BAD / f"{name}.cu").read_text() for name in VERDICTS}
+    files |= {f"right_{name}": exercise.solution.with_stem(name).read_text() for name in RIGHT}
+    for name in WRONG_KERNELS if everything else WRONG:
+        files[wrong_student(name)] = WRONG_KERNELS[name].source(solution)
+    files |= {f"cheat_{name}": ALL_CHEATS[name] for name in (ALL_CHEATS if everything else CHEATS)}
+    return files | {"late_starter": exercise.starter.read_text(), "empty_file": ""}
 
 
-def hand_in(folder: Path, students: dict[str, Path]) -> None:
+def wrong_student(name: str) -> str:
+    return f"wrong_{name.replace(' ', '_')}"
+
+
+def hand_in(folder: Path, students: dict[str, str]) -> None:
     for student, source in students.items():
         target = folder / student / EXERCISE / "kernel.cu"
         target.parent.mkdir(parents=True)
-        target.write_bytes(source.read_bytes())
+        target.write_text(source)
 
 
-def enlarged(files: dict[str, Path]) -> dict[str, Path]:
+def enlarged(files: dict[str, str]) -> dict[str, str]:
     """Each file from several students, until there are enough."""
     more = ((f"{student}-{number}", file) for number in itertools.count(2) for student, file in files.items())
     return files | dict(itertools.islice(more, max(0, STUDENTS - len(files))))
@@ -106,7 +114,7 @@ def records(output: Path) -> dict[str, Record]:
 class Graded:
     """A class after a run that was killed and went on."""
 
-    students: dict[str, Path]
+    students: dict[str, str]  # each one's source
     records: dict[str, Record]
     lines: list[dict]
     kept: dict[str, Record]  # of those whose grading was over before the run was first killed
@@ -193,7 +201,7 @@ def test_right_kernels_get_full_marks_beside_all_the_others(graded):
 
 
 def test_wrong_kernels_do_not_get_full_marks(graded):
-    assert all(graded[f"wrong_{name}"].points < 100 for name in WRONG)
+    assert all(graded[wrong_student(name)].points < 100 for name in WRONG)
 
 
 @pytest.mark.parametrize("name", VERDICTS)

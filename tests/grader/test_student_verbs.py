@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import importlib
 import json
 from pathlib import Path
 
@@ -23,6 +24,9 @@ from tests.grader.course_fixtures import FIRST, course
 from tests.grader.fake_pipeline import make_record
 
 __all__ = ["course"]
+
+SOLUTION = registry.find("01").solution.read_text()
+WRONG = importlib.import_module("tests.exercises.01_kv_store.wrong_kernels").WRONG
 
 
 def graded_as(monkeypatch: pytest.MonkeyPatch, record: Record) -> None:
@@ -273,26 +277,32 @@ def test_every_verb_can_answer_as_json(course, capsys):
     ("kernel", "sentences"),
     [
         (
-            "tests/exercises/01_kv_store/wrong/int32_overflow.cu",
-            ("returned cudaErrorIllegalAddress", "int32_overflow.cu:", "`./course check 01` finds"),
+            WRONG["offsets of 32 bits"].source(SOLUTION),
+            ("returned cudaErrorIllegalAddress", "overflowing.cu:", "`./course check 01` finds"),
         ),
-        ("tests/grader/bad_students/crashes_on_the_host.cu", ("SIGSEGV", "`./course check 01` finds")),
+        (
+            (REPOSITORY / "tests/grader/bad_students/crashes_on_the_host.cu").read_text(),
+            ("SIGSEGV", "`./course check 01` finds"),
+        ),
     ],
     ids=["on the device", "on the host"],
 )
-def test_a_profile_of_a_call_that_fails_names_the_line_and_the_next_step(kernel, sentences):
+def test_a_profile_of_a_call_that_fails_names_the_line_and_the_next_step(kernel, sentences, tmp_path):
     exercise = registry.find("01")
+    source = tmp_path / "overflowing.cu"
+    source.write_text(kernel)
     far = next(case for case in exercise.cases if case.sizes["first_page"] > 0)
     with pytest.raises(CourseError) as problem:
-        profile_run.profile(exercise, REPOSITORY / kernel, far)
+        profile_run.profile(exercise, source, far)
     for sentence in sentences:
         assert sentence in str(problem.value)
 
 
-def test_a_profile_says_whether_the_answer_is_right():
+def test_a_profile_says_whether_the_answer_is_right(tmp_path):
     exercise = registry.find("01")
     case = next(case for case in exercise.bench if not case.gpu_only)
-    swapped = REPOSITORY / "tests/exercises/01_kv_store/wrong/swapped.cu"
+    swapped = tmp_path / "kernel.cu"
+    swapped.write_text(WRONG["K and V swapped"].source(SOLUTION))
     assert "expected" in profile_run.profile(exercise, swapped, case).wrong
     right = profile_run.profile(exercise, exercise.solution, case)
     assert right.wrong == ""

@@ -11,7 +11,6 @@ from nbformat.v4 import new_code_cell, new_markdown_cell, new_notebook
 
 from grader.course import jupyter_kernel
 from grader.nbgrader.marks.cell_marks import slug
-from grader.pipeline.judging.rubric import PARTS
 from grader.questions.grading import asked_on
 from grader.records.device_info import VIRTUAL, DeviceInfo
 from grader.spec import Exercise
@@ -30,9 +29,7 @@ def tiny_notebook(exercise: Exercise) -> NotebookNode:
         cells.append(_cell("predictions", f"predictions = {{\n{names}}}", solution=True))
         worth = sum(one.points for one in asked_on(DeviceInfo(VIRTUAL, ""), exercise.predictions))
         cells.append(_cell("predictions-points", "lab.compare(predictions)", grade=True, points=worth))
-    parts = {step.name: step.points for step in exercise.steps}
-    parts |= {name: getattr(exercise.points, name) for name in PARTS}
-    for name, worth in parts.items():
+    for name, worth in exercise.rubric.items():
         cells.append(_cell(f"part-{slug(name)}", f'lab.part("{name}")', grade=True, points=worth))
     cells.append(_cell(f"{QUESTION}-text", "Why?", markdown=True, locked=True))
     cells.append(_cell(QUESTION, UNANSWERED, markdown=True, grade=True, solution=True, points=5))

@@ -18,8 +18,8 @@ from common.serving.batch import make_batch
 from common.serving.decode_engine import FLAG, STEP_SOURCE, DecodeEngine, captured_sizes, use_fused_copy
 from common.serving.device import VirtualDevice
 from common.serving.fused_copy import FIELDS
-from common.serving.requests import RequestPool
 from tests.serving.decode_reference import decode
+from tests.serving.requests import RequestPool
 
 KERNEL = REPOSITORY / "solutions" / "02_fused_copy" / "kernel.cu"
 SIZES = (1, 2, 4, 8)
@@ -245,11 +245,6 @@ def test_a_batch_of_requests_without_keys_is_refused(
 def test_a_batch_may_be_empty(device: VirtualDevice) -> None:
     batch = make_batch(device, [], [], padded_to=0, padding_slot=0)
     assert (batch.size, batch.max_seqlen_k, batch.cu_seqlens_k.tolist()) == (0, 0, [0])
-
-
-def test_a_pool_gives_no_more_requests_than_it_has_slots_for() -> None:
-    with pytest.raises(ArgumentError, match="size is 9, but this pool has slots for 8 requests"):
-        pool().next_step(9)
 
 
 @pytest.mark.parametrize(

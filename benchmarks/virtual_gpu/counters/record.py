@@ -11,7 +11,6 @@ import csv
 import json
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -21,8 +20,10 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import DATA
+from benchmarks.virtual_gpu.machine import machine, missing_tools
 
 PROGRAMS = Path(__file__).resolve().parent
+NEEDED = ("nvcc", "ncu")
 NVCC_FLAGS = ["-std=c++17", "-O3", "-lineinfo", "-arch=sm_90"]
 
 SPACES = ["global_op_ld", "global_op_st", "global_op_red", "global_op_atom", "local_op_ld", "local_op_st"]
@@ -151,18 +152,6 @@ def launches_of(binary: Path, metrics: list[str]) -> list[dict[str, Any]]:
     ]
 
 
-def machine() -> dict[str, str]:
-    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    gpu, _, driver = subprocess.run(query, capture_output=True, text=True).stdout.strip().partition(", ")
-    versions = {}
-    for tool in ("nvcc", "ncu"):
-        said = subprocess.run([tool, "--version"], capture_output=True, text=True).stdout.splitlines()
-        versions[tool] = next(
-            (line.strip() for line in said if "ersion" in line or "release" in line), "unknown"
-        )
-    return {"gpu": gpu, "driver": driver, **versions}
-
-
 def record(out: Path, limit_s: float) -> int:
     started = time.monotonic()
     sources = sorted(PROGRAMS.glob("*.cu"))
@@ -188,7 +177,7 @@ def record(out: Path, limit_s: float) -> int:
             print(f"{binary.name}: {len(programs.get(binary.name, []))} launches, "
                   f"{time.monotonic() - started:.0f} s", flush=True)  # fmt: skip
     out.parent.mkdir(parents=True, exist_ok=True)
-    document = {**machine(), "unavailable": unavailable, "failed": failed, "programs": programs}
+    document = {**machine(*NEEDED), "unavailable": unavailable, "failed": failed, "programs": programs}
     out.write_text(json.dumps(document, indent=1) + "\n")
     for name, reason in failed.items():
         print(f"{name}: {reason}", file=sys.stderr)
@@ -203,12 +192,8 @@ def main() -> int:
     parser.add_argument("--out", type=Path, default=DATA / "virtual_gpu" / "counters_h200.json")
     parser.add_argument("--limit", type=float, default=270, help="seconds after which no more programs start")
     arguments = parser.parse_args()
-    missing = [tool for tool in ("nvcc", "ncu", "nvidia-smi") if shutil.which(tool) is None]
-    if missing:
-        print(
-            f"recording counters needs {', '.join(missing)} on PATH: run it on a machine with a GPU",
-            file=sys.stderr,
-        )
+    if problem := missing_tools(*NEEDED):
+        print(problem, file=sys.stderr)
         return 2
     return record(arguments.out, arguments.limit)
 

@@ -10,7 +10,6 @@ import argparse
 import json
 import os
 import re
-import shutil
 import signal
 import subprocess
 import sys
@@ -22,7 +21,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.virtual_gpu.faults.corpus import RECORD, Fault, all_faults
+from benchmarks.virtual_gpu.machine import machine, missing_tools
 
+NEEDED = ("nvcc", "compute-sanitizer")
 # Host helpers are not inlined: a leak is then reported where it was allocated, not in the caller.
 HOST_FLAGS = ["-Xcompiler", "-g1", "-Xcompiler", "-fno-inline"]
 NVCC_FLAGS = ["-std=c++17", "-O3", "-lineinfo", "-arch=sm_90", *HOST_FLAGS]
@@ -110,25 +111,6 @@ def run_tool(fault: Fault, binary: Path, tool: str) -> dict[str, Any]:
     }
 
 
-def first_line(command: list[str], containing: str = "") -> str:
-    done = run_limited(command, 30)
-    return next(
-        (line.strip() for line in done.output.splitlines() if line.strip() and containing in line), "unknown"
-    )
-
-
-def machine() -> dict[str, str]:
-    gpu, _, driver = first_line(
-        ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    ).partition(", ")
-    return {
-        "gpu": gpu,
-        "driver": driver,
-        "nvcc": first_line(["nvcc", "--version"], "release"),
-        "compute_sanitizer": first_line(["compute-sanitizer", "--version"], "ersion"),
-    }
-
-
 def in_parallel(jobs: int, work: Callable[..., Any], items: Iterable[tuple[Any, ...]]) -> list[Any]:
     with ThreadPoolExecutor(jobs) as pool:
         return list(pool.map(lambda item: work(*item), items))
@@ -183,7 +165,7 @@ def record(out: Path, jobs: int, limit_s: float, names: list[str]) -> None:
                 entries[fault.name][tool] = seen
 
     kept = json.loads(out.read_text())["faults"] if names and out.is_file() else {}
-    document = {**machine(), "tools": TOOLS, "faults": dict(sorted({**kept, **entries}.items()))}
+    document = {**machine(*NEEDED), "tools": TOOLS, "faults": dict(sorted({**kept, **entries}.items()))}
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(document, indent=1) + "\n")
     summarise(entries)
@@ -219,12 +201,8 @@ def main() -> int:
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - {fault.name for fault in all_faults()}:
         parser.error(f"there is no faulty program {', '.join(sorted(unknown))}")
-    missing = [tool for tool in ("nvcc", "compute-sanitizer", "nvidia-smi") if shutil.which(tool) is None]
-    if missing:
-        print(
-            f"recording faults needs {', '.join(missing)} on PATH: run it on a machine with a GPU",
-            file=sys.stderr,
-        )
+    if problem := missing_tools(*NEEDED):
+        print(problem, file=sys.stderr)
         return 2
     record(arguments.out, arguments.jobs, arguments.limit, arguments.names)
     return 0

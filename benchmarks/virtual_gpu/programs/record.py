@@ -9,7 +9,6 @@ output, gets no entry, and makes the exit status 1. With names, the others keep 
 import argparse
 import json
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -17,8 +16,10 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from benchmarks.virtual_gpu.machine import machine, missing_tools
 from benchmarks.virtual_gpu.programs.corpus import RECORD, Program, all_programs, compared_lines
 
+NEEDED = ("nvcc",)
 NVCC_FLAGS = ["-std=c++17", "-O3", "-lineinfo", "-arch=native"]
 COMPILERS = 16
 RUNNERS = 6  # enough to hide the start of a CUDA context, few enough not to slow each other
@@ -68,14 +69,6 @@ def build_and_run(programs: list[Program]) -> tuple[dict[str, list[str]], dict[s
     return passed, failed
 
 
-def machine() -> dict[str, str]:
-    query = ["nvidia-smi", "--query-gpu=name,driver_version", "--format=csv,noheader"]
-    gpu, _, driver = subprocess.run(query, capture_output=True, text=True).stdout.strip().partition(", ")
-    version = subprocess.run(["nvcc", "--version"], capture_output=True, text=True).stdout
-    release = next((line.strip() for line in version.splitlines() if "release" in line), "unknown")
-    return {"gpu": gpu, "driver": driver, "nvcc": release}
-
-
 def record(out: Path, names: list[str]) -> int:
     started = time.monotonic()
     programs = [program for program in all_programs() if not names or program.name in names]
@@ -83,7 +76,7 @@ def record(out: Path, names: list[str]) -> int:
     kept = json.loads(out.read_text())["programs"] if names and out.is_file() else {}
     for name in failed:
         kept.pop(name, None)
-    document = {**machine(), "programs": dict(sorted({**kept, **passed}.items()))}
+    document = {**machine(*NEEDED), "programs": dict(sorted({**kept, **passed}.items()))}
     out.parent.mkdir(parents=True, exist_ok=True)
     out.write_text(json.dumps(document, indent=1) + "\n")
     for name, reason in failed.items():
@@ -103,12 +96,8 @@ def main() -> int:
     arguments = parser.parse_args()
     if unknown := set(arguments.names) - {program.name for program in all_programs()}:
         parser.error(f"there is no program {', '.join(sorted(unknown))}")
-    missing = [tool for tool in ("nvcc", "nvidia-smi") if shutil.which(tool) is None]
-    if missing:
-        print(
-            f"recording programs needs {', '.join(missing)} on PATH: run it on a machine with a GPU",
-            file=sys.stderr,
-        )
+    if problem := missing_tools(*NEEDED):
+        print(problem, file=sys.stderr)
         return 2
     return record(arguments.out, arguments.names)
 

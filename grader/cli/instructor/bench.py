@@ -7,7 +7,6 @@ GPU are left out there without --large.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
 from collections.abc import Mapping
@@ -30,9 +29,7 @@ PLOTS = REPOSITORY / "benchmarks" / "data" / "bench" / "plots"
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(
-        prog="./course bench", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser("./course bench", __doc__)
     shared.add_exercise(parser, optional=True)
     shared.add_device(parser)
     shared.add_json(parser)

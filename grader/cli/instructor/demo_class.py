@@ -6,7 +6,6 @@ Their submissions are collected and graded, feedback is written, and formgrader 
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from common.core.errors import CourseError
@@ -20,9 +19,7 @@ from grader.spec import registry
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(
-        prog="./course demo-class", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser("./course demo-class", __doc__)
     parser.add_argument("folder", metavar="DIR", nargs="?", type=Path, default=student.WORK / "demo_class")
     parser.add_argument("--exercise", metavar="NN", default="01", help="the notebook (default: 01)")
     parser.add_argument("--device", choices=shared.KINDS, default=VIRTUAL, help=f"default: {VIRTUAL}")

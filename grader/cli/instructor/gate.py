@@ -8,10 +8,8 @@ for "fall back".
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
@@ -20,16 +18,11 @@ from grader.cli import options as shared
 from grader.cli.parser import Parser
 from grader.course import student
 
-if TYPE_CHECKING:
-    pass
-
 REPORTS = REPOSITORY / "benchmarks" / "data" / "gate"
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(
-        prog="./course gate", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser("./course gate", __doc__)
     shared.add_exercise(parser)
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path)
     shared.add_device(parser)

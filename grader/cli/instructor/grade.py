@@ -59,12 +59,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="./course grade",
-        description=__doc__,
-        epilog=_EPILOGUE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-    )
+    parser = Parser("./course grade", __doc__, epilog=_EPILOGUE)
     add = parser.add_argument
     add("paths", metavar="PATH", nargs="*", type=Path)
     shared.add_device(parser)

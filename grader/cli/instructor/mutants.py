@@ -26,7 +26,7 @@ _FOLDER = REPOSITORY / "mutants"
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(prog="./course mutants", description=__doc__)
+    parser = Parser("./course mutants", __doc__)
     shared.add_exercise(parser)
     parser.add_argument("--sample", type=count, metavar="N", help="try so many of them, drawn at random")
     parser.add_argument("--seed", type=int, default=0, metavar="S", help="draws the sample (default: 0)")

@@ -11,7 +11,6 @@ from __future__ import annotations
 
 import argparse
 import json
-import os
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,7 +19,8 @@ from common.core.errors import CourseError
 from grader.cli import options as shared
 from grader.cli.parser import Parser, count
 from grader.course.settings import read_settings
-from grader.nbgrader.class_folder import ClassFolder, assignments, default_folder, find_assignment
+from grader.nbgrader.class_folder import ClassFolder, default_folder, find_assignment
+from grader.nbgrader.jupyter import start_formgrader
 from grader.words import numbers
 from grader.words.text import table
 
@@ -37,7 +37,7 @@ def main(arguments: list[str]) -> int:
     elif rest[0] == "autograde":
         return _autograde(folder, rest[1:])
     elif rest[0] == "formgrader":
-        return _formgrader(folder, rest[1:])
+        return start_formgrader(folder, rest[1:])
     from grader.nbgrader.apps import run_nbgrader
 
     return run_nbgrader(folder, [*map(_named, rest)])
@@ -64,35 +64,17 @@ def _named(argument: str) -> str:
         return argument
 
 
-def _formgrader(folder: ClassFolder, for_jupyter: list[str]) -> int:
-    """Jupyter reads the class's nbgrader_config.py from the folder it is started in."""
-    from grader.cli.student.notebook import start_jupyter
-
-    folder.prepare()
-    os.chdir(folder.root)
-    return start_jupyter(["--LabApp.default_url=/formgrader", *for_jupyter])
-
-
 def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
     from grader.nbgrader.apps import must_be_installed
 
     options, for_nbgrader = _parser().parse_known_args(arguments)
     must_be_installed()
-    from grader.nbgrader.class_grading import autograde, handed_in, make_assignments, not_generated
+    from grader.nbgrader.class_grading import autograde, chosen_submissions
     from grader.nbgrader.kernels import class_run
 
-    chosen = [find_assignment(text) for text in options.assignments] or assignments()
-    submissions = handed_in(folder, chosen, options.student)
-    if not submissions:
-        which = f" for {', '.join(chosen)}" if options.assignments else ""
-        raise CourseError(
-            f"there are no submissions{which} below {folder.submitted}: `./course nbgrader collect NN` "
-            "fetches them from the exchange, or put student/NN_name/ there"
-        )
+    submissions = chosen_submissions(folder, options.assignments, options.student)
     run = class_run(folder, device=options.device or "", jobs=options.jobs, fresh=options.force)
     shared.announce(run.device, read_settings(), to_stderr=options.json)
-    wanted = list(dict.fromkeys(assignment for _, assignment in submissions))
-    make_assignments(folder, not_generated(folder, wanted), for_nbgrader)
     try:
         graded = autograde(folder, run, submissions, arguments=for_nbgrader)
     except KeyboardInterrupt:
@@ -103,10 +85,8 @@ def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="./course nbgrader autograde",
-        description="Grade submissions. Other options, such as --db=URL, go to nbgrader.",
-    )
+    about = "Grade submissions. Other options, such as --db=URL, go to nbgrader."
+    parser = Parser("./course nbgrader autograde", about)
     add = parser.add_argument
     add("assignments", metavar="NN", nargs="*", help="default: every notebook with submissions")
     add("--all", action="store_true", help="the same as the default")

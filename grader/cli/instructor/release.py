@@ -11,7 +11,7 @@ from grader.nbgrader.bundle import write_bundle
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(prog="./course release", description=__doc__)
+    parser = Parser("./course release", __doc__)
     parser.add_argument("folder", metavar="DIR", type=Path, help="new, or empty")
     parser.add_argument(
         "--with-engine", action="store_true", help="add the virtual GPU prebuilt: students need not build it"

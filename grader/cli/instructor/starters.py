@@ -13,7 +13,7 @@ from grader.spec import registry
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(prog="./course starters", description=__doc__)
+    parser = Parser("./course starters", __doc__)
     parser.add_argument(
         "--check", action="store_true", help="write nothing; print differences and exit with 1"
     )

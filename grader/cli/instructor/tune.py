@@ -9,36 +9,26 @@ tuned.
 
 from __future__ import annotations
 
-import argparse
 import json
 import sys
-from datetime import date
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
-from common.core.errors import CourseError
-from common.core.paths import MEASURED
 from common.core.progress import Progress
 from grader.cli import options as shared
 from grader.cli.parser import Parser, above_zero, count
 from grader.course import student
-from grader.spec import Case
 
 if TYPE_CHECKING:
-    from grader.devices.device import Device
-    from grader.tuning.find import Tunable
+    from grader.actions.tune import Tuned
     from grader.tuning.run import Request
 
-TUNED = MEASURED / "tuned"
 _TRIALS, _BUDGET_SECONDS = 100, 1800.0
 _INTERRUPTED = 130
-Results = dict[str, dict[str, dict[str, Any]]]  # by case and search
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(
-        prog="./course tune", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser("./course tune", __doc__)
     shared.add_exercise(parser)
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="a kernel of your own")
     shared.add_device(parser)
@@ -72,6 +62,7 @@ def main(arguments: list[str]) -> int:
         help="default: common/measured/tuned/, and work/tuning/ for a kernel of your own",
     )
     options = parser.parse_args(arguments)
+    from grader.actions.tune import cases_for, output_of, study_of, tuned
     from grader.devices.device import device_of
     from grader.tuning.find import find
     from grader.tuning.run import Request
@@ -82,71 +73,31 @@ def main(arguments: list[str]) -> int:
     request = Request(
         tunable,
         chosen,
-        _cases(tunable, chosen, options.case),
+        cases_for(tunable, chosen, options.case),
         free=options.free,
         document_gates=options.document_gates,
         trials=options.trials,
         seconds=options.budget_seconds,
-        study=options.study or student.WORK / "tuning" / f"{tunable.id}.sqlite",
+        study=options.study or study_of(tunable),
     )
     progress = Progress(f"tune {tunable.id}")
-    results, stopped = _searched(request, progress)
-    progress.finish("stopped" if stopped else "done")
-    # The course's launcher uses the solution's.
-    output = options.output or (TUNED if options.file is None else student.WORK / "tuning")
-    path = _write(request, device.name, results, output) if results else None
-    _show(request, results, path, as_json=options.json)
-    if stopped:
+    found = tuned(request, options.output or output_of(options.file), progress.update)
+    progress.finish("stopped" if found.stopped else "done")
+    _show(request, found, as_json=options.json)
+    if found.stopped:
         print("stopped: the same command continues from here", file=sys.stderr)
-    return _INTERRUPTED if stopped else 0
+    return _INTERRUPTED if found.stopped else 0
 
 
-def _cases(tunable: Tunable, device: Device, name: str | None) -> list[Case]:
-    if name is not None:
-        return [tunable.case(name)]
-    fitting = [case for case in tunable.tuning.cases if device.runs(case)]
-    if not fitting:
-        raise CourseError(f"all cases of {tunable.id} are meant for a GPU; name one with --case anyway")
-    return fitting
-
-
-def _searched(request: Request, progress: Progress) -> tuple[Results, bool]:
-    """The results, and whether the search was interrupted."""
-    from grader.tuning.run import run_cases
-
-    results: Results = {}
-
-    def found(case: Case, result: dict[str, Any]) -> None:
-        results[case.name] = {request.search: result}
-
-    try:
-        run_cases(request, progress.update, found)
-    except KeyboardInterrupt:
-        return results, True
-    return results, False
-
-
-def _write(request: Request, device: str, results: Results, output: Path) -> Path:
-    from grader.tuning.report import write
-
-    about = {
-        "exercise": request.tunable.id,
-        "device": device,
-        "modelled": request.modelled,
-        "date": date.today().isoformat(),
-    }
-    return write(output / f"{request.device.info.file_stem}-{request.tunable.number}", about, results)
-
-
-def _show(request: Request, results: Results, path: Path | None, *, as_json: bool) -> None:
+def _show(request: Request, found: Tuned, *, as_json: bool) -> None:
     from grader.tuning.report import text
 
     if as_json:
-        print(json.dumps({"modelled": request.modelled, "cases": results}, indent=1))
+        print(json.dumps({"modelled": request.modelled, "cases": found.results}, indent=1))
         return
-    for name, searches in results.items():
+    for name, searches in found.results.items():
         for search, result in searches.items():
             print(text(name, search, result, modelled=request.modelled), end="\n\n")
     print(f"study: {student.shown(request.study)}")
-    if path is not None:
-        print(f"configurations: {student.shown(path)}")
+    if found.path is not None:
+        print(f"configurations: {student.shown(found.path)}")

@@ -29,7 +29,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(prog="./course calibrate", description=__doc__, allow_abbrev=False)
+    parser = Parser("./course calibrate", __doc__, allow_abbrev=False)
     parser.add_argument("--output", type=Path, metavar="FILE", help="write it here instead of the screen")
     parser.add_argument("--id", help="the profile's name; default: made from the GPU's")
     parser.add_argument(

@@ -14,7 +14,7 @@ from grader.cli.parser import Parser
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(prog="./course doctor", description=__doc__.split("\n\n")[0])
+    parser = Parser("./course doctor", __doc__.split("\n\n")[0])
     parser.add_argument("--json", action="store_true", help="write the report as JSON")
     options = parser.parse_args(arguments)
     groups = {group for verb in VERBS.values() for group in verb.needs}

@@ -6,7 +6,6 @@ measurement are computed from the measurement.json beside it.
 
 from __future__ import annotations
 
-import argparse
 from pathlib import Path
 
 from grader.cli import options as shared
@@ -17,9 +16,7 @@ from grader.spec import registry
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(
-        prog="./course answers", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser("./course answers", __doc__)
     shared.add_exercise(parser)
     parser.add_argument("file", metavar="FILE", type=Path)
     shared.add_json(parser)

@@ -49,9 +49,7 @@ def main(arguments: list[str]) -> int:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="./course check", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser("./course check", __doc__)
     shared.add_exercise(parser)
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path)
     parser.add_argument(

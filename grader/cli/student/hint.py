@@ -13,7 +13,7 @@ from grader.words.text import wrapped
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(prog="./course hint", description=__doc__)
+    parser = Parser("./course hint", __doc__)
     shared.add_exercise(parser)
     shared.add_json(parser)
     parser.add_argument("--again", action="store_true", help="repeat the hints opened so far")

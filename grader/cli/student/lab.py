@@ -6,7 +6,6 @@ a filled-in answers.toml, to be graded; or a .cu, your fixed copy of a kernel, t
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Mapping
 from pathlib import Path
@@ -35,9 +34,7 @@ from grader.words.text import harmless, table, wrapped
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(
-        prog="./course lab", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser("./course lab", __doc__)
     shared.add_exercise(parser)
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path)
     shared.add_json(parser)

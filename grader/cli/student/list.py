@@ -14,7 +14,7 @@ from grader.words.text import table
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(prog="./course list", description=__doc__)
+    parser = Parser("./course list", __doc__)
     shared.add_json(parser)
     options = parser.parse_args(arguments)
     entries = [_entry(exercise) for exercise in registry.all_exercises()]

@@ -5,7 +5,6 @@ Counters beside the source, sectors per request, bank conflicts, occupancy, mode
 
 from __future__ import annotations
 
-import argparse
 import json
 from pathlib import Path
 
@@ -23,9 +22,7 @@ from grader.words.text import wrapped
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(
-        prog="./course profile", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = Parser("./course profile", __doc__)
     shared.add_exercise(parser)
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path)
     parser.add_argument(

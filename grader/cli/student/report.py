@@ -18,7 +18,7 @@ from grader.words import numbers
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(prog="./course report", description=__doc__)
+    parser = Parser("./course report", __doc__)
     add = parser.add_argument
     add("--grades", metavar="DIR", type=Path, default=shared.DEFAULT_GRADES, help="default: grades/")
     add("--benchmarks", metavar="DIR", type=Path, default=MEASURED, help="default: common/measured/")

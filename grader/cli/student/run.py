@@ -69,14 +69,8 @@ def split_arguments(arguments: list[str]) -> tuple[list[str], list[str]]:
 
 
 def _parser() -> argparse.ArgumentParser:
-    parser = Parser(
-        prog="./course run",
-        usage="./course run [OPTIONS] FILE.cu [ARGS…]",
-        description=__doc__,
-        epilog=_EPILOGUE,
-        formatter_class=argparse.RawDescriptionHelpFormatter,
-        allow_abbrev=False,
-    )
+    usage = "./course run [OPTIONS] FILE.cu [ARGS…]"
+    parser = Parser("./course run", __doc__, usage=usage, epilog=_EPILOGUE, allow_abbrev=False)
     add = parser.add_argument
     add("file", metavar="FILE.cu", type=Path)
     add("--device", choices=KINDS, help="default: a GPU if there is one")

@@ -11,7 +11,7 @@ from grader.spec import registry
 
 
 def main(arguments: list[str]) -> int:
-    parser = Parser(prog="./course start", description=__doc__)
+    parser = Parser("./course start", __doc__)
     shared.add_exercise(parser)
     shared.add_json(parser)
     options = parser.parse_args(arguments)

@@ -53,11 +53,13 @@ class Marker:
         if grade_id == PREDICTIONS_POINTS:
             return self._predictions(self._exercise, self._record, most)
         if grade_id.startswith(PART):
-            return self._part(self._record, grade_id.removeprefix(PART), most)
+            return self._part(self._exercise, self._record, grade_id.removeprefix(PART), most)
         return CellMark(0.0, sentence(f"{_NEVER_GRADED}: {grade_id!r} names no part of the exercise"))
 
-    def _part(self, record: Record, name: str, most: float) -> CellMark:
-        part = next((part for part in record.parts if slug(part.name) == name), None)
+    def _part(self, exercise: Exercise, record: Record, name: str, most: float) -> CellMark:
+        former = {slug(old): slug(new) for old, new in exercise.former_parts.items()}
+        names = {former.get(slug(part.name), slug(part.name)): part for part in record.parts}
+        part = names.get(former.get(name, name))
         if part is None and record.file.endswith(".py"):
             # In Python, right answers also earn the points that checks and mechanisms have in CUDA.
             part = next((part for part in record.parts if part.name == "correct"), None)

@@ -13,6 +13,7 @@ from grader.records.record import CaseResult, Record
 from grader.render.check import performance_lines, report
 from grader.render.findings import diagnostic_text, findings_of
 from grader.render.pages.markup import Child, Markup, joined, table, tag
+from grader.render.speed_rows import times
 from grader.spec import Exercise
 from grader.words import numbers
 
@@ -159,17 +160,7 @@ def _speed(exercise: Exercise, record: Record) -> Markup | None:
     speed = record.speed
     if speed is None or not speed.cases:
         return None
-    rows = [
-        (
-            case.label,
-            numbers.seconds(case.baseline_seconds),
-            numbers.seconds(case.seconds),
-            numbers.ratio(case.ratio),
-            numbers.interval(case.low, case.high),
-            cut(case.note, 200),
-        )
-        for case in speed.cases[:_MOST_CASES]
-    ]
+    rows = [[*times(case), cut(case.note, 200)] for case in speed.cases[:_MOST_CASES]]
     how = "Modelled by the virtual GPU, not measured." if speed.modelled else "Measured."
     columns = ("case", ">baseline", ">yours", ">speedup", ">between", "note")
     return joined(

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from common.core.progress import Notify
 from common.virtual_gpu.causes import by_cause
 from common.virtual_gpu.report import Report
 from grader.answers.compare import Answer, Difference, answer, difference, same_buffers
@@ -60,7 +61,7 @@ def run_cases(
     *,
     where: str = "cpu",
     phase: str = "correctness",
-    notify: Callable[[str], None] = lambda text: None,
+    notify: Notify = lambda text: None,
     budget: TimeBudget | None = None,
 ) -> Iterator[CaseRun]:
     """Yields one verdict per case. `where` is the device that holds inputs and expected outputs."""

@@ -11,7 +11,6 @@ from grader.pipeline.judging.findings import in_words
 from grader.records.record import CaseResult, MechanismResult, PartResult, Record, Speed
 from grader.spec import Exercise, Step
 
-PARTS = ("correct", "clean", "mechanism", "speed")
 NEEDS_CORRECT = "counts once every case is right"
 MISSING = "missing"  # the reason of a step whose entry point is not there yet
 

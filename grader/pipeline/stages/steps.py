@@ -73,7 +73,7 @@ def grade_step(step: Step, program: Libraries, context: Context) -> GradedStep:
         context.notify(f"{step.name}, {text}")
 
     device, own = context.device, dataclasses.replace(context, notify=notify)
-    secret = seeds.derive(context.seed, "step", step.name)
+    secret = seeds.derive(context.seed, "step", step.seed_name)
     # Its answers must be right at the timed cases, too.
     cases = step.cases if device.modelled else (*step.cases, *step.bench)
     runs, output = run_task(dataclasses.replace(step, cases=cases), program, own, secret, step.name)

@@ -10,6 +10,7 @@ from grader.render.findings import diagnostic_text, findings_of, findings_text, 
 from grader.render.pages import plots
 from grader.render.pages.markup import Child, Markup, page, table, tag
 from grader.render.public import for_student
+from grader.render.speed_rows import speed_rows
 from grader.words import numbers
 
 _DECISIONS = {"met": "good", "missed": "bad", "undecided": "doubt"}
@@ -134,20 +135,7 @@ def targets_table(speed: Speed) -> Markup | None:
 
 
 def speeds_table(speed: Speed) -> Markup:
-    rows = [
-        (
-            case.label,
-            numbers.seconds(case.baseline_seconds),
-            numbers.seconds(case.seconds),
-            numbers.ratio(case.ratio),
-            numbers.interval(case.low, case.high),
-            numbers.bandwidth(case.bandwidth),
-            case.note,
-        )
-        for case in speed.cases
-    ]
-    columns = ("bench case", ">baseline", ">submission", ">speedup", ">between", ">effective", "note")
-    return table(columns, rows)
+    return table(*speed_rows(speed))
 
 
 def launches_table(record: Record) -> Markup | None:

@@ -8,11 +8,11 @@ process's own clock: time that the events claim to save must be saved there, too
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from pathlib import Path
 
 import numpy as np
 
+from common.core.progress import Notify
 from common.gpu.clocks import exclusive, read_clocks
 from common.gpu.support import time_copy, time_empty_graph, time_nothing
 from grader.devices.on_gpu.session import GpuSession
@@ -52,7 +52,7 @@ def measure(
     baseline: Path,
     ours: GpuSession,
     secret: str,
-    notify: Callable[[str], None] = lambda text: None,
+    notify: Notify = lambda text: None,
 ) -> Speed:
     """Time all cases that targets name, within a minute; notes name those not reached. Ends the session."""
     with exclusive(), GpuSession(baseline) as theirs, ours:
@@ -80,7 +80,7 @@ class _Measurement:
         theirs: GpuSession,
         ours: GpuSession,
         secret: str,
-        notify: Callable[[str], None],
+        notify: Notify,
     ) -> None:
         self._exercise, self._secret, self._notify = exercise, secret, notify
         self._theirs, self._ours = theirs, ours

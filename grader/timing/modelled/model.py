@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import NamedTuple
 
 from common.core.cpu_time import COUNTED
 from common.core.errors import MachineOverloaded
+from common.core.progress import Notify
 from common.virtual_gpu.report import BoundedCall, Launch, Report
 from grader.answers.compare import answer, difference
 from grader.answers.made_by import NOT_IN_A_KERNEL, changed_bytes, not_by_kernels
@@ -42,7 +43,7 @@ def model(
     baseline: Libraries,
     submission: Libraries,
     secret: str,
-    notify: Callable[[str], None] = lambda text: None,
+    notify: Notify = lambda text: None,
     *,
     quick: bool = False,
 ) -> Timed:
@@ -114,7 +115,7 @@ class _Modelling:
         self.reasons: dict[str, str] = {}
         self.reports: list[Report] = []
 
-    def run(self, notify: Callable[[str], None]) -> None:
+    def run(self, notify: Notify) -> None:
         """Fill in `speed`. Raises NotModelled."""
         if why := unmodelled(self._submission.virtual_library) or self._not_in_a_graph():
             raise NotModelled(why)
@@ -130,7 +131,7 @@ class _Modelling:
             return ""
         return graph_trial.trial(self._exercise, self._in_graph, self._pair.ours, self._secret)
 
-    def _model_cases(self, notify: Callable[[str], None]) -> None:
+    def _model_cases(self, notify: Notify) -> None:
         cases = self._exercise.modelled_cases
         budget = self._device.time_budget()
         under_way = self._pair.begin(cases[0], 0) if cases else None

@@ -1,7 +1,7 @@
 """Cheats against exercise 01 on the virtual GPU: none earns a point that its kernel does not deserve.
 
-A cheat says in its first line what it may earn at most, such as `// may earn: correct 40, clean 10`, or
-`nothing`; and in the next ones what it tries. Those that need a real clock are graded in tests/gpu, too.
+A cheat says in its first line what it may earn at most: see cheats.py. Those that need a real clock are
+graded in tests/gpu, too.
 
 Cheats that keep to their entry point and to the device and earn nothing are compiled many to a file. One that
 works on the process, the grader or the library as a whole has a file of its own, as a student's would. So has
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import ctypes
 import functools
+import importlib
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -29,11 +30,11 @@ from grader.spec import registry
 from tests.exercises.sections import write_rounds
 
 EXERCISE = registry.find("01")
-CHEATS = sorted(Path(__file__).with_name("cheats").glob("*.cu"))
+CHEATS: dict[str, str] = importlib.import_module("tests.exercises.01_kv_store.cheats").CHEATS
 SEED = "the seed of the tests"  # with some others, a hidden case has the size of a public one
 BEYOND_THEIR_ENTRY = ("h", "t5")  # how their names begin
 EACH = 8  # of those that need no file of their own
-RecordOf = Callable[[Path], Record]
+RecordOf = Callable[[str], Record]
 PR_SET_CHILD_SUBREAPER = 36
 COMPILE_AHEAD = (VirtualDevice.compile.__name__, kernel_resources.__name__)  # threads are named so
 
@@ -45,34 +46,37 @@ def graded(source: Path, stages: tuple[str, ...] | None = None) -> Record:
 @pytest.fixture(scope="module")
 def record_of(tmp_path_factory: pytest.TempPathFactory) -> RecordOf:
     """A cheat graded in full, once for all tests that look at it."""
-    texts = {source.stem: source.read_text() for source in CHEATS if not stands_alone(source)}
-    sections = write_rounds(texts, tmp_path_factory.mktemp("cheats"), EACH)
+    folder = tmp_path_factory.mktemp("cheats")
+    texts = {name: text for name, text in CHEATS.items() if not stands_alone(name)}
+    sections = write_rounds(texts, folder, EACH)
 
     @functools.cache
-    def grade_cheat(source: Path) -> Record:
-        if (section := sections.get(source.stem)) is None:
-            return graded(source)
-        return grade(section.of(EXERCISE), section.file, submission=source.stem, device="virtual", seed=SEED)
+    def grade_cheat(name: str) -> Record:
+        if (section := sections.get(name)) is None:
+            return graded(written(name, folder))
+        return grade(section.of(EXERCISE), section.file, submission=name, device="virtual", seed=SEED)
 
     return grade_cheat
 
 
-def cheat(name: str) -> Path:
-    return next(path for path in CHEATS if path.stem == name)
+def written(name: str, folder: Path) -> Path:
+    source = folder / f"{name}.cu"
+    source.write_text(CHEATS[name])
+    return source
 
 
-def allowed(source: Path) -> dict[str, float]:
+def allowed(name: str) -> dict[str, float]:
     """The most points a cheat may get, by part; parts that are not named are worth nothing to it."""
-    first = source.read_text().splitlines()[0]
+    first = CHEATS[name].splitlines()[0]
     said = first.removeprefix("// may earn: ")
-    assert said != first, f"{source.name} does not say what it may earn"
+    assert said != first, f"{name} does not say what it may earn"
     if said == "nothing":
         return {}
     return {part: float(most) for part, most in (item.split() for item in said.split(", "))}
 
 
-def stands_alone(source: Path) -> bool:
-    return source.stem.startswith(BEYOND_THEIR_ENTRY) or bool(allowed(source))
+def stands_alone(name: str) -> bool:
+    return name.startswith(BEYOND_THEIR_ENTRY) or bool(allowed(name))
 
 
 def descendants() -> set[int]:
@@ -115,13 +119,13 @@ def little_time() -> Iterator[None]:
         yield
 
 
-@pytest.mark.parametrize("source", CHEATS, ids=lambda path: path.stem)
+@pytest.mark.parametrize("name", CHEATS)
 def test_a_cheat_earns_what_its_kernel_deserves_and_leaves_nothing_behind(
-    source: Path, record_of: RecordOf
+    name: str, record_of: RecordOf
 ) -> None:
     before = descendants()
-    record = record_of(source)
-    most = allowed(source)
+    record = record_of(name)
+    most = allowed(name)
     undeserved = {part.name: part for part in record.parts if part.points > most.get(part.name, 0.0)}
     assert undeserved == {}
     assert record.verdict
@@ -129,21 +133,21 @@ def test_a_cheat_earns_what_its_kernel_deserves_and_leaves_nothing_behind(
 
 
 @pytest.mark.parametrize("name", ["h1_false_answers", "h2_exit", "h6_shadow_modules", "h8_rewrite_at_exit"])
-def test_the_submission_after_a_cheat_is_graded_as_ever(name: str) -> None:
+def test_the_submission_after_a_cheat_is_graded_as_ever(name: str, tmp_path: Path) -> None:
     stages = ("build", "correctness", "checks")
-    graded(cheat(name), stages)
+    graded(written(name, tmp_path), stages)
     record = graded(EXERCISE.solution, stages)
     assert [(part.name, part.points) for part in record.parts] == [("correct", 40), ("clean", 10)]
 
 
 def test_printed_praise_is_text_and_nothing_else(record_of: RecordOf) -> None:
-    record = record_of(cheat("h3_pass_line"))
+    record = record_of("h3_pass_line")
     assert "Correctness: PASSED" in record.output
     assert record.verdict == "wrong answer"
 
 
 def test_the_exercise_and_its_solution_cannot_be_read(record_of: RecordOf) -> None:
-    record = record_of(cheat("h7_hidden_cases"))
+    record = record_of("h7_hidden_cases")
     assert "Exercise(" not in record.output
     assert "FOUND" not in record.output.replace("FOUND /proc/self/fd", "")
 
@@ -160,10 +164,10 @@ def test_the_exercise_and_its_solution_cannot_be_read(record_of: RecordOf) -> No
     ],
 )
 def test_a_cheat_is_told_what_was_seen(name: str, reason: str, record_of: RecordOf) -> None:
-    record = record_of(cheat(name))
+    record = record_of(name)
     assert next(case.reason for case in record.cases if not case.passed) == reason
 
 
 @pytest.mark.parametrize("name", ["h2_exit", "h8_rewrite_at_exit", "h9_network", "t5_false_clock"])
 def test_odd_calls_are_flagged_for_a_person(name: str, record_of: RecordOf) -> None:
-    assert record_of(cheat(name)).flags
+    assert record_of(name).flags

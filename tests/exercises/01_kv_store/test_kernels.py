@@ -3,24 +3,19 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-import torch
 
-from common.build.program import Target
-from common.virtual_gpu.device import CallResult, Library, VirtualGpu
-from common.virtual_gpu.report import Finding, Launch
+from common.virtual_gpu.device import Library, VirtualGpu
 from common.worker.calls import Number
-from grader.building.build import build, kernel_resources
+from grader.building.build import kernel_resources
 from grader.course import starters
-from grader.devices.arguments import arguments
-from grader.devices.on_virtual.memory import allocated, read, written
 from grader.spec import Case, registry
 from grader.spec.evidence import Evidence
 from grader.spec.random_inputs import Random
+from tests.exercises.kernel_call import built, call
 
 EXERCISE = registry.find("01")
 KERNELS = (EXERCISE.baseline, EXERCISE.solution, *EXERCISE.variants())
@@ -29,47 +24,8 @@ DRAWN_CASES = EXERCISE.hidden(Random("drawn for the tests"))
 OVERLAPPING = ("kernel", "inline_ptx", "overlap_streams")
 
 
-@dataclass(frozen=True)
-class Outcome:
-    """What a call left in every buffer, what the reference leaves there, and what was seen on the way."""
-
-    result: CallResult
-    got: Mapping[str, torch.Tensor]
-    expected: Mapping[str, torch.Tensor]
-    findings: tuple[Finding, ...]
-    launches: tuple[Launch, ...]
-
-    @property
-    def right(self) -> bool:
-        return all(
-            torch.equal(self.got[name].view(torch.int16), self.expected[name].view(torch.int16))
-            for name in self.got
-        )
-
-
-def built(source: Path) -> Path:
-    """As the grader builds it, which has done so already or will find it done."""
-    found = build(source, Target.virtual()).library
-    assert found is not None
-    return found
-
-
 def library(gpu: VirtualGpu, source: Path) -> Library:
     return gpu.load(built(source))
-
-
-def call(gpu: VirtualGpu, library: Library, case: Case, entry: str = EXERCISE.entry) -> Outcome:
-    gpu.reset()
-    made = EXERCISE.inputs(case.size, Random(f"the values of {case.name}"))
-    tensors = {name: written(allocated(gpu, made, name), made, name) for name in made.buffers}
-    result = library.call(entry, *arguments(made, lambda name: tensors[name].address))
-    got = {name: read(tensor, made, name) for name, tensor in tensors.items()}
-    report = gpu.report()
-    for tensor in tensors.values():
-        tensor.free()
-    expected = {name: values.clone() for name, values in made.buffers.items()}
-    EXERCISE.reference(case.size, expected)
-    return Outcome(result, got, expected, report.findings, report.launches)
 
 
 @pytest.fixture(scope="module")
@@ -87,7 +43,7 @@ def kernel(request: pytest.FixtureRequest, gpu: VirtualGpu) -> Library:
 def test_every_kernel_stores_every_case_without_a_finding(
     gpu: VirtualGpu, kernel: Library, case: Case
 ) -> None:
-    outcome = call(gpu, kernel, case)
+    outcome = call(gpu, kernel, EXERCISE, case)
     assert outcome.result.error == "cudaSuccess"
     assert outcome.findings == ()
     assert outcome.right
@@ -97,7 +53,7 @@ def test_every_kernel_stores_every_case_without_a_finding(
 def test_the_kernels_that_should_show_the_mechanisms_do(gpu: VirtualGpu, name: str) -> None:
     source = EXERCISE.solution.with_stem(name)
     case = next(case for case in EXERCISE.cases if case.name == EXERCISE.mechanism_case)
-    outcome = call(gpu, library(gpu, source), case)
+    outcome = call(gpu, library(gpu, source), EXERCISE, case)
     evidence = Evidence(case, outcome.launches, kernel_resources(source, built(source), "90"))
     assert {mechanism.name: mechanism.look(evidence) for mechanism in EXERCISE.mechanisms} == {
         mechanism.name: None for mechanism in EXERCISE.mechanisms
@@ -108,7 +64,7 @@ def test_the_kernels_that_should_show_the_mechanisms_do(gpu: VirtualGpu, name: s
 def test_cp_async_moves_every_byte_wherever_rows_are_4_byte_aligned(gpu: VirtualGpu, name: str) -> None:
     kernel = library(gpu, EXERCISE.solution.with_stem(name))
     for case in VIRTUAL_CASES:
-        moved = sum(launch.counters.async_bytes for launch in call(gpu, kernel, case).launches)
+        moved = sum(launch.counters.async_bytes for launch in call(gpu, kernel, EXERCISE, case).launches)
         size = case.size
         aligned = (size.shift | size.padding | size.v_longer) % 2 == 0
         assert moved == (2 * size.tokens * size.heads * size.head_dim * 2 if aligned else 0), case.name
@@ -117,7 +73,7 @@ def test_cp_async_moves_every_byte_wherever_rows_are_4_byte_aligned(gpu: Virtual
 @pytest.mark.parametrize("tokens", [1, 64, 1024])
 def test_the_solution_touches_no_sector_twice(gpu: VirtualGpu, tokens: int) -> None:
     case = next(case for case in EXERCISE.bench if case.size.tokens == tokens and case.size.heads == 8)
-    outcome = call(gpu, library(gpu, EXERCISE.solution), case)
+    outcome = call(gpu, library(gpu, EXERCISE.solution), EXERCISE, case)
     evidence = Evidence(case, outcome.launches, ())
     (speedup,) = [target for target in EXERCISE.targets if hasattr(target, "structure")]
     assert [criterion.look(evidence) for criterion in speedup.structure] == [None] * len(speedup.structure)
@@ -126,7 +82,7 @@ def test_the_solution_touches_no_sector_twice(gpu: VirtualGpu, tokens: int) -> N
 def test_short_rows_share_a_block(gpu: VirtualGpu) -> None:
     """With one head of 128 a block for each token would leave seven eighths of it idle."""
     case = next(case for case in EXERCISE.bench if case.size.tokens == 4096 and case.size.heads == 1)
-    (launch,) = call(gpu, library(gpu, EXERCISE.solution), case).launches
+    (launch,) = call(gpu, library(gpu, EXERCISE.solution), EXERCISE, case).launches
     assert launch.grid[0] * launch.block[1] == 4096
     assert launch.block[1] >= 8
 
@@ -135,7 +91,7 @@ def test_the_second_stream_is_joined_by_its_end_alone(gpu: VirtualGpu) -> None:
     """store_kv_begin forks, store_kv_end joins; the entry point is both."""
     kernel = library(gpu, EXERCISE.solution.with_stem("overlap_streams"))
     case = VIRTUAL_CASES[2]
-    outcome = call(gpu, kernel, case, entry="store_kv_begin")
+    outcome = call(gpu, kernel, EXERCISE, case, "store_kv_begin")
     assert outcome.right  # the call ends with a device-wide wait
     (launch,) = outcome.launches
     assert launch.stream != 0

@@ -9,47 +9,30 @@ from pathlib import Path
 
 import pytest
 
-from grader.pipeline.grading import grade
 from grader.records.record import Record
-from grader.spec import Exercise, registry
-from tests.exercises.sections import Section, write_rounds
+from grader.spec import registry
+from tests.exercises.grading import UNTIMED, check_failure, graded, points, wrong_sections
+from tests.exercises.sections import Section
 
 EXERCISE = registry.find("02")
 SOLUTION = EXERCISE.solution.read_text()
 # The folder's name is no word of Python, so its table is asked for by name.
 WRONG = importlib.import_module("tests.exercises.02_fused_copy.wrong_kernels").WRONG
-SEED = "the seed of the tests"
-EACH = 8  # wrong kernels in a file
-UNTIMED = ("build", "correctness", "checks", "mechanism")
 STEPS = tuple(step.name for step in EXERCISE.steps)
 
 
 @functools.cache  # a file, once for all that is said of it
-def graded(source: Path, stages: tuple[str, ...] | None = None) -> Record:
-    return graded_as(EXERCISE, source, stages)
-
-
-def graded_as(
-    exercise: Exercise, source: Path, stages: tuple[str, ...] | None, quick: bool = False
-) -> Record:
-    return grade(
-        exercise, source, submission=source.stem, device="virtual", seed=SEED, stages=stages, quick=quick
-    )
+def graded_once(source: Path, stages: tuple[str, ...] | None = None) -> Record:
+    return graded(EXERCISE, source, stages)
 
 
 @pytest.fixture(scope="module")
 def sections(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Section]:
-    """The wrong kernels by name, in files that are each compiled once."""
-    texts = {name: wrong.source(SOLUTION) for name, wrong in WRONG.items()}
-    return write_rounds(texts, tmp_path_factory.mktemp("wrong"), EACH)
-
-
-def points(record: Record) -> dict[str, float]:
-    return {part.name: part.points for part in record.parts}
+    return wrong_sections(WRONG, SOLUTION, tmp_path_factory.mktemp("wrong"))
 
 
 def test_the_solution_gets_full_marks() -> None:
-    record = graded(EXERCISE.solution)
+    record = graded_once(EXERCISE.solution)
     assert points(record) == {
         **dict.fromkeys(STEPS, 5),
         "correct": 35,
@@ -62,14 +45,14 @@ def test_the_solution_gets_full_marks() -> None:
 
 
 def test_the_baseline_is_correct_and_not_fast() -> None:
-    record = graded(EXERCISE.baseline)
+    record = graded_once(EXERCISE.baseline)
     earned = points(record)
     assert (earned["correct"], earned["clean"], earned["speed"]) == (35, 10, 0)
     assert earned["mechanism"] < 10
 
 
 def test_the_starter_compiles_without_a_warning_and_earns_nothing() -> None:
-    record = graded(EXERCISE.starter)
+    record = graded_once(EXERCISE.starter)
     assert record.diagnostics == []
     assert record.points == 0
     assert record.verdict == "wrong answer"
@@ -78,12 +61,12 @@ def test_the_starter_compiles_without_a_warning_and_earns_nothing() -> None:
 
 @pytest.mark.parametrize("variant", [*EXERCISE.variants()], ids=lambda path: path.stem)
 def test_every_variant_is_correct_clean_and_one_launch(variant: Path) -> None:
-    earned = points(graded(variant, UNTIMED))
+    earned = points(graded_once(variant, UNTIMED))
     assert (earned["correct"], earned["clean"], earned["mechanism"]) == (35, 10, 10)
 
 
 def test_a_file_without_the_steps_is_told_so_and_keeps_the_rest() -> None:
-    record = graded(EXERCISE.solution.with_name("thread_per_element.cu"), UNTIMED)
+    record = graded_once(EXERCISE.solution.with_name("thread_per_element.cu"), UNTIMED)
     for part in record.parts[: len(STEPS)]:
         assert part.points == 0
         assert "no entry" in part.message
@@ -93,7 +76,7 @@ def test_the_flattened_variant_is_wrong_and_says_why() -> None:
     source = EXERCISE.solution.parent / "wrong" / "flattened.cu"
     said = re.match(r"// expect: correct mismatch: (.+)", source.read_text())
     assert said is not None
-    record = graded(source, UNTIMED)
+    record = graded_once(source, UNTIMED)
     failed = next(case for case in record.cases if not case.passed and case.reason == "mismatch")
     assert said[1] in failed.message
     passed = {case.name for case in record.cases if case.passed}
@@ -105,30 +88,13 @@ def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(
     name: str, sections: dict[str, Section]
 ) -> None:
     wanted, section = WRONG[name], sections[name]
-    record = graded_as(section.of(EXERCISE, wanted.part), section.file, UNTIMED, quick=True)
-    earned = {part.name: part for part in record.parts}
-    assert earned[wanted.part].points < earned[wanted.part].max_points
-    if wanted.part == "correct":
-        failed = next(case for case in record.cases if not case.passed and not case.step)
-        assert failed.reason == wanted.reason
-        said = " ".join([failed.message, *(finding["message"] for finding in record.findings)])
-        assert wanted.words in said
-        assert not wanted.line or section.file.name in failed.message
-    else:
-        assert wanted.words in earned[wanted.part].message
-    if wanted.line:
-        lines = [
-            place["line"]
-            for finding in record.findings
-            if finding["kind"] in ("memory", "race")
-            for place in finding["place"]
-        ]
-        assert section.line_number(wanted.line_number(SOLUTION)) in lines
+    record = graded(section.of(EXERCISE, wanted.part), section.file, UNTIMED, quick=True)
+    check_failure(wanted, SOLUTION, section, record)
 
 
 def test_a_mistake_in_a_step_costs_that_step_alone(sections: dict[str, Section]) -> None:
     section = sections["a step's own mistake"]
-    earned = points(graded_as(section.of(EXERCISE), section.file, UNTIMED))
+    earned = points(graded(section.of(EXERCISE), section.file, UNTIMED))
     assert earned == {
         **dict.fromkeys(STEPS, 5),
         "two vectors": 0,

@@ -2,23 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
-from common.build.program import Target
-from common.virtual_gpu.device import CallResult, Library, VirtualGpu
-from common.virtual_gpu.report import Finding, Launch
-from common.worker.calls import Argument, Number
-from grader.building.build import build
+from common.virtual_gpu.device import Library, VirtualGpu
 from grader.course import starters
-from grader.devices.on_virtual.memory import allocated, read, written
-from grader.spec import At, Case, Scalar, Speedup, Task, registry
+from grader.spec import Case, Speedup, Task, registry
 from grader.spec.evidence import Evidence
 from grader.spec.random_inputs import Random
+from tests.exercises.kernel_call import built, call
 from tests.exercises.sections import Section, write_sections
 
 EXERCISE = registry.find("02")
@@ -27,53 +22,6 @@ BLOCK_THREADS = ("64", "128", "512", "1024")
 KERNELS = (EXERCISE.baseline, EXERCISE.solution, *EXERCISE.variants())
 VIRTUAL_CASES = [case for case in EXERCISE.cases if not case.gpu_only]
 DRAWN_CASES = EXERCISE.hidden(Random("drawn for the tests"))
-SIDES = 2
-BYTES = 4
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a call left in every buffer, what the reference leaves there, and what was seen on the way."""
-
-    result: CallResult
-    returns: int
-    got: Mapping[str, torch.Tensor]
-    expected: Mapping[str, torch.Tensor]
-    findings: tuple[Finding, ...]
-    launches: tuple[Launch, ...]
-
-    @property
-    def right(self) -> bool:
-        same = all(torch.equal(self.got[name], self.expected[name]) for name in self.got)
-        return same and self.result.returned == self.returns
-
-
-def built(source: Path) -> Path:
-    """As the grader builds it, which has done so already or will find it done."""
-    found = build(source, Target.virtual()).library
-    assert found is not None
-    return found
-
-
-def call(gpu: VirtualGpu, library: Library, case: Case, task: Task = EXERCISE) -> Outcome:
-    gpu.reset()
-    made = task.inputs(case.size, Random(f"the values of {case.name}"))
-    tensors = {name: written(allocated(gpu, made, name), made, name) for name in made.buffers}
-    arguments: list[Argument] = []
-    for argument in made.arguments:
-        if isinstance(argument, At):
-            arguments.append(tensors[argument.buffer] + argument.offset * BYTES)
-        else:
-            assert isinstance(argument, Scalar)
-            arguments.append(Number(argument.type, argument.value))
-    result = library.call(task.entry, *arguments)
-    got = {name: read(tensor, made, name) for name, tensor in tensors.items()}
-    report = gpu.report()
-    for tensor in tensors.values():
-        tensor.free()
-    expected = {name: values.clone() for name, values in made.buffers.items()}
-    task.reference(case.size, expected)
-    return Outcome(result, made.returns, got, expected, report.findings, report.launches)
 
 
 @pytest.fixture(scope="module")
@@ -96,7 +44,7 @@ def solution(gpu: VirtualGpu) -> Library:
 def test_every_kernel_copies_every_case_without_a_finding(
     gpu: VirtualGpu, kernel: Library, case: Case
 ) -> None:
-    outcome = call(gpu, kernel, case)
+    outcome = call(gpu, kernel, EXERCISE, case)
     assert outcome.findings == ()
     assert outcome.right
 
@@ -106,7 +54,7 @@ def test_every_kernel_copies_every_case_without_a_finding(
 def test_every_step_copies_every_case_without_a_finding(gpu: VirtualGpu, source: Path, step: str) -> None:
     library, task = gpu.load(built(source)), STEPS[step]
     for case in (*task.cases, *task.hidden(Random("drawn for the tests"))):
-        outcome = call(gpu, library, case, task)
+        outcome = call(gpu, library, task, case)
         assert outcome.findings == (), case.name
         assert outcome.right, case.name
 
@@ -118,7 +66,7 @@ def test_the_solution_is_one_launch_wherever_there_is_something_to_copy(
     for task in tasks:
         for case in task.cases:
             if not case.gpu_only:
-                outcome = call(gpu, solution, case, task)
+                outcome = call(gpu, solution, task, case)
                 changes = any(
                     not torch.equal(outcome.expected[name], values)
                     for name, values in task.inputs(
@@ -129,14 +77,14 @@ def test_the_solution_is_one_launch_wherever_there_is_something_to_copy(
 
 
 def test_the_baseline_is_a_launch_for_each_field(gpu: VirtualGpu) -> None:
-    assert len(call(gpu, gpu.load(built(EXERCISE.baseline)), VIRTUAL_CASES[0]).launches) == 6
+    assert len(call(gpu, gpu.load(built(EXERCISE.baseline)), EXERCISE, VIRTUAL_CASES[0]).launches) == 6
 
 
 @pytest.mark.parametrize("case", EXERCISE.bench[:4], ids=lambda case: case.name)
 def test_the_solution_has_the_structure_that_the_target_stands_for(
     gpu: VirtualGpu, solution: Library, case: Case
 ) -> None:
-    outcome = call(gpu, solution, case)
+    outcome = call(gpu, solution, EXERCISE, case)
     target = EXERCISE.targets[0]
     assert isinstance(target, Speedup)
     evidence = Evidence(case, outcome.launches, ())
@@ -159,7 +107,7 @@ def test_rows_move_in_16_bytes_where_both_sides_allow(
     gpu: VirtualGpu, solution: Library, name: str, wide: bool
 ) -> None:
     case = next(case for case in VIRTUAL_CASES if case.name == name)
-    (launch,) = call(gpu, solution, case).launches
+    (launch,) = call(gpu, solution, EXERCISE, case).launches
     assert ("uint4" in launch.kernel) is wide
 
 
@@ -178,7 +126,7 @@ def test_any_block_size_copies_the_same(threads: str, block_sizes: dict[str, Sec
     with VirtualGpu(libraries=[path]) as gpu:
         library = gpu.load(path)
         for case in VIRTUAL_CASES[:12]:
-            outcome = call(gpu, library, case, section.of(EXERCISE))
+            outcome = call(gpu, library, section.of(EXERCISE), case)
             assert outcome.findings == (), case.name
             assert outcome.right, case.name
 

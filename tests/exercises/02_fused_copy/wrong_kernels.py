@@ -42,6 +42,7 @@ WRONG: dict[str, Wrong] = {
             ),
         ),
         part="clean",
+        kind="race",
         line="if (i * step < left) unit_to[i * step] = held[i];",
         words="1 finding",
     ),

@@ -10,67 +10,48 @@ from pathlib import Path
 import pytest
 
 from grader.course.starters import open_todos
-from grader.pipeline.grading import grade
 from grader.records.record import Record
-from grader.spec import Exercise, registry
+from grader.spec import registry
 from grader.timing.targets import describe
-from tests.exercises.sections import Section, write_rounds
+from tests.exercises.grading import UNTIMED, check_failure, graded, points, wrong_sections
+from tests.exercises.sections import Section
 
 EXERCISE = registry.find("03")
 SOLUTION = EXERCISE.solution.read_text()
 # The folder's name is no word of Python, so its table is asked for by name.
 WRONG = importlib.import_module("tests.exercises.03_batched_copy.wrong_kernels").WRONG
-SEED = "the seed of the tests"
-EACH = 8  # wrong kernels in a file
-UNTIMED = ("build", "correctness", "checks", "mechanism")
 FULL_POINTS = {"correct": 50, "clean": 15, "mechanism": 10, "speed": 25}
-
-
-def graded(
-    source: Path,
-    stages: tuple[str, ...] | None = None,
-    quick: bool = False,
-    exercise: Exercise = EXERCISE,
-) -> Record:
-    return grade(
-        exercise, source, submission=source.stem, device="virtual", seed=SEED, stages=stages, quick=quick
-    )
 
 
 @pytest.fixture(scope="module")
 def mistaken(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], tuple[Section, Record]]:
     """A wrong kernel by its name: where it stands, and what came of it. Each is graded once."""
-    texts = {name: wrong.source(SOLUTION) for name, wrong in WRONG.items()}
-    sections = write_rounds(texts, tmp_path_factory.mktemp("wrong"), EACH)
+    sections = wrong_sections(WRONG, SOLUTION, tmp_path_factory.mktemp("wrong"))
 
     @functools.cache
     def grade_mistake(name: str) -> tuple[Section, Record]:
         section = sections[name]
-        return section, graded(section.file, UNTIMED, quick=True, exercise=section.of(EXERCISE))
+        return section, graded(section.of(EXERCISE), section.file, UNTIMED, quick=True)
 
     return grade_mistake
 
 
-def points(record: Record) -> dict[str, float]:
-    return {part.name: part.points for part in record.parts}
-
-
 def test_the_solution_gets_full_marks() -> None:
-    record = graded(EXERCISE.solution)
+    record = graded(EXERCISE, EXERCISE.solution)
     assert points(record) == FULL_POINTS
     assert record.flags == []
     assert record.diagnostics == []
 
 
 def test_the_baseline_is_correct_and_not_fast() -> None:
-    record = graded(EXERCISE.baseline)
+    record = graded(EXERCISE, EXERCISE.baseline)
     assert points(record)["correct"] == FULL_POINTS["correct"]
     assert points(record)["clean"] == FULL_POINTS["clean"]
     assert points(record)["speed"] == 0
 
 
 def test_the_starter_compiles_without_a_warning_and_earns_nothing() -> None:
-    record = graded(EXERCISE.starter)
+    record = graded(EXERCISE, EXERCISE.starter)
     assert record.diagnostics == []
     assert record.points == 0
     assert record.verdict == "wrong answer"
@@ -79,7 +60,7 @@ def test_the_starter_compiles_without_a_warning_and_earns_nothing() -> None:
 
 @pytest.mark.parametrize("variant", [*EXERCISE.variants()], ids=lambda path: path.stem)
 def test_every_variant_is_correct_and_clean_and_lacks_a_mechanism(variant: Path) -> None:
-    record = graded(variant, UNTIMED)
+    record = graded(EXERCISE, variant, UNTIMED)
     assert points(record)["correct"] == FULL_POINTS["correct"]
     assert points(record)["clean"] == FULL_POINTS["clean"]
     assert 0 < points(record)["mechanism"] < FULL_POINTS["mechanism"]
@@ -89,25 +70,7 @@ def test_every_variant_is_correct_and_clean_and_lacks_a_mechanism(variant: Path)
 def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(
     name: str, mistaken: Callable[[str], tuple[Section, Record]]
 ) -> None:
-    wanted = WRONG[name]
-    section, record = mistaken(name)
-    earned = {part.name: part for part in record.parts}
-    assert earned[wanted.part].points < earned[wanted.part].max_points
-    if wanted.part == "mechanism":
-        assert wanted.words in earned[wanted.part].message
-        return
-    failed = next(case for case in record.cases if not case.passed)
-    assert failed.reason == wanted.reason
-    said = " ".join([failed.message, *(finding["message"] for finding in record.findings)])
-    assert wanted.words in said
-    assert not wanted.line or f"{section.file.name}:" in failed.message
-    if wanted.line:
-        assert section.line_number(wanted.line_number(SOLUTION)) in [
-            place["line"]  # of the line itself, or of where a helper was called
-            for finding in record.findings
-            if finding["kind"] == "memory"
-            for place in finding["place"]
-        ]
+    check_failure(WRONG[name], SOLUTION, *mistaken(name))
 
 
 def test_a_table_in_device_memory_is_not_told_to_widen_its_units(

@@ -3,24 +3,20 @@
 from __future__ import annotations
 
 import importlib
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 import torch
 
 from common.build.program import Target, build_program
-from common.virtual_gpu.device import CallResult, Library, VirtualGpu
-from common.virtual_gpu.report import Finding, Launch
-from common.worker.calls import Argument, Table, i32, i64
-from grader.answers.compare import expected, same_buffers
+from common.virtual_gpu.device import Library, VirtualGpu
+from common.worker.calls import Table, i32, i64
 from grader.building.build import HEADERS, WALLS
 from grader.course import starters
-from grader.devices.arguments import arguments
-from grader.devices.on_virtual.memory import allocated, read, written
 from grader.spec import Case, registry
 from grader.spec.random_inputs import Random
+from tests.exercises.kernel_call import call
 
 EXERCISE = registry.find("03")
 HERE = Path(__file__).parent
@@ -30,22 +26,6 @@ WRONG = importlib.import_module("tests.exercises.03_batched_copy.wrong_kernels")
 VIRTUAL_CASES = [case for case in EXERCISE.cases if not case.gpu_only]
 DRAWN_CASES = EXERCISE.hidden(Random("drawn for the tests"))
 ONE_LAUNCH = ("kernel", "strided")
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What a call answered and left in every buffer, what it should leave, and what was seen on the way."""
-
-    result: CallResult
-    wanted: int
-    got: Mapping[str, torch.Tensor]
-    expected: Mapping[str, torch.Tensor]
-    findings: tuple[Finding, ...]
-    launches: tuple[Launch, ...]
-
-    @property
-    def right(self) -> bool:
-        return self.result.code == self.wanted and same_buffers(self.got, self.expected)
 
 
 def built(source: Path) -> Path:
@@ -58,21 +38,6 @@ def built(source: Path) -> Path:
 
 def wrong(name: str) -> Path:
     return HERE / "wrong" / f"{name}.cu"
-
-
-def call(gpu: VirtualGpu, library: Library, case: Case, entry: str, *more: Argument) -> Outcome:
-    """The case's call, or another entry point with the same table; `more` then replaces the stream."""
-    gpu.reset()
-    made = EXERCISE.inputs(case.size, Random(f"the values of {case.name}"))
-    tensors = {name: written(allocated(gpu, made, name), made, name) for name in made.buffers}
-    table, count, stream = arguments(made, lambda name: tensors[name].address)
-    result = library.call(entry, table, count, *(more or (stream,)))
-    got = {name: read(tensor, made, name) for name, tensor in tensors.items()}
-    report = gpu.report()
-    for tensor in tensors.values():
-        tensor.free()
-    wanted = expected(EXERCISE, case.size, made)
-    return Outcome(result, made.returns, got, wanted, report.findings, report.launches)
 
 
 def case_named(name: str) -> Case:
@@ -94,7 +59,7 @@ def kernel(request: pytest.FixtureRequest, gpu: VirtualGpu) -> Library:
 def test_every_kernel_answers_every_case_without_a_finding(
     gpu: VirtualGpu, kernel: Library, case: Case
 ) -> None:
-    outcome = call(gpu, kernel, case, EXERCISE.entry)
+    outcome = call(gpu, kernel, EXERCISE, case)
     assert outcome.findings == ()
     assert outcome.right
 
@@ -102,7 +67,7 @@ def test_every_kernel_answers_every_case_without_a_finding(
 @pytest.mark.parametrize("name", ["decode with its own pages", "every element size, misaligned"])
 def test_every_kernel_can_be_captured_and_replayed(gpu: VirtualGpu, kernel: Library, name: str) -> None:
     """The descriptors are gone by then: a captured launch carries what it needs."""
-    outcome = call(gpu, kernel, case_named(name), "capture_and_replay", i32(2))
+    outcome = call(gpu, kernel, EXERCISE, case_named(name), "capture_and_replay", i32(2))
     assert outcome.result.error == "cudaSuccess"
     assert outcome.findings == ()
     assert outcome.right
@@ -111,7 +76,7 @@ def test_every_kernel_can_be_captured_and_replayed(gpu: VirtualGpu, kernel: Libr
 def test_side_streams_that_are_not_joined_cannot_be_captured() -> None:
     with VirtualGpu() as gpu:  # one of its own: what is captured stays broken
         library = gpu.load(built(wrong("unjoined_streams")))
-        outcome = call(gpu, library, case_named("decode"), "capture_and_replay", i32(1))
+        outcome = call(gpu, library, EXERCISE, case_named("decode"), "capture_and_replay", i32(1))
     assert outcome.result.error == "cudaErrorStreamCaptureUnjoined"
 
 
@@ -147,28 +112,28 @@ def test_side_streams_that_are_not_forked_copy_what_was_there_before(gpu: Virtua
 def test_one_launch_does_it_and_nothing_at_all_takes_none(gpu: VirtualGpu, name: str) -> None:
     library = gpu.load(built(EXERCISE.solution.with_stem(name)))
     for case in VIRTUAL_CASES:
-        outcome = call(gpu, library, case, EXERCISE.entry)
-        idle = outcome.wanted or case.name.startswith("no rows")
+        outcome = call(gpu, library, EXERCISE, case)
+        idle = outcome.returns or case.name.startswith("no rows")
         assert len(outcome.launches) == (0 if idle else 1), case.name
 
 
 def test_a_huge_copy_takes_many_blocks_and_a_tiny_one_a_single_block(gpu: VirtualGpu) -> None:
     """96 × 4,096 and 100,001 elements of 4 bytes, 16 bytes a slot, 512 slots a block; and three tiny ones."""
     case = case_named("huge and tiny in one batch")
-    (launch,) = call(gpu, gpu.load(built(EXERCISE.solution)), case, EXERCISE.entry).launches
+    (launch,) = call(gpu, gpu.load(built(EXERCISE.solution)), EXERCISE, case).launches
     assert launch.grid[0] == 96 * 1024 // 512 + 49 + 3
 
 
 def test_contiguous_data_moves_16_bytes_a_lane(gpu: VirtualGpu) -> None:
     case = case_named("7 dense copies of 65,536")
-    (launch,) = call(gpu, gpu.load(built(EXERCISE.solution)), case, EXERCISE.entry).launches
+    (launch,) = call(gpu, gpu.load(built(EXERCISE.solution)), EXERCISE, case).launches
     assert launch.counters.global_load_bytes == 16 * 32 * launch.counters.global_load_requests
 
 
 def test_edges_leave_whole_units_between_them(gpu: VirtualGpu) -> None:
     """Rows that begin at the same place between two 16-byte addresses, on both sides."""
     case = case_named("slices aligned alike, but not to 16 bytes")
-    (launch,) = call(gpu, gpu.load(built(EXERCISE.solution)), case, EXERCISE.entry).launches
+    (launch,) = call(gpu, gpu.load(built(EXERCISE.solution)), EXERCISE, case).launches
     moved = EXERCISE.bytes_moved(case.size) // 2
     assert launch.counters.global_load_bytes == moved
     assert launch.counters.global_load_requests < moved / (16 * 32) * 2

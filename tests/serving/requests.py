@@ -1,11 +1,10 @@
-"""Requests that come, grow by a token a step and go: where the batches of a decode engine come from."""
+"""Requests that come, grow by a token per step and go: where the batches of a decode engine come from."""
 
 from __future__ import annotations
 
 import random
 from dataclasses import dataclass
 
-from common.serving.arguments import ArgumentError, require_size
 from common.serving.batch import Batch, make_batch
 from common.serving.decode_engine import DecodeEngine
 
@@ -33,10 +32,8 @@ class RequestPool:
 
     def __init__(self, max_requests: int, max_seq_len: int, vocabulary: int, seed: int = 0) -> None:
         self._random = random.Random(seed)
-        self._max_requests = require_size("max_requests", max_requests)
-        self._max_seq_len = require_size("max_seq_len", max_seq_len, least=1)
-        self._vocabulary = require_size("vocabulary", vocabulary, least=1)
-        self.slots = self._max_requests * self._max_seq_len  # enough for all to be full
+        self._max_seq_len, self._vocabulary = max_seq_len, vocabulary
+        self.slots = max_requests * max_seq_len  # enough for all to be full
         self._free = self._random.sample(range(self.slots), self.slots)
         self._running: list[list[int]] = []
 
@@ -45,11 +42,6 @@ class RequestPool:
 
         Those that are full end, and new ones with prompts of some keys take their place.
         """
-        if require_size("size", size) > self._max_requests:
-            raise ArgumentError(
-                f"size is {size}, but this pool has slots for {self._max_requests} requests: make a larger "
-                "pool, or ask for fewer"
-            )
         for request in [request for request in self._running if len(request) == self._max_seq_len]:
             self._running.remove(request)
             self._free += request
