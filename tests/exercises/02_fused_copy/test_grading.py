@@ -21,7 +21,7 @@ WRONG = importlib.import_module("tests.exercises.02_fused_copy.wrong_kernels").W
 SEED = "the seed of the tests"
 EACH = 8  # wrong kernels in a file
 UNTIMED = ("build", "correctness", "checks", "mechanism")
-STEPS = tuple(step.name for step in EXERCISE.steps)
+STEPS = {step.name: step.points for step in EXERCISE.steps}
 
 
 @functools.cache  # a file, once for all that is said of it
@@ -51,7 +51,7 @@ def points(record: Record) -> dict[str, float]:
 def test_the_solution_gets_full_marks() -> None:
     record = graded(EXERCISE.solution)
     assert points(record) == {
-        **dict.fromkeys(STEPS, 5),
+        **STEPS,
         "correct": 35,
         "clean": 10,
         "mechanism": 10,
@@ -130,12 +130,16 @@ def test_a_mistake_in_a_step_costs_that_step_alone(sections: dict[str, Section])
     section = sections["a step's own mistake"]
     earned = points(graded_as(section.of(EXERCISE), section.file, UNTIMED))
     assert earned == {
-        **dict.fromkeys(STEPS, 5),
+        **STEPS,
         "two vectors": 0,
         "correct": 35,
         "clean": 10,
         "mechanism": 10,
     }
+
+
+def test_the_steps_share_twenty_points() -> None:
+    assert sum(STEPS.values()) == 20
 
 
 def test_there_are_wrong_kernels_enough() -> None:
