@@ -154,7 +154,7 @@ MISTAKES: Mapping[str, OnBuffers] = {
         _softmax, lambda size: size.head_dim**-0.5
     ),
     "weights are powers of 2, not of e": _attention(_softmax, lambda size: softmax_scale(size) * math.log(2)),
-    "values are not transposed: use load_matrices_turned() for them": _attention(
+    "values are not transposed: use load_matrices_transposed() for them": _attention(
         _softmax, values=_not_turned
     ),
     **{

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from grader.notebook.views.display import Display
 from grader.notebook.views.pictures import new_figure, picture, styled
+from grader.words import numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -125,11 +126,12 @@ def score_fragment(lanes: Sequence[int]) -> Display:
 
 
 def piece_banks(piece: int) -> Display:
-    """Eight rows of 128 bytes: the banks of piece `piece` of each row, in order and swizzled."""
+    """Eight rows of 128 bytes: the banks of piece `piece` of each row, in order and in an order without
+    conflicts."""
     with styled():
         figure = new_figure(9.0, 2.9)
         panels = figure.subplots(1, 2, sharey=True)
-        orders = (("in order", lambda row: piece), ("piece ^ (row mod 8)", lambda row: piece ^ row))
+        orders = (("in order", lambda row: piece), ("another order in each row", lambda row: piece ^ row))
         for axes, (name, place) in zip(panels, orders, strict=True):
             met = [0] * _PIECES
             for row in range(_ROWS_A_MATRIX):
@@ -137,10 +139,8 @@ def piece_banks(piece: int) -> Display:
                 for column in range(_PIECES):
                     wanted = column == place(row)
                     _tile(axes, column * _BANKS_A_PIECE, row, _BANKS_A_PIECE, 1, _NOW if wanted else _OTHERS)
-            turns = max(met)
-            axes.set(
-                xlim=(0, 32), ylim=(8, 0), xlabel="bank", title=f"{name}: {turns} turn{'s' * (turns > 1)}"
-            )
+            passes = numbers.counted(max(met), "wavefront", "wavefronts")
+            axes.set(xlim=(0, 32), ylim=(8, 0), xlabel="bank", title=f"{name}: {passes}")
             axes.set_xticks(range(0, 33, 4))
         panels[0].set_ylabel("row")
     caption = (

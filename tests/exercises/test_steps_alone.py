@@ -15,10 +15,12 @@ from tests.exercises.steps_alone import written_up_to
 OTHER_HEADS = re.compile(r"launch<Heads::k(Other|ManyRows)>\(job, results, stream\)")
 CASES = {
     "04": ("a key", "3 bits", "several chunks", "a mask", "everything hidden"),
+    "05": ("one row", "77 rows, causal", "264 rows"),
 }
 STEPS = [
     *(("02", number) for number in range(1, 7)),
     *(("04", number) for number in (3, 4, 5)),
+    *(("05", number) for number in (3, 4, 5, 6)),
 ]
 
 
