@@ -13,7 +13,7 @@ from common.core.paths import REPOSITORY
 from grader.spec import Exercise
 
 WORK = REPOSITORY / "work"
-_STARTED_WITH = ("README.md", "test.py")
+_STARTED_WITH = ("README.md", "test.py", "scores.cu")
 
 
 def work_folder(name: str) -> Path:
