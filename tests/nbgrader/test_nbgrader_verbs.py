@@ -14,6 +14,7 @@ from grader import cli
 from grader.course import student
 from grader.nbgrader import class_folder
 from grader.nbgrader.class_folder import put_working_copy
+from grader.nbgrader.validating import SETTINGS
 from grader.spec import registry
 from tests.nbgrader.small_course import FIRST
 
@@ -89,6 +90,14 @@ def test_jupyter_starts_for_root_too_as_one_is_in_a_container(small_class, monke
     [command] = started
     assert command[3].endswith(f"{FIRST}/{FIRST}.ipynb")
     assert command[4:] == ["--no-browser", *allowed]
+
+
+def test_jupyter_asks_for_no_news_and_no_updates(monkeypatch):
+    manager = pytest.importorskip("jupyter_server.services.config.manager")
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(SETTINGS))
+    overrides = manager.ConfigManager(config_dir_name="labconfig").get("default_setting_overrides")
+    asked = overrides["@jupyterlab/apputils-extension:notification"]
+    assert asked == {"fetchNews": "false", "checkForUpdates": False}
 
 
 def test_the_source_of_an_assignment_follows_the_course(small_class, tmp_path):

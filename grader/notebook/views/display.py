@@ -126,7 +126,7 @@ _STYLE = """
 .course-lab .source td.code { white-space: pre; }
 .course-lab .bar { background: rgba(var(--heat), .55); height: .8em; min-width: 1px; }
 .course-lab figure { margin: .6em 0; } .course-lab figcaption { color: var(--faint); max-width: 70em; }
-.course-lab img { max-width: 100%; background: #ffffff; }
+.course-lab img { max-width: 100%; }
 .course-lab summary { cursor: pointer; display: list-item; }
 .course-lab tr { background: none; }
 """.replace(".course-lab ", f"{_OURS} ")
