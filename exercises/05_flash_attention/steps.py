@@ -84,7 +84,7 @@ def _step(name: str, entry: str, points: float, *mechanisms: Mechanism) -> Step:
 ASYNC = AsyncCopies(least_bytes=copied, most_loaded=queries_and_tails, name="cp.async brings the tiles")
 AHEAD = CopiesAhead(shows=many_tiles)
 STEPS = (
-    _step("softmax on the way", "attend_scalar", 6),
+    _step("online softmax", "attend_scalar", 6),
     _step("tensor cores", "attend_wmma", 7, TensorCores()),
     _step("scores in registers", "attend_in_registers", 10, TensorCores(), ScoresInRegisters()),
     _step("asynchronous copies", "attend_async", 4, TensorCores(), ScoresInRegisters(), ASYNC),
