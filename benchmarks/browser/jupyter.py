@@ -15,12 +15,12 @@ from pathlib import Path
 from common.core.paths import REPOSITORY
 from common.core.process import kill_session
 from grader.course.jupyter_kernel import jupyter_path
+from grader.nbgrader.validating import SETTINGS
 
 _START_SECONDS = 120  # a busy machine imports slowly
 _TOKEN = "of-this-test-alone"
-# No dialogs on a first start; all cells on the page, not only the visible ones.
+# All cells on the page, not only the visible ones.
 _SETTINGS: dict[str, dict[str, object]] = {
-    "@jupyterlab/apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
     "@jupyterlab/notebook-extension/tracker": {"windowingMode": "none"},
 }
 
@@ -80,6 +80,7 @@ def _environment(own: Path, variables: Mapping[str, str]) -> dict[str, str]:
         **os.environ,
         **{name: str(path) for name, path in own_folders.items()},
         "JUPYTER_PATH": str(jupyter_path()),
+        "JUPYTER_CONFIG_PATH": str(SETTINGS),  # as `./course notebook` starts it: no news, no updates
         "PYTHONPATH": os.pathsep.join(filter(None, (str(REPOSITORY), os.environ.get("PYTHONPATH", "")))),
         "PATH": os.pathsep.join(
             (str(Path(sys.executable).parent), os.environ["PATH"])

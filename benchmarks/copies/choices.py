@@ -12,7 +12,7 @@ from __future__ import annotations
 import argparse
 import ctypes
 import functools
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -27,7 +27,7 @@ from common.core.paths import REPOSITORY
 from common.gpu.clocks import exclusive, read_clocks
 from common.gpu.devices import first_gpu
 from grader.spec import Call as Inputs
-from grader.spec import Case, Step, Task, registry
+from grader.spec import Case, Exercise, Step, Task, registry
 from grader.spec.random_inputs import Random
 
 HEADERS = REPOSITORY / "common" / "cuda"
@@ -102,8 +102,7 @@ def main() -> None:
     steps, blocks = [], []
     with exclusive():
         for step in exercise.steps:
-            cases = exercise.bench[:6] if step.entry == "copy_page_table" else _vector_cases(step)
-            for case in cases:
+            for case in _cases(exercise, step):
                 figures = measure_step(step, case, solution, turns)
                 steps.append({"step": step.name, "case": case.name, "results": figures})
                 _tell(f"{step.name}, {case.name}", figures)
@@ -116,7 +115,10 @@ def main() -> None:
         print(f"written: {write_result(arguments.out, 'copy_choices', result)}")
 
 
-def _vector_cases(step: Step) -> list[Case]:
+def _cases(exercise: Exercise, step: Step) -> Sequence[Case]:
+    """The target's shapes for a step that copies the page table, else batches."""
+    if "page_table" in step.inputs(step.cases[0].size, Random("fields")).buffers:
+        return exercise.bench[:6]
     return [Case(f"{batch}", {**step.cases[0].sizes, "batch": batch}) for batch in BATCHES]
 
 

@@ -41,8 +41,8 @@ __device__ inline void load_matrices(uint32_t (&to)[4], const void* row) {
                : "memory");
 }
 
-// The same, each matrix turned: halves of rows 2t and 2t + 1 in column g.
-__device__ inline void load_matrices_turned(uint32_t (&to)[4], const void* row) {
+// The same, each matrix transposed: halves of rows 2t and 2t + 1 in column g.
+__device__ inline void load_matrices_transposed(uint32_t (&to)[4], const void* row) {
   const auto at = static_cast<uint32_t>(__cvta_generic_to_shared(row));
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.trans.shared.b16 {%0,%1,%2,%3}, [%4];"
                : "=r"(to[0]), "=r"(to[1]), "=r"(to[2]), "=r"(to[3])

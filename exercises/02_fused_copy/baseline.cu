@@ -19,8 +19,8 @@ __global__ void copy_vector(const int* from, int* to, int count) {
 
 // threadIdx.y is one of the block's rows, threadIdx.x a unit of it. Strides are in units.
 template <int kUnitBytes>
-__global__ void copy_rows(const Unit<kUnitBytes>* from, Unit<kUnitBytes>* to, int rows, int row_units,
-                          int64_t from_stride, int64_t to_stride) {
+__global__ void copy_rows_kernel(const Unit<kUnitBytes>* from, Unit<kUnitBytes>* to, int rows, int row_units,
+                                 int64_t from_stride, int64_t to_stride) {
   const int64_t row = int64_t{blockIdx.x} * blockDim.y + threadIdx.y;
   const int unit = blockIdx.y * blockDim.x + threadIdx.x;
   if (row < rows && unit < row_units) to[row * to_stride + unit] = from[row * from_stride + unit];
@@ -38,9 +38,9 @@ void launch_rows(const int* from, int* to, int rows, int columns, int64_t from_s
   const int across = std::min(kThreads, row_units);
   const dim3 block(across, kThreads / across);
   const dim3 grid(ceil_div(rows, block.y), ceil_div(row_units, across));
-  copy_rows<kUnitBytes><<<grid, block, 0, stream>>>(reinterpret_cast<const Unit<kUnitBytes>*>(from),
-                                                    reinterpret_cast<Unit<kUnitBytes>*>(to), rows, row_units,
-                                                    from_stride / kElements, to_stride / kElements);
+  copy_rows_kernel<kUnitBytes><<<grid, block, 0, stream>>>(
+      reinterpret_cast<const Unit<kUnitBytes>*>(from), reinterpret_cast<Unit<kUnitBytes>*>(to), rows,
+      row_units, from_stride / kElements, to_stride / kElements);
 }
 
 void launch_page_table(const int* from, int* to, int rows, int columns, int64_t from_stride,
@@ -86,6 +86,19 @@ extern "C" int copy_page_table(const int* page_table, int* captured_page_table, 
   launch_page_table(page_table, captured_page_table, batch_size, max_seqlen_k, source_row_stride,
                     destination_row_stride, stream);
   return cudaGetLastError();
+}
+
+extern "C" int copy_rows(const int* page_table, int* captured_page_table, int batch_size, int max_seqlen_k,
+                         int64_t source_row_stride, int64_t destination_row_stride, cudaStream_t stream) {
+  return copy_page_table(page_table, captured_page_table, batch_size, max_seqlen_k, source_row_stride,
+                         destination_row_stride, stream);
+}
+
+extern "C" int copy_aligned_rows(const int* page_table, int* captured_page_table, int batch_size,
+                                 int max_seqlen_k, int64_t source_row_stride, int64_t destination_row_stride,
+                                 cudaStream_t stream) {
+  return copy_page_table(page_table, captured_page_table, batch_size, max_seqlen_k, source_row_stride,
+                         destination_row_stride, stream);
 }
 
 extern "C" int fused_copy_replay_data(const int* input_ids, const int* out_loc, const int* positions,

@@ -132,18 +132,21 @@ exercise = Exercise(
     steps=STEPS,
     known_mistakes=known_mistakes(FIELDS),
     hints=(
-        "Launches cost the time, not bytes: each of the six takes at least 0.6 µs in a graph, even if it "
-        "copies nothing. One kernel can do different work in different blocks: look at blockIdx.y first. "
-        "The first blocks along y take the vectors: a thread takes the same element of all five. The other "
-        "blocks take rows of the page table.",
-        "The captured page table is wider than the batch's, so row r starts at r * destination_row_stride "
+        "Step 4: "
+        "the captured page table is wider than the batch's, so row r starts at r * destination_row_stride "
         "on one side and at r * source_row_stride on the other. Let x walk along a row and y over rows, for "
         "blocks and for threads alike: no thread has to divide. Load all that a thread moves before it "
         "stores any of it: the compiler must assume that the two sides overlap, so it keeps your order.",
-        "A uint4 needs an address that is a multiple of 16. Skipping the same few elements brings both "
+        "Steps 5 and 6: "
+        "a uint4 needs an address that is a multiple of 16. Skipping the same few elements brings both "
         "sides of a row to such an address only if both are equally far from one, in every row. Two "
         "pointers and two strides decide that, so the host can decide it once. Copy the elements before "
         "the first unit and after the last one by one.",
+        "Step 7: "
+        "launches cost the time, not bytes: each of the six takes at least 0.6 µs in a graph, even if it "
+        "copies nothing. One kernel can do different work in different blocks: look at blockIdx.y first. "
+        "The first blocks along y take the vectors: a thread takes the same element of all five. The other "
+        "blocks take rows of the page table.",
     ),
     alternatives=ALTERNATIVES,
     yardsticks=YARDSTICKS,

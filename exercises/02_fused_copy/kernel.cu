@@ -8,7 +8,7 @@
 // it moves before it stores any of it: one round trip to memory. Many units per thread pay once there are
 // blocks for all SMs.
 //
-// The exercise grows to that in five steps, each an entry point of its own; see README.md.
+// The exercise grows to that in seven steps, each an entry point of its own; see README.md.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -119,7 +119,71 @@ extern "C" int copy_vectors(const int* input_ids, const int* out_loc, const int*
   return cudaGetLastError();
 }
 
-// ---- Step 4: the page table ------------------------------------------------------------------------------
+// ---- Step 4: rows with two strides -----------------------------------------------------------------------
+
+// Where one row begins, on both sides.
+struct Row {
+  const int* from;
+  int* to;
+};
+
+__device__ Row row_of(const Table& table, int64_t row) {
+  // TODO 4: find this row on both sides.
+  // The strides differ, and a row's number times its stride may pass 2^31.
+  return {table.source, table.destination};
+}
+
+// A block of steps 4 and 5: x along a row, one warp per row, and y over rows. No thread divides.
+constexpr int kRowsOfBlock = kThreads / 32;
+
+__global__ void copy_rows_kernel(const Table table) {
+  // TODO 4: copy one element, column x of row y.
+  // Some threads of the last blocks have no column, others no row.
+}
+
+// Sizes that have no meaning: rows of the destination must not overlap.
+bool is_refused(const Table& table) {
+  if (table.rows < 0 || table.rows > kMostRows || table.columns < 0) return true;
+  return table.rows > 1 && table.destination_stride < table.columns;
+}
+
+extern "C" int copy_rows(const int* page_table, int* captured_page_table, int batch_size, int max_seqlen_k,
+                         int64_t source_row_stride, int64_t destination_row_stride, cudaStream_t stream) {
+  const Table table{page_table,   captured_page_table, batch_size,
+                    max_seqlen_k, source_row_stride,   destination_row_stride};
+  if (is_refused(table)) return cudaErrorInvalidValue;
+  if (batch_size == 0 || max_seqlen_k == 0) return cudaSuccess;
+  const dim3 block(32, kRowsOfBlock);
+  // TODO 4: choose the grid so that every element of every row has a thread.
+  const dim3 grid(1, 1);
+  copy_rows_kernel<<<grid, block, 0, stream>>>(table);
+  return cudaGetLastError();
+}
+
+// ---- Step 5: sixteen bytes at a time, where every row is aligned -----------------------------------------
+
+// Here both sides of every row begin at a multiple of 16 bytes. The last columns may be fewer than a unit.
+__global__ void copy_aligned_rows_kernel(const Table table) {
+  // TODO 5: copy one unit of 16 bytes, a uint4: unit x of row y.
+  // A row has columns / 4 whole units. The first threads of a row also copy one element each of those
+  // that are left. Loads first, then stores.
+}
+
+extern "C" int copy_aligned_rows(const int* page_table, int* captured_page_table, int batch_size,
+                                 int max_seqlen_k, int64_t source_row_stride, int64_t destination_row_stride,
+                                 cudaStream_t stream) {
+  const Table table{page_table,   captured_page_table, batch_size,
+                    max_seqlen_k, source_row_stride,   destination_row_stride};
+  if (is_refused(table)) return cudaErrorInvalidValue;
+  if (batch_size == 0 || max_seqlen_k == 0) return cudaSuccess;
+  const dim3 block(32, kRowsOfBlock);
+  // TODO 5: choose the grid. A row of 3 columns has no whole unit, and needs threads too.
+  const dim3 grid(1, 1);
+  copy_aligned_rows_kernel<<<grid, block, 0, stream>>>(table);
+  return cudaGetLastError();
+}
+
+// ---- Step 6: the page table, wherever its rows begin -----------------------------------------------------
 
 // Which threads move which part of the page table. The kernel is written for units of 16 bytes and of 4.
 struct Shape {
@@ -137,29 +201,36 @@ __device__ int across() {
   return kDeep ? kThreads : blockDim.x;
 }
 
+// Elements of a row before its first whole unit, which begins at a multiple of the unit's size.
+template <typename Unit, bool kEdges>
+__device__ int head_of(const int* to, int columns) {
+  // TODO 6: how many elements is `to` before the next multiple of sizeof(Unit) bytes?
+  // 0 if it is at one, as it always is without kEdges. A row may also end before.
+  return 0;
+}
+
 // This thread's units of one row, which begins at `from` on one side and at `to` on the other.
 template <typename Unit, bool kDeep, bool kEdges>
 __device__ void copy_row(const int* from, int* to, int columns) {
-  // TODO 4: copy this thread's part of the row: loads first, then stores.
+  // TODO 6: copy this thread's part of the row: loads first, then stores.
   // It is units_held<Unit>(kDeep) units, across<kDeep>() apart; blockIdx.x is the block's place along
-  // the row.
-  // With kEdges a row may start and end anywhere: copy elements before the first aligned unit, and
-  // those after the last whole unit, one by one.
+  // the row. Each may be past the row's last whole unit.
+  // With kEdges a row may begin and end inside a unit: head_of elements come before the first whole
+  // unit, some more after the last. Threads of the row's first block copy one of these elements each.
 }
 
 // The rows of a block. `block` is its place over rows; blocks for the vectors may come before it.
 template <typename Unit, bool kDeep, bool kEdges>
-__device__ void copy_rows(const Table& table, int block) {
-  const int64_t row = kDeep ? block : int64_t{block} * blockDim.y + threadIdx.y;
-  if (row >= table.rows) return;
-  // TODO 4: find this row on both sides.
-  // The strides differ, and a row's number times its stride may pass 2^31.
-  copy_row<Unit, kDeep, kEdges>(table.source, table.destination, table.columns);
+__device__ void copy_rows_of(const Table& table, int block) {
+  const int64_t y = kDeep ? block : int64_t{block} * blockDim.y + threadIdx.y;
+  if (y >= table.rows) return;
+  const Row row = row_of(table, y);
+  copy_row<Unit, kDeep, kEdges>(row.from, row.to, table.columns);
 }
 
 // For units of 16 bytes both sides of every row must be equally far from the last multiple of 16 bytes.
 bool can_move_16_bytes(const Table& table) {
-  // TODO 4: when may rows be copied in units of 16 bytes?
+  // TODO 6: when may rows be copied in units of 16 bytes?
   // Two pointers and two strides decide.
   return false;
 }
@@ -191,13 +262,7 @@ Shape shape_of(const Table& table) {
 
 template <typename Unit, bool kDeep, bool kEdges>
 __global__ void __launch_bounds__(kThreads) copy_page_table_kernel(const Table table) {
-  copy_rows<Unit, kDeep, kEdges>(table, blockIdx.y);
-}
-
-// Sizes that have no meaning: rows of the destination must not overlap.
-bool is_refused(const Table& table) {
-  if (table.rows < 0 || table.rows > kMostRows || table.columns < 0) return true;
-  return table.rows > 1 && table.destination_stride < table.columns;
+  copy_rows_of<Unit, kDeep, kEdges>(table, blockIdx.y);
 }
 
 extern "C" int copy_page_table(const int* page_table, int* captured_page_table, int batch_size,
@@ -220,7 +285,7 @@ extern "C" int copy_page_table(const int* page_table, int* captured_page_table, 
                            : copy_page_table_kernel<uint4, false, false>);
 }
 
-// ---- Step 5: the whole -----------------------------------------------------------------------------------
+// ---- Step 7: the whole -----------------------------------------------------------------------------------
 
 // Parameters come through the constant cache in lines of 64 bytes, and every block waits for each line that
 // it reads: all that the page table needs comes first and fits in one line.
@@ -228,7 +293,7 @@ template <typename Unit, bool kDeep, bool kEdges>
 __global__ void __launch_bounds__(kThreads)
     fused_copy_kernel(const Table table, const int vector_blocks, const __grid_constant__ Sources from,
                       const __grid_constant__ Destinations to) {
-  // TODO 5: divide the blocks. The first `vector_blocks` along y take the vectors:
+  // TODO 7: divide the blocks. The first `vector_blocks` along y take the vectors:
   // gridDim.x blocks for each, of blockDim.x * blockDim.y threads. The others take rows of the table.
 }
 
@@ -248,7 +313,7 @@ extern "C" int fused_copy_replay_data(const int* input_ids, const int* out_loc, 
   if (batch_size == 0) return cudaSuccess;
   const Shape shape = shape_of(table);
   const int column_blocks = std::max(shape.column_blocks, 1);
-  // TODO 5: blocks for the vectors beside those for rows. With no columns, vectors alone.
+  // TODO 7: blocks for the vectors beside those for rows. With no columns, vectors alone.
   const int vector_blocks = 1;
   const int row_blocks = shape.row_blocks;
   const auto launch = [&](auto* kernel) {

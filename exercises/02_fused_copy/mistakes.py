@@ -82,6 +82,20 @@ def columns_up_to(multiple: int) -> Change:
     return instead_of_table(copy)
 
 
+def columns_past_the_end(multiple: int) -> Change:
+    """Copies each row up to its next multiple of so many columns, as far as both sides have room."""
+
+    def copy(size: Size, buffers: Buffers) -> None:
+        read, write = buffers["page_table"].view(-1), buffers[captured("page_table")].view(-1)
+        columns = -(-size.columns // multiple) * multiple
+        for row in range(size.batch):
+            values = read[size.shift + row * source_stride(size) :][:columns].clone()
+            room = write[size.captured_shift + row * captured_stride(size) :][: len(values)]
+            room.copy_(values[: len(room)])
+
+    return instead_of_table(copy)
+
+
 def rows_up_to(multiple: int) -> Change:
     """Copies only whole blocks of so many rows."""
 
@@ -180,6 +194,12 @@ _OF_FIELD["page_table"] |= {
             multiple
         )
         for multiple in (2, 4, 8, 16, 32, 64, 128, 256, 1024, 4096)
+    },
+    **{
+        f"each row is copied up to the next multiple of {multiple} columns, past max_seqlen_k": (
+            columns_past_the_end(multiple)
+        )
+        for multiple in (4, 32, 128)
     },
     **{
         f"the last rows are missing, past the last multiple of {multiple}": rows_up_to(multiple)

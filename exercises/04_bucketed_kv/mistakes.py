@@ -77,28 +77,44 @@ def read(size: Size, buffers: Buffers) -> Reading:
     return Reading(buffers["queries"].view(shape), tuple(found), visible_slots(buffers), softmax_scale(size))
 
 
-def part_of(reading: Reading, bucket: Bucket) -> Part:
-    """The bucket's part: in the type of the queries, sums in float32 at least."""
+def elements(
+    reading: Reading, bucket: Bucket, codes: torch.Tensor, offset: int, scales: torch.Tensor
+) -> torch.Tensor:
+    """Of keys or of values, in the type of the queries; zeros past the end."""
+    kept = kept_type(reading)
+    known = scales[:, :, : codes.shape[2]].masked_fill(~bucket.used.unsqueeze(1), 0).to(kept)
+    return ((codes.to(kept) - offset) * known.unsqueeze(-1)).to(reading.queries.dtype)
+
+
+def kept_type(reading: Reading) -> torch.dtype:
+    """Of scores and sums: float32 at least."""
     import torch
 
-    rows = reading.queries
-    kept = torch.promote_types(rows.dtype, torch.float32)
+    return torch.promote_types(reading.queries.dtype, torch.float32)
 
-    def elements(codes: torch.Tensor, offset: int, scales: torch.Tensor) -> torch.Tensor:
-        known = scales[:, :, : codes.shape[2]].masked_fill(~bucket.used.unsqueeze(1), 0).to(kept)
-        return ((codes.to(kept) - offset) * known.unsqueeze(-1)).to(rows.dtype)
+
+def scores_of(reading: Reading, bucket: Bucket) -> torch.Tensor:
+    """[batch, kv_heads, group, entries], -inf where hidden and past the end."""
+    import torch
 
     visible = bucket.used
     if reading.mask is not None:
         last = reading.mask.shape[1] - 1
         visible = visible & (reading.mask.gather(1, bucket.slots.clamp_max(last).long()) != 0)
-    keys = elements(bucket.key_codes, bucket.key_offset, bucket.key_scales)
-    scores = (rows @ keys.transpose(-1, -2)).to(kept) * reading.scale
-    scores = scores.masked_fill(~visible[:, None, None], -torch.inf)
+    keys = elements(reading, bucket, bucket.key_codes, bucket.key_offset, bucket.key_scales)
+    scores = (reading.queries @ keys.transpose(-1, -2)).to(kept_type(reading)) * reading.scale
+    return scores.masked_fill(~visible[:, None, None], -torch.inf)
+
+
+def part_of(reading: Reading, bucket: Bucket) -> Part:
+    """The bucket's part: in the type of the queries, sums in float32 at least."""
+    import torch
+
+    scores = scores_of(reading, bucket)
     highest = scores.amax(-1)
     weights = torch.exp(scores - highest.masked_fill(highest.isneginf(), 0).unsqueeze(-1))
-    values = elements(bucket.value_codes, bucket.value_offset, bucket.value_scales)
-    out = (weights.to(rows.dtype) @ values).to(kept)
+    values = elements(reading, bucket, bucket.value_codes, bucket.value_offset, bucket.value_scales)
+    out = (weights.to(values.dtype) @ values).to(weights.dtype)
     return Part(out.flatten(1, 2), highest.flatten(1), weights.sum(-1).flatten(1))
 
 
@@ -107,13 +123,16 @@ def of_attention(
     merge: Callable[[list[Part]], torch.Tensor] = rescaled,
     written: Callable[[Part], Part] = lambda part: part,
 ) -> Change:
-    """Attention that reads or merges differently; the step's buffers take an unmerged part."""
+    """Attention that reads or merges differently; a step's buffers take an unmerged part, or scores."""
 
     def mistake(size: Size, buffers: Buffers) -> None:
-        elements = sum(map(sum, lengths(size))) * size.kv_heads * size.head_dim
-        if elements > _MOST_ELEMENTS:
+        if sum(map(sum, lengths(size))) * size.kv_heads * size.head_dim > _MOST_ELEMENTS:
             return
         reading = change(read(size, buffers))
+        if "scores" in buffers:
+            scores = scores_of(reading, reading.buckets[0]).flatten(1, 2)
+            buffers["scores"][..., : scores.shape[-1]] = scores
+            return
         parts = [part_of(reading, bucket) for bucket in reading.buckets]
         if "max" in buffers:
             leave(written(parts[0]), buffers)
@@ -210,6 +229,10 @@ def max_as_power_of_2(part: Part) -> Part:
     return part._replace(max=part.max * math.log2(math.e))
 
 
+def sum_without_reference(part: Part) -> Part:
+    return part._replace(sum=part.sum * part.max.exp())
+
+
 def of_each(change: Callable[[Bucket], Bucket]) -> Callable[[Reading], Reading]:
     return lambda reading: reading.of_each(change)
 
@@ -240,12 +263,12 @@ _VALUES: dict[str, Callable[[Reading], Reading]] = {
     "the values are multiplied by the keys' scales": of_each(scales_of("value_scales", "key_scales")),
     "the offset of the values' stored elements is not subtracted": of_each(without_offset("value_offset")),
 }
+_SWAPPED_SCALES = of_each(swapped_scales)
+_WITHOUT_OFFSETS = of_each(without_offset("key_offset", "value_offset"))
 _BOTH: dict[str, Callable[[Reading], Reading]] = {
     "scales are read with entries and heads exchanged": of_each(transposed_scales),
-    "the keys' and the values' scales are swapped": of_each(swapped_scales),
-    "the offset of the stored elements is not subtracted": of_each(
-        without_offset("key_offset", "value_offset")
-    ),
+    "the keys' and the values' scales are swapped": _SWAPPED_SCALES,
+    "the offset of the stored elements is not subtracted": _WITHOUT_OFFSETS,
     "keys and values are swapped": of_each(swapped),
     "query heads read the wrong key heads: head h belongs to key head h / group": heads_in_turns,
 }
@@ -260,11 +283,25 @@ READINGS: dict[str, Callable[[Reading], Reading]] = {
 }
 
 OF_READING: dict[str, Change] = {name: of_attention(change) for name, change in READINGS.items()}
-ATTENDING: dict[str, Change] = OF_READING | {
+# Where only scores count, the others leave the right ones, or what a mistake about keys alone leaves.
+OF_KEYS: dict[str, Change] = {
+    name: of_attention(change)
+    for name, change in (_SCORES | _BOTH).items()
+    if change not in (_SWAPPED_SCALES, _WITHOUT_OFFSETS)
+}
+OF_MAX_AND_SUM: dict[str, Change] = {
     "max is a power of 2, log2(e) times too large: multiply it by ln 2": of_attention(
         written=max_as_power_of_2
     ),
+    "the sum is relative to 0, not to max": of_attention(written=sum_without_reference),
 }
+SCORING: dict[str, Change] = OF_KEYS | {
+    "the scores are powers of 2, log2(e) times too large": of_attention(
+        lambda reading: replace(reading, scale=reading.scale * math.log2(math.e))
+    ),
+}
+SUMMING: dict[str, Change] = OF_KEYS | OF_MAX_AND_SUM
+ATTENDING: dict[str, Change] = OF_READING | OF_MAX_AND_SUM
 ATTENTION: dict[str, Change] = OF_READING | {
     name: of_attention(merge=merge) for name, merge in MERGES.items()
 }

@@ -1,4 +1,4 @@
-"""Parts of attention, before they are normalised: the inputs of steps 3 and 4, and the right results.
+"""Parts of attention, before they are normalised: the inputs of steps 3 to 6, and the right results.
 
 A part is an output, the highest score, and the sum of the weights relative to it. Sizes of a merge:
     parts, rows, head_dim
@@ -9,6 +9,7 @@ A part is an output, the highest score, and the sum of the weights relative to i
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
 from common.serving.bucketed import reference_attention
 from common.serving.bucketed.reference_attention import Part
@@ -28,39 +29,70 @@ from .layout import (
     visible_slots,
     working_room,
 )
+from .shapes import capacity, widths
+
+if TYPE_CHECKING:
+    import torch
 
 OUTPUTS = ("out", "max", "sum")
 
 
-def attending_inputs(size: Size, rng: Random) -> Call:
-    rows = (size.batch, heads_of(size))
-    made = {
-        **read_by_attention(size, rng),
-        "out": rng.normal(*rows, size.head_dim),
-        "max": rng.normal(*rows),
-        "sum": rng.normal(*rows),
-        **working_room(size, rng),
-    }
+def _of_a_bucket(size: Size, rng: Random, outputs: dict[str, torch.Tensor]) -> Call:
+    """A call that leaves these of one bucket."""
+    made = {**read_by_attention(size, rng), **outputs, **working_room(size, rng)}
     table, of_sequences = cache_arguments(size)
     return Call(
         buffers=made,
-        outputs=OUTPUTS,
+        outputs=tuple(outputs),
         scratch=("scratch",),
         arguments=(
             At("queries"),
             table,
             of_sequences,
             *mask_arguments(size),
-            *map(At, OUTPUTS),
+            *map(At, outputs),
             *room_arguments(made),
             *size_arguments(size),
         ),
     )
 
 
+def scoring_inputs(size: Size, rng: Random) -> Call:
+    """All scores are -inf before the call: those past the end of a sequence stay so."""
+    import torch
+
+    (bits,) = widths(size)
+    shape = (size.batch, heads_of(size), capacity(size, bits))
+    return _of_a_bucket(size, rng, {"scores": torch.full(shape, -torch.inf, device=rng.device)})
+
+
+def summing_inputs(size: Size, rng: Random) -> Call:
+    rows = (size.batch, heads_of(size))
+    return _of_a_bucket(size, rng, {"max": rng.normal(*rows), "sum": rng.normal(*rows)})
+
+
+def attending_inputs(size: Size, rng: Random) -> Call:
+    rows = (size.batch, heads_of(size))
+    outputs = {"out": rng.normal(*rows, size.head_dim), "max": rng.normal(*rows), "sum": rng.normal(*rows)}
+    return _of_a_bucket(size, rng, outputs)
+
+
+def score(size: Size, buffers: Buffers) -> None:
+    """The scores of the one bucket's entries, multiplied in the type of the queries."""
+    rows = buffers["queries"]
+    (bucket,) = views(size, buffers)
+    buffers["scores"].copy_(
+        reference_attention.score_bucket(
+            rows, bucket, visible_slots(buffers), softmax_scale(size), rows.dtype
+        )
+    )
+
+
 def leave(part: Part, buffers: Buffers) -> None:
+    """What the step's buffers have room for."""
     for name, values in zip(OUTPUTS, part, strict=True):
-        buffers[name].copy_(values)
+        if name in buffers:
+            buffers[name].copy_(values)
 
 
 def attend(size: Size, buffers: Buffers) -> None:

@@ -1,4 +1,5 @@
-"""Steps to the whole attention: quantise, change widths, attend to a bucket, merge."""
+"""Steps to the whole attention: quantise, change widths, attend to a bucket (scores, then their maximum and
+sum, then the values), merge."""
 
 from __future__ import annotations
 
@@ -10,8 +11,17 @@ from grader.spec.random_inputs import Random
 
 from .mechanisms import LaunchesAtMost
 from .merge_mistakes import MERGING
-from .mistakes import ATTENDING
-from .parts import attend, attending_inputs, merge, merging, merging_inputs
+from .mistakes import ATTENDING, SCORING, SUMMING
+from .parts import (
+    attend,
+    attending_inputs,
+    merge,
+    merging,
+    merging_inputs,
+    score,
+    scoring_inputs,
+    summing_inputs,
+)
 from .shapes import attention, only
 from .token_mistakes import MOVING, STORING
 from .tokens import move, moving, moving_inputs, prefill, store, stored_bytes, storing, storing_inputs
@@ -64,12 +74,13 @@ ATTENDING_CASES = (
         attention(f"{group} query heads share a key", buckets=4, tokens=only(4, 90), group=group)
         for group in (2, 4, 8)
     ),
-    *(
-        attention(f"heads of {head_dim}", buckets=3, tokens=only(3, 45), head_dim=head_dim)
-        for head_dim in HEAD_DIMS
-    ),
     attention("fp16 scales", buckets=2, tokens=only(2, 130), scale_bytes=2, spare=1, strange=1),
     attention("three sequences", buckets=8, tokens=only(8, 77), batch=3, uneven=2, empty=1),
+)
+# The code for other heads than those of 128 is part of the starter: one step with them is enough.
+EVERY_HEAD_CASES = ATTENDING_CASES + tuple(
+    attention(f"heads of {head_dim}", buckets=3, tokens=only(3, 45), head_dim=head_dim)
+    for head_dim in HEAD_DIMS
 )
 MERGING_CASES = (
     merging("two parts", 2, 4, 128),
@@ -182,14 +193,39 @@ STEPS = (
         mechanisms=(Launches(exactly=1),),
     ),
     Step(
+        name="scores",
+        entry="score_bucket",
+        inputs=scoring_inputs,
+        reference=score,
+        compare=Normwise(least=_HALF_ROUNDING),
+        cases=ATTENDING_CASES,
+        hidden=hidden_attending,
+        points=5,
+        known_mistakes=SCORING,
+        mechanisms=(LaunchesAtMost(2),),
+    ),
+    Step(
+        name="max and sum",
+        entry="sum_bucket",
+        inputs=summing_inputs,
+        reference=attend,
+        compare=Normwise(least=_HALF_ROUNDING),
+        cases=ATTENDING_CASES,
+        hidden=hidden_attending,
+        points=4,
+        known_mistakes=SUMMING,
+        mechanisms=(LaunchesAtMost(2),),
+        blocks_share="several chunks",
+    ),
+    Step(
         name="attend",
         entry="attend_bucket",
         inputs=attending_inputs,
         reference=attend,
         compare=Normwise(least=_HALF_ROUNDING),
-        cases=ATTENDING_CASES,
+        cases=EVERY_HEAD_CASES,
         hidden=hidden_attending,
-        points=15,
+        points=6,
         known_mistakes=ATTENDING,
         mechanisms=(LaunchesAtMost(2),),
         blocks_share="several chunks",

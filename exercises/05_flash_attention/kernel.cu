@@ -15,10 +15,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "bank_conflicts.cuh"
 #include "cp_async.cuh"
 #include "mma.cuh"
 #include "multiprocessors.cuh"
-#include "swizzle.cuh"
 
 namespace wmma = nvcuda::wmma;
 
@@ -91,8 +91,7 @@ __device__ inline float power_of_2(float x) {
   return result;
 }
 
-// ---- Step 1: online softmax
-// ----------------------------------------------------------------------------
+// ---- Step 1: online softmax ------------------------------------------------------------------------------
 //
 // A warp takes a row, lane i has elements i and i + 32 of it. For every key: its score, and what it
 // changes.
@@ -128,8 +127,7 @@ __global__ void __launch_bounds__(128) scalar_kernel(const __grid_constant__ Att
   out[lane + 32] = __float2half_rn(now.out[1] / now.sum);
 }
 
-// ---- Step 2: tensor cores, and scores in shared memory
-// ------------------------------------------------------
+// ---- Step 2: tensor cores, and scores in shared memory ---------------------------------------------------
 //
 // A warp takes 16 rows and 16 keys at a time, as WMMA fragments. Their layout is not defined, so scores and
 // outputs go through shared memory, where rows can be addressed.
@@ -205,8 +203,7 @@ __global__ void __launch_bounds__(128) wmma_kernel(const __grid_constant__ Atten
   for (int d = side; d < kStepDim; d += 2) out[d] = __float2half_rn(shared.out[row][d] / sum);
 }
 
-// ---- Steps 3 to 6, and the whole: scores in registers
-// -------------------------------------------------------
+// ---- Steps 3 to 6, and the whole: scores in registers ----------------------------------------------------
 
 __device__ inline uint32_t pack(float low, float high, __half) {
   const __half2 both = __floats2half2_rn(low, high);
@@ -228,11 +225,21 @@ __device__ inline void multiply(float (&c)[4], const uint32_t (&a)[4], uint32_t 
 template <int kDim, bool kSwizzle>
 struct Rows {
   static constexpr int kBytes = 2 * kDim, kPieces = kDim / 8;
-  __device__ static int place(int row, int piece) {
-    // TODO 6: if kSwizzle is set, swizzled<kBytes>() is the place of a piece.
+  __host__ __device__ static constexpr int place(int row, int piece) {
+    // TODO 6: if kSwizzle is set, an order of the pieces of a row without bank conflicts.
+    // ldmatrix reads the same piece of eight rows at once, from row 0, 8, 16, … on. Give these eight
+    // places in all 32 banks once. No two pieces of a row may have the same place.
     return row * kBytes + piece * kPieceBytes;
   }
 };
+
+// How many wavefronts reading piece `piece` of eight rows takes: 1 without conflicts.
+template <class Rows>
+constexpr int wavefronts(int piece) {
+  return bank_conflict(8, [=](int row) { return Rows::place(row, piece); });
+}
+static_assert(wavefronts<Rows<64, false>>(3) == 8, "a row of 128 bytes is all banks once");
+// TODO 6: let the compiler check your order, for rows of 64 and of 128 halves.
 
 template <int kDim, bool kAhead>
 struct Tiles : Cut<kDim> {
@@ -297,7 +304,8 @@ struct Tile {
       static_assert(kRowsAtOnce % 8 == 0, "a piece keeps its place from one row of a thread to the next");
       uint8_t* place = to + i * kRowsAtOnce * Sizes::kRowBytes;
       const bool there = first + i * kRowsAtOnce < left;
-      // TODO 4: if How::kAsync is set, copy_16_bytes_or_zeros_async() instead of this.
+      // TODO 4: if How::kAsync is set, begin an asynchronous copy of 16 bytes instead.
+      // A row that is not there becomes zeros, and nothing is read from its address: cp_async.cuh.
       *reinterpret_cast<uint4*>(place) = there ? *reinterpret_cast<const uint4*>(from) : uint4{};
       from += kRowsAtOnce * row_stride;
     }
@@ -314,14 +322,13 @@ struct Tile {
       keys += kKeys * job.of_keys.row;
       values += kKeys * job.of_values.row;
     }
-    commit_copies();
+    // TODO 4: make a group of the copies that this call has begun.
   }
 
   __device__ void load_queries() {
     copy_rows<kRows>(shared, place(job.queries, job.of_queries, first_row), job.of_queries.row,
                      job.length - first_row);
-    commit_copies();
-    wait_for_copies<0>();
+    // TODO 4: the queries are asynchronous copies too: which two calls belong here?
     __syncthreads();
 #pragma unroll
     for (int sixteen = 0; sixteen < kSixteens; ++sixteen) {
@@ -340,6 +347,7 @@ struct Tile {
     // TODO 3: scores[sixteen][tile] += queries times keys, for rows of 16 and keys of 8.
     // load_matrices() of rows of keys makes the other side of a product: matrices of keys 0 to 7 and of
     // keys 8 to 15, each of the elements 16 step and 16 step + 8, are b[0], b[1] and b[2], b[3].
+    // README.md has pictures of the fragments.
     (void)keys, (void)scores;
   }
 
@@ -370,7 +378,8 @@ struct Tile {
   __device__ void multiply_values(const uint8_t* values, const Scores& weights) {
     // TODO 3: out[sixteen][tile] += weights times values, 16 keys at a time.
     // The weights of two tiles of keys, packed, are the first side of a product as they are: rows
-    // g and g + 8 of the first tile, then of the second. load_matrices_turned() makes the other side.
+    // g and g + 8 of the first tile, then of the second. load_matrices_transposed() makes the other
+    // side.
     (void)values, (void)weights;
   }
 
@@ -384,7 +393,7 @@ struct Tile {
     } else {
       for (int i = 0; i < tiles; ++i) {
         fetch(i, tiles);
-        wait_for_copies<0>();
+        // TODO 4: wait for this thread's copies. The barrier then covers all threads'.
         __syncthreads();
         attend(i);
         __syncthreads();

@@ -73,8 +73,9 @@ class NoBankConflicts:
         if met == 0:
             return None
         return (
-            f"{met:,} bank conflicts in shared memory ({evidence.case.name}): put piece p of row r at place "
-            "p ^ r % 8 (swizzle.cuh), wherever a tile is written and read; `./course profile` shows the lines"
+            f"{met:,} bank conflicts in shared memory ({evidence.case.name}): eight rows that are read at "
+            "once must have the same piece in different banks, so each needs another order of its pieces, "
+            "wherever a tile is written and read; `./course profile` shows the lines"
         )
 
 

@@ -158,7 +158,7 @@ WEIGHTS: Mapping[str, OnBuffers] = {
     ),
 }
 OUTPUT: Mapping[str, OnBuffers] = {
-    "values are not transposed: use load_matrices_turned() for them": _attention(
+    "values are not transposed: use load_matrices_transposed() for them": _attention(
         values=changed(transposed(8))
     ),
     "values are loaded like keys: two of four 8 x 8 matrices change places": _attention(

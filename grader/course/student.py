@@ -13,21 +13,17 @@ from common.core.paths import REPOSITORY
 from grader.spec import Exercise
 
 WORK = REPOSITORY / "work"
-_STARTED_WITH = ("README.md", "test.py")
+_STARTED_WITH = ("README.md", "test.py", "scores.cu")
 
 
-def work_folder(exercise: Exercise) -> Path:
-    return WORK / exercise.id
-
-
-def notebook_folder(assignment: str) -> Path:
-    """Where `./course notebook` puts the student's copy."""
-    return WORK / "notebooks" / assignment
+def work_folder(name: str) -> Path:
+    """The one folder of an exercise, for its notebook and for the terminal: both use its kernel.cu."""
+    return WORK / name
 
 
 def start(exercise: Exercise) -> tuple[list[Path], list[Path]]:
     """Copy the starter and its files into the work folder: the files copied, and those that existed."""
-    folder = work_folder(exercise)
+    folder = work_folder(exercise.id)
     sources = [exercise.starter, *(exercise.folder / name for name in _STARTED_WITH)]
     copied: list[Path] = []
     kept: list[Path] = []
@@ -52,25 +48,23 @@ def _copy_new(source: Path, target: Path) -> Path | None:
 
 
 def own_file(exercise: Exercise, asked: Path | None) -> Path:
-    """The student's file: the one named, else that of the work folder, else that beside the notebook, else
-    the starter."""
+    """The student's file: the one named, else that of the work folder, else the starter."""
     if asked is not None:
         if not asked.is_file():
             raise CourseError(
                 f"there is no file {asked}. `./course start {exercise.number}` makes "
-                f"{shown(work_folder(exercise) / 'kernel.cu')}, which is used when no file is named."
+                f"{shown(_own_kernel(exercise))}, which is used when no file is named."
             )
         return asked
-    return _begun(exercise) or exercise.starter
+    return _own_kernel(exercise) if has_begun(exercise) else exercise.starter
 
 
 def has_begun(exercise: Exercise) -> bool:
-    return _begun(exercise) is not None
+    return _own_kernel(exercise).is_file()
 
 
-def _begun(exercise: Exercise) -> Path | None:
-    folders = (work_folder(exercise), notebook_folder(exercise.id))
-    return next((file for folder in folders if (file := folder / "kernel.cu").is_file()), None)
+def _own_kernel(exercise: Exercise) -> Path:
+    return work_folder(exercise.id) / "kernel.cu"
 
 
 def shown(path: Path) -> str:

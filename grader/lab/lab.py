@@ -93,6 +93,11 @@ class FaultLab:
     def solutions(self) -> Path:
         return registry.SOLUTIONS / self.exercise / self.folder.name
 
+    @property
+    def key(self) -> Path:
+        """The right answers, which only instructors have."""
+        return self.solutions / "key.toml"
+
     def source(self, kernel: str) -> Path:
         return self.folder / f"{kernel}.cu"
 
@@ -133,12 +138,20 @@ class Seen:
 
 def find_lab(text: str) -> FaultLab:
     """Find a lab by its exercise's number ("01", "1"), name or folder."""
-    folders = sorted(path.parent for path in registry.EXERCISES.glob("*/lab/lab.py"))
+    folders = _folders()
     for folder in folders:
         if is_named(folder.parent.name, text):
             return _load(folder)
     known = ", ".join(folder.parent.name for folder in folders) or "none"
     raise CourseError(f"there is no lab in an exercise {text!r}; exercises with a lab: {known}")
+
+
+def all_labs() -> list[FaultLab]:
+    return [_load(folder) for folder in _folders()]
+
+
+def _folders() -> list[Path]:
+    return sorted(path.parent for path in registry.EXERCISES.glob("*/lab/lab.py"))
 
 
 def _load(folder: Path) -> FaultLab:

@@ -26,11 +26,10 @@ def questions(lab: FaultLab) -> tuple[Question, ...]:
 
 def read_key(lab: FaultLab) -> dict[str, Accepted]:
     """The right answers for each kernel. Changing any one of the accepted lines fixes it."""
-    path = lab.solutions / "key.toml"
-    if not path.is_file():
-        raise CourseError(f"there is no {path}: answers are graded where the course's solutions are")
+    if not lab.key.is_file():
+        raise CourseError(f"there is no {lab.key}: answers are graded where the course's solutions are")
     key: dict[str, Accepted] = {}
-    for kernel, entry in tomllib.loads(path.read_text()).items():
+    for kernel, entry in tomllib.loads(lab.key.read_text()).items():
         accepted = {"fault": [entry["fault"]], "line": entry["lines"], "evidence": entry["evidence"]}
         key |= {f"{kernel}.{name}": Accepted(dict.fromkeys(right, 1.0)) for name, right in accepted.items()}
     return key

@@ -1,4 +1,5 @@
-"""The student bundle: what a class gets, without solutions, mark schemes, tests or instructors' settings."""
+"""The student bundle: what a class gets, without solutions, mark schemes, tests or instructors' settings. The
+keys of labs are in it as digests."""
 
 from __future__ import annotations
 
@@ -11,6 +12,8 @@ from common.build.engine.build import release_engine
 from common.build.engine.prebuilt import PREBUILT
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
+from grader.lab.lab import all_labs
+from grader.lab.sealed import seal, sealed_key
 from grader.nbgrader.class_folder import assignments, put_working_copy
 from grader.spec import registry
 
@@ -53,6 +56,8 @@ def write_bundle(folder: Path, *, with_engine: bool = False) -> list[Path]:
         (folder / "README.md").write_text(_front_page())
         for assignment in assignments():
             put_working_copy(assignment, folder / "notebooks" / assignment, replace=True)
+        for lab in all_labs():
+            (folder / sealed_key(lab).relative_to(REPOSITORY)).write_text(seal(lab))
         if with_engine:
             release_engine(folder / PREBUILT.name)
     except OSError as problem:

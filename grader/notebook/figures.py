@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING, Any
 
 from grader.notebook.seen import Seen
 from grader.notebook.views.display import Display
-from grader.notebook.views.pictures import new_figure, picture, styled
+from grader.notebook.views.pictures import EMPTY, INK, SEPARATOR, ink_on, new_figure, picture, styled
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_SOURCE, _DESTINATION, _IDLE, _EDGE = "#6baed6", "#d6604d", "#eeeeee", "#555555"
+_SOURCE, _DESTINATION, _EDGE = "#6baed6", "#d6604d", "#555555"
 _GAP = "#e3dcd0"
 _LANES, _SECTOR, _WORD, _BANKS = 32, 32, 4, 32
 
@@ -26,10 +26,10 @@ def scattered_pages(indices: Sequence[int], pages: int) -> Display:
             _box(axes, token, 2, _SOURCE, f"token {token}")
         for page in range(pages):
             owner = f"page {page}" if page not in indices else f"page {page}\n← {indices.index(page)}"
-            _box(axes, page, 0, _DESTINATION if page in indices else _IDLE, owner)
+            _box(axes, page, 0, _DESTINATION if page in indices else EMPTY, owner)
         for token, page in enumerate(indices):
             axes.annotate(
-                "", (page + 0.45, 0.95), (token + 0.45, 1.95), arrowprops={"arrowstyle": "->", "color": _EDGE}
+                "", (page + 0.45, 0.95), (token + 0.45, 1.95), arrowprops={"arrowstyle": "->", "color": INK}
             )
         axes.set(xlim=(-0.2, max(pages, len(indices)) + 0.1), ylim=(-0.2, 3.1))
     caption = (
@@ -51,7 +51,7 @@ def wide_table(rows: int, columns: int, captured_rows: int, captured_columns: in
             for row in range(height):
                 for column in range(width):
                     used = row < rows and column < columns
-                    colour = (_SOURCE if axes is left else _DESTINATION) if used else _IDLE
+                    colour = (_SOURCE if axes is left else _DESTINATION) if used else EMPTY
                     _box(axes, column, -row, colour, str(row * width + column))
             axes.set(xlim=(-0.1, width), ylim=(-captured_rows + 0.9, 1.0), title=title)
             axes.axis("off")
@@ -74,14 +74,15 @@ def launches_in_time(profiles: Mapping[str, Display]) -> Display:
         for row, seen in enumerate(calls.values()):
             at = 0.0
             for gap, body in _gaps_and_bodies(seen):
-                axes.barh(row, gap, left=at, color=_GAP, edgecolor="white")
-                axes.barh(row, body, left=at + gap, color=_DESTINATION, edgecolor="white")
+                axes.barh(row, gap, left=at, color=_GAP, edgecolor=SEPARATOR)
+                axes.barh(row, body, left=at + gap, color=_DESTINATION, edgecolor=SEPARATOR)
                 at += gap + body
         axes.barh([0], [0], color=_GAP, label="until it starts")
         axes.barh([0], [0], color=_DESTINATION, label="it runs")
         axes.set_yticks(range(len(calls)), list(calls))
         axes.invert_yaxis()
         axes.set_xlabel("µs inside a graph, modelled")
+        axes.xaxis.set_visible(any(seen is not None and seen.launches for seen in calls.values()))
         figure.legend(loc="outside upper center", ncols=2, fontsize=8, frameon=False)
     counted = "; ".join(
         f"{name}: {len(seen.launches) if seen is not None else 'did not run'}" for name, seen in calls.items()
@@ -166,8 +167,8 @@ def _shown(figure: Figure, caption: str) -> Display:
 def _bare(figure: Figure, below: str, above: str) -> Any:
     axes = figure.subplots()
     axes.axis("off")
-    axes.text(0, 3.05, above, fontsize=8, color=_EDGE)
-    axes.text(0, -0.18, below, fontsize=8, color=_EDGE)
+    axes.text(0, 3.05, above, fontsize=8)
+    axes.text(0, -0.18, below, fontsize=8)
     return axes
 
 
@@ -175,4 +176,4 @@ def _box(axes: Any, x: float, y: float, colour: str, words: str) -> None:
     from matplotlib.patches import Rectangle
 
     axes.add_patch(Rectangle((x, y), 0.9, 0.9, facecolor=colour, edgecolor=_EDGE, linewidth=0.6))
-    axes.text(x + 0.45, y + 0.45, words, ha="center", va="center", fontsize=7)
+    axes.text(x + 0.45, y + 0.45, words, ha="center", va="center", fontsize=7, color=ink_on(colour))

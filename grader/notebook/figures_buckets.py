@@ -6,7 +6,16 @@ from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from grader.notebook.views.display import Display
-from grader.notebook.views.pictures import new_figure, picture, styled
+from grader.notebook.views.pictures import (
+    EMPTY,
+    INK,
+    SEPARATOR,
+    ink_on,
+    label_logarithms,
+    new_figure,
+    picture,
+    styled,
+)
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -14,7 +23,7 @@ if TYPE_CHECKING:
 Mix = Mapping[int, float]  # bits -> share of the tokens
 
 _WIDTHS = {2: "#fdd49e", 3: "#fdae6b", 4: "#e6693e", 8: "#a63603"}
-_FREE, _EDGE, _SCALES, _HALF = "#f2f2f2", "#555555", "#6b6ecf", "#c8c8c8"
+_EDGE, _SCALES, _HALF = "#555555", "#6b6ecf", "#b0b0b0"
 _ELEMENTS = ("#9ecae1", "#fdd0a2")  # neighbours differ
 _BYTE = 8
 
@@ -35,10 +44,10 @@ def sequence_in_buckets(
             for place in range(capacity):
                 used = place < len(slots)
                 _box(
-                    axes, place, y, _WIDTHS[bits] if used else _FREE, f"slot {slots[place]}" if used else "·"
+                    axes, place, y, _WIDTHS[bits] if used else EMPTY, f"slot {slots[place]}" if used else "·"
                 )
-        axes.text(0, 6.5, "the sequence: slots that masks and positions refer to", fontsize=8, color=_EDGE)
-        axes.text(0, 4.4, "buckets of one head: what a kernel streams", fontsize=8, color=_EDGE)
+        axes.text(0, 6.5, "the sequence: slots that masks and positions refer to", fontsize=8)
+        axes.text(0, 4.4, "buckets of one head: what a kernel streams", fontsize=8)
         axes.set(xlim=(-1.0, max(len(bits_of_slots), capacity)), ylim=(-0.1, 6.9))
     caption = (
         "Each token has one entry in one bucket. Entries are in no order, because a removed one is replaced "
@@ -62,12 +71,12 @@ def packed_bits(stored: Sequence[int], bits: int) -> Display:
             axes.text(middle, 1.15, f"[{element}] = {value}", ha="center", va="bottom", fontsize=7)
         packed = sum(value << bits * element for element, value in enumerate(stored))
         for byte in range(-(-total // _BYTE)):
-            axes.plot([_BYTE * byte] * 2, [-0.45, 1.1], color="black", linewidth=1.5)
+            axes.plot([_BYTE * byte] * 2, [-0.45, 1.1], color=INK, linewidth=1.5)
             value = packed >> _BYTE * byte & 0xFF
             axes.text(
                 _BYTE * (byte + 0.5), -0.2, f"byte {byte} = 0x{value:02X}", ha="center", va="top", fontsize=8
             )
-        axes.plot([total] * 2, [-0.45, 1.1], color="black", linewidth=1.5)
+        axes.plot([total] * 2, [-0.45, 1.1], color=INK, linewidth=1.5)
         axes.set(xlim=(-0.3, total + 0.3), ylim=(-0.9, 1.7))
     straddling = [i for i in range(len(stored)) if bits * i // _BYTE != (bits * (i + 1) - 1) // _BYTE]
     caption = (
@@ -90,13 +99,13 @@ def bytes_of_mixes(mixes: Mapping[str, Mix], head_dim: int, scale_bytes: int) ->
             at = 0.0
             for bits, share in sorted(mix.items()):
                 size = share * 2 * head_dim * bits / 8
-                axes.barh(row, size, left=at, color=_WIDTHS[bits], edgecolor="white")
+                axes.barh(row, size, left=at, color=_WIDTHS[bits], edgecolor=SEPARATOR)
                 at += size
             scales = 2 * scale_bytes * sum(mix.values())
-            axes.barh(row, scales, left=at, color=_SCALES, edgecolor="white")
+            axes.barh(row, scales, left=at, color=_SCALES, edgecolor=SEPARATOR)
             at += scales
             axes.text(at + 4, row, f"{at:.0f} bytes, {at / half:.2f} of FP16", va="center", fontsize=8)
-        axes.barh(len(mixes), half, color=_HALF, edgecolor="white")
+        axes.barh(len(mixes), half, color=_HALF, edgecolor=SEPARATOR)
         axes.set_yticks(range(len(mixes) + 1), [*mixes, "FP16"])
         for bits, colour in _WIDTHS.items():
             axes.barh([0], [0], color=colour, label=f"{bits} bits")
@@ -124,6 +133,7 @@ def errors_by_width(errors: Mapping[str, Mapping[int, float]]) -> Display:
         highest = max(max(found.values()) for found in errors.values())
         axes.set_xticks([group - step / 2 for group in range(len(errors))], list(errors))
         axes.set(yscale="log", ylabel="error of the output, %", ylim=(None, highest * 4))
+        label_logarithms(axes.yaxis)
         axes.yaxis.set_major_formatter("{x:g}")
         figure.legend(loc="outside upper center", ncols=4, fontsize=8, frameon=False)
     return _shown(
@@ -136,7 +146,7 @@ def _box(axes: Any, x: float, y: float, colour: str, words: str, width: float = 
     from matplotlib.patches import Rectangle
 
     axes.add_patch(Rectangle((x, y), width, 0.9, facecolor=colour, edgecolor=_EDGE, linewidth=0.6))
-    ink = "white" if colour == _WIDTHS[8] else "black"
+    ink = "white" if colour == _WIDTHS[8] else ink_on(colour)
     axes.text(x + width / 2, y + 0.45, words, ha="center", va="center", fontsize=7, color=ink)
 
 

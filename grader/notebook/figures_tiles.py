@@ -6,12 +6,13 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from grader.notebook.views.display import Display
-from grader.notebook.views.pictures import new_figure, picture, styled
+from grader.notebook.views.pictures import EMPTY, INK, SEPARATOR, ink_on, new_figure, picture, styled
+from grader.words import numbers
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-_DONE, _NOW, _NEXT, _OTHERS, _SKIPPED = "#bcbddc", "#9b30a6", "#4bb8a9", "#f0f0f0", "#ffffff"
+_DONE, _NOW, _NEXT, _SKIPPED = "#bcbddc", "#9b30a6", "#4bb8a9", "none"
 _COPY, _WORK, _EDGE = "#4bb8a9", "#9b30a6", "#555555"
 _ROWS_A_MATRIX, _PIECES, _BANKS_A_PIECE = 8, 8, 4
 
@@ -30,12 +31,12 @@ def score_tiles(length: int, rows: int, keys: int, *, block: int, now: int, caus
                 colour = _SKIPPED if hidden else _tile_colour(row == block, column, now)
                 _tile(axes, column * keys, row * rows, keys, rows, colour)
         if causal:
-            axes.plot([0, length], [0, length], color="black", linewidth=1, linestyle="--")
+            axes.plot([0, length], [0, length], color=INK, linewidth=1, linestyle="--")
         for name, colour in (
             ("done", _DONE),
             ("in use", _NOW),
             ("in flight", _NEXT),
-            ("other blocks", _OTHERS),
+            ("other blocks", EMPTY),
         ):
             axes.bar([0], [0], color=colour, edgecolor=_EDGE, linewidth=0.4, label=name)
         axes.set(xlim=(0, length), ylim=(length, 0), xlabel="key", ylabel="row of queries", aspect="equal")
@@ -50,7 +51,7 @@ def score_tiles(length: int, rows: int, keys: int, *, block: int, now: int, caus
 
 def _tile_colour(mine: bool, column: int, now: int) -> str:
     if not mine or column > now + 1:
-        return _OTHERS
+        return EMPTY
     return _DONE if column < now else _NOW if column == now else _NEXT
 
 
@@ -67,7 +68,7 @@ def pipelines(tiles: int, copy: float, work: float) -> Display:
                 (3 * row + 1, works, work, _WORK),
             ):
                 for number, begin in enumerate(times):
-                    axes.broken_barh([(begin, length)], (y, 0.8), facecolors=colour, edgecolors="white")
+                    axes.broken_barh([(begin, length)], (y, 0.8), facecolors=colour, edgecolors=SEPARATOR)
                     middle = begin + length / 2
                     axes.text(
                         middle, y + 0.4, str(number), ha="center", va="center", color="white", fontsize=8
@@ -110,10 +111,11 @@ def score_fragment(lanes: Sequence[int]) -> Display:
             for key in range(8):
                 lane = row % 8 * 4 + key // 2
                 mine = lanes.index(lane) if lane in lanes else None
-                colour = _OTHERS if mine is None else colours[mine % len(colours)]
+                colour = EMPTY if mine is None else colours[mine % len(colours)]
                 _tile(axes, key, row, 1, 1, colour)
                 number = row // 8 * 2 + key % 2
-                axes.text(key + 0.5, row + 0.5, f"{lane}: c[{number}]", ha="center", va="center", fontsize=7)
+                words, ink = f"{lane}: c[{number}]", ink_on(colour)
+                axes.text(key + 0.5, row + 0.5, words, ha="center", va="center", fontsize=7, color=ink)
         axes.set(xlim=(0, 8), ylim=(16, 0), xlabel="key of the tile", ylabel="row of the sixteen")
         axes.set_xticks([i + 0.5 for i in range(8)], [str(i) for i in range(8)])
         axes.set_yticks([i + 0.5 for i in range(16)], [str(i) for i in range(16)])
@@ -125,22 +127,21 @@ def score_fragment(lanes: Sequence[int]) -> Display:
 
 
 def piece_banks(piece: int) -> Display:
-    """Eight rows of 128 bytes: the banks of piece `piece` of each row, in order and swizzled."""
+    """Eight rows of 128 bytes: the banks of piece `piece` of each row, in order and in an order without
+    conflicts."""
     with styled():
         figure = new_figure(9.0, 2.9)
         panels = figure.subplots(1, 2, sharey=True)
-        orders = (("in order", lambda row: piece), ("piece ^ (row mod 8)", lambda row: piece ^ row))
+        orders = (("in order", lambda row: piece), ("another order in each row", lambda row: piece ^ row))
         for axes, (name, place) in zip(panels, orders, strict=True):
             met = [0] * _PIECES
             for row in range(_ROWS_A_MATRIX):
                 met[place(row)] += 1
                 for column in range(_PIECES):
                     wanted = column == place(row)
-                    _tile(axes, column * _BANKS_A_PIECE, row, _BANKS_A_PIECE, 1, _NOW if wanted else _OTHERS)
-            turns = max(met)
-            axes.set(
-                xlim=(0, 32), ylim=(8, 0), xlabel="bank", title=f"{name}: {turns} turn{'s' * (turns > 1)}"
-            )
+                    _tile(axes, column * _BANKS_A_PIECE, row, _BANKS_A_PIECE, 1, _NOW if wanted else EMPTY)
+            passes = numbers.counted(max(met), "wavefront", "wavefronts")
+            axes.set(xlim=(0, 32), ylim=(8, 0), xlabel="bank", title=f"{name}: {passes}")
             axes.set_xticks(range(0, 33, 4))
         panels[0].set_ylabel("row")
     caption = (

@@ -205,8 +205,9 @@ class Lab:
         if self._file != KERNEL:
             return "Is it saved under that name?"
         return (
-            f"Does it have another name, or was the notebook opened from another folder? In work/notebooks/ "
-            f"`./course notebook {self._exercise.number} --only-copy` puts a missing starter back beside it."
+            "Does it have another name, or was the notebook opened from another folder than "
+            f"work/{self._exercise.id}/? `./course notebook {self._exercise.number} --only-copy` puts a "
+            "missing starter back there."
         )
 
     def _must_ask(self) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +13,7 @@ from grader.words import numbers
 from grader.words.text import harmless, table, wrapped
 
 _NARROW = 72
+_BESIDE = " " * 35  # the columns before a line's source
 _CONTEXT = 1  # lines shown around one that costs something
 
 
@@ -88,10 +90,18 @@ def source_table(source: str, counts: Mapping[int, traffic.Counts]) -> str:
         before = line
         cost = counts.get(line, {})
         figures = f"{_count(traffic.sectors(cost)):>12} {_count(traffic.instructions(cost)):>13}"
-        rows.append(f"{line:>6} {figures}  {text[line - 1][:_NARROW]}")
+        first, *more = _folded(text[line - 1])
+        rows.append(f"{line:>6} {figures}  {first}")
+        rows += [f"{_BESIDE}{rest}" for rest in more]
         if words := traffic.words(cost):
-            rows.append(f"{'':>6} {'':>12} {'':>13}  ^ {words}")
+            rows.append(f"{_BESIDE}^ {words}")
     return "\n".join(rows) + "\n" if wanted else ""
+
+
+def _folded(code: str) -> list[str]:
+    """A line of source in pieces of the table's width; what does not fit comes below it, indented as much."""
+    indent = " " * min(len(code) - len(code.lstrip()) + 4, _NARROW // 2)
+    return textwrap.wrap(code, _NARROW, subsequent_indent=indent, replace_whitespace=False) or [""]
 
 
 def _count(value: int) -> str:

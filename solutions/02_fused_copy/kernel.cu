@@ -8,7 +8,7 @@
 // it moves before it stores any of it: one round trip to memory. Many units per thread pay once there are
 // blocks for all SMs.
 //
-// The exercise grows to that in five steps, each an entry point of its own; see README.md.
+// The exercise grows to that in seven steps, each an entry point of its own; see README.md.
 #include <cuda_runtime.h>
 
 #include <algorithm>
@@ -148,7 +148,96 @@ extern "C" int copy_vectors(const int* input_ids, const int* out_loc, const int*
   return cudaGetLastError();
 }
 
-// ---- Step 4: the page table ------------------------------------------------------------------------------
+// ---- Step 4: rows with two strides -----------------------------------------------------------------------
+
+// Where one row begins, on both sides.
+struct Row {
+  const int* from;
+  int* to;
+};
+
+__device__ Row row_of(const Table& table, int64_t row) {
+  // BEGIN SOLUTION  TODO 4: find this row on both sides.
+  // TODO: The strides differ, and a row's number times its stride may pass 2^31.
+  // STARTER: return {table.source, table.destination};
+  return {table.source + row * table.source_stride, table.destination + row * table.destination_stride};
+  // END SOLUTION
+}
+
+// A block of steps 4 and 5: x along a row, one warp per row, and y over rows. No thread divides.
+constexpr int kRowsOfBlock = kThreads / 32;
+
+__global__ void copy_rows_kernel(const Table table) {
+  // BEGIN SOLUTION  TODO 4: copy one element, column x of row y.
+  // TODO: Some threads of the last blocks have no column, others no row.
+  const int column = blockIdx.x * blockDim.x + threadIdx.x;
+  const int y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (y >= table.rows || column >= table.columns) return;
+  const Row row = row_of(table, y);
+  row.to[column] = row.from[column];
+  // END SOLUTION
+}
+
+// Sizes that have no meaning: rows of the destination must not overlap.
+bool is_refused(const Table& table) {
+  if (table.rows < 0 || table.rows > kMostRows || table.columns < 0) return true;
+  return table.rows > 1 && table.destination_stride < table.columns;
+}
+
+extern "C" int copy_rows(const int* page_table, int* captured_page_table, int batch_size, int max_seqlen_k,
+                         int64_t source_row_stride, int64_t destination_row_stride, cudaStream_t stream) {
+  const Table table{page_table,   captured_page_table, batch_size,
+                    max_seqlen_k, source_row_stride,   destination_row_stride};
+  if (is_refused(table)) return cudaErrorInvalidValue;
+  if (batch_size == 0 || max_seqlen_k == 0) return cudaSuccess;
+  const dim3 block(32, kRowsOfBlock);
+  // BEGIN SOLUTION  TODO 4: choose the grid so that every element of every row has a thread.
+  // STARTER: const dim3 grid(1, 1);
+  const dim3 grid(ceil_div(table.columns, block.x), ceil_div(table.rows, block.y));
+  // END SOLUTION
+  copy_rows_kernel<<<grid, block, 0, stream>>>(table);
+  return cudaGetLastError();
+}
+
+// ---- Step 5: sixteen bytes at a time, where every row is aligned -----------------------------------------
+
+// Here both sides of every row begin at a multiple of 16 bytes. The last columns may be fewer than a unit.
+__global__ void copy_aligned_rows_kernel(const Table table) {
+  // BEGIN SOLUTION  TODO 5: copy one unit of 16 bytes, a uint4: unit x of row y.
+  // TODO: A row has columns / 4 whole units. The first threads of a row also copy one element each of those
+  // TODO: that are left. Loads first, then stores.
+  const int x = blockIdx.x * blockDim.x + threadIdx.x;
+  const int y = blockIdx.y * blockDim.y + threadIdx.y;
+  if (y >= table.rows) return;
+  const Row row = row_of(table, y);
+  const int units = table.columns / 4;
+  const int last = units * 4 + x;
+  uint4 unit{};
+  int element = 0;
+  if (x < units) unit = reinterpret_cast<const uint4*>(row.from)[x];
+  if (last < table.columns) element = row.from[last];
+  if (x < units) reinterpret_cast<uint4*>(row.to)[x] = unit;
+  if (last < table.columns) row.to[last] = element;
+  // END SOLUTION
+}
+
+extern "C" int copy_aligned_rows(const int* page_table, int* captured_page_table, int batch_size,
+                                 int max_seqlen_k, int64_t source_row_stride, int64_t destination_row_stride,
+                                 cudaStream_t stream) {
+  const Table table{page_table,   captured_page_table, batch_size,
+                    max_seqlen_k, source_row_stride,   destination_row_stride};
+  if (is_refused(table)) return cudaErrorInvalidValue;
+  if (batch_size == 0 || max_seqlen_k == 0) return cudaSuccess;
+  const dim3 block(32, kRowsOfBlock);
+  // BEGIN SOLUTION  TODO 5: choose the grid. A row of 3 columns has no whole unit, and needs threads too.
+  // STARTER: const dim3 grid(1, 1);
+  const dim3 grid(ceil_div(ceil_div(table.columns, 4), block.x), ceil_div(table.rows, block.y));
+  // END SOLUTION
+  copy_aligned_rows_kernel<<<grid, block, 0, stream>>>(table);
+  return cudaGetLastError();
+}
+
+// ---- Step 6: the page table, wherever its rows begin -----------------------------------------------------
 
 // Which threads move which part of the page table. The kernel is written for units of 16 bytes and of 4.
 struct Shape {
@@ -166,17 +255,28 @@ __device__ int across() {
   return kDeep ? kThreads : blockDim.x;
 }
 
+// Elements of a row before its first whole unit, which begins at a multiple of the unit's size.
+template <typename Unit, bool kEdges>
+__device__ int head_of(const int* to, int columns) {
+  // BEGIN SOLUTION  TODO 6: how many elements is `to` before the next multiple of sizeof(Unit) bytes?
+  // TODO: 0 if it is at one, as it always is without kEdges. A row may also end before.
+  // STARTER: return 0;
+  constexpr int kElements = sizeof(Unit) / sizeof(int);
+  const int misplaced = kEdges ? reinterpret_cast<uintptr_t>(to) / sizeof(int) % kElements : 0;
+  return min(columns, (kElements - misplaced) % kElements);
+  // END SOLUTION
+}
+
 // This thread's units of one row, which begins at `from` on one side and at `to` on the other.
 template <typename Unit, bool kDeep, bool kEdges>
 __device__ void copy_row(const int* from, int* to, int columns) {
-  // BEGIN SOLUTION  TODO 4: copy this thread's part of the row: loads first, then stores.
+  // BEGIN SOLUTION  TODO 6: copy this thread's part of the row: loads first, then stores.
   // TODO: It is units_held<Unit>(kDeep) units, across<kDeep>() apart; blockIdx.x is the block's place along
-  // TODO: the row.
-  // TODO: With kEdges a row may start and end anywhere: copy elements before the first aligned unit, and
-  // TODO: those after the last whole unit, one by one.
+  // TODO: the row. Each may be past the row's last whole unit.
+  // TODO: With kEdges a row may begin and end inside a unit: head_of elements come before the first whole
+  // TODO: unit, some more after the last. Threads of the row's first block copy one of these elements each.
   constexpr int kElements = sizeof(Unit) / sizeof(int);
-  const int misplaced = kEdges ? reinterpret_cast<uintptr_t>(to) / sizeof(int) % kElements : 0;
-  const int head = min(columns, (kElements - misplaced) % kElements);
+  const int head = head_of<Unit, kEdges>(to, columns);
   const int units = (columns - head) / kElements;
   constexpr int kHeld = units_held<Unit>(kDeep);
   const int step = across<kDeep>();
@@ -207,20 +307,16 @@ __device__ void copy_row(const int* from, int* to, int columns) {
 
 // The rows of a block. `block` is its place over rows; blocks for the vectors may come before it.
 template <typename Unit, bool kDeep, bool kEdges>
-__device__ void copy_rows(const Table& table, int block) {
-  const int64_t row = kDeep ? block : int64_t{block} * blockDim.y + threadIdx.y;
-  if (row >= table.rows) return;
-  // BEGIN SOLUTION  TODO 4: find this row on both sides.
-  // TODO: The strides differ, and a row's number times its stride may pass 2^31.
-  // STARTER: copy_row<Unit, kDeep, kEdges>(table.source, table.destination, table.columns);
-  copy_row<Unit, kDeep, kEdges>(table.source + row * table.source_stride,
-                                table.destination + row * table.destination_stride, table.columns);
-  // END SOLUTION
+__device__ void copy_rows_of(const Table& table, int block) {
+  const int64_t y = kDeep ? block : int64_t{block} * blockDim.y + threadIdx.y;
+  if (y >= table.rows) return;
+  const Row row = row_of(table, y);
+  copy_row<Unit, kDeep, kEdges>(row.from, row.to, table.columns);
 }
 
 // For units of 16 bytes both sides of every row must be equally far from the last multiple of 16 bytes.
 bool can_move_16_bytes(const Table& table) {
-  // BEGIN SOLUTION  TODO 4: when may rows be copied in units of 16 bytes?
+  // BEGIN SOLUTION  TODO 6: when may rows be copied in units of 16 bytes?
   // TODO: Two pointers and two strides decide.
   // STARTER: return false;
   const uint64_t apart = address_bits(table.source) - address_bits(table.destination);
@@ -256,13 +352,7 @@ Shape shape_of(const Table& table) {
 
 template <typename Unit, bool kDeep, bool kEdges>
 __global__ void __launch_bounds__(kThreads) copy_page_table_kernel(const Table table) {
-  copy_rows<Unit, kDeep, kEdges>(table, blockIdx.y);
-}
-
-// Sizes that have no meaning: rows of the destination must not overlap.
-bool is_refused(const Table& table) {
-  if (table.rows < 0 || table.rows > kMostRows || table.columns < 0) return true;
-  return table.rows > 1 && table.destination_stride < table.columns;
+  copy_rows_of<Unit, kDeep, kEdges>(table, blockIdx.y);
 }
 
 extern "C" int copy_page_table(const int* page_table, int* captured_page_table, int batch_size,
@@ -285,7 +375,7 @@ extern "C" int copy_page_table(const int* page_table, int* captured_page_table, 
                            : copy_page_table_kernel<uint4, false, false>);
 }
 
-// ---- Step 5: the whole -----------------------------------------------------------------------------------
+// ---- Step 7: the whole -----------------------------------------------------------------------------------
 
 // Parameters come through the constant cache in lines of 64 bytes, and every block waits for each line that
 // it reads: all that the page table needs comes first and fits in one line.
@@ -293,7 +383,7 @@ template <typename Unit, bool kDeep, bool kEdges>
 __global__ void __launch_bounds__(kThreads)
     fused_copy_kernel(const Table table, const int vector_blocks, const __grid_constant__ Sources from,
                       const __grid_constant__ Destinations to) {
-  // BEGIN SOLUTION  TODO 5: divide the blocks. The first `vector_blocks` along y take the vectors:
+  // BEGIN SOLUTION  TODO 7: divide the blocks. The first `vector_blocks` along y take the vectors:
   // TODO: gridDim.x blocks for each, of blockDim.x * blockDim.y threads. The others take rows of the table.
   if (blockIdx.y < vector_blocks) {
     const int block = blockIdx.y * gridDim.x + blockIdx.x;
@@ -301,7 +391,7 @@ __global__ void __launch_bounds__(kThreads)
     copy_element(from, to, table.rows, block * blockDim.x * blockDim.y + thread);
     return;
   }
-  copy_rows<Unit, kDeep, kEdges>(table, blockIdx.y - vector_blocks);
+  copy_rows_of<Unit, kDeep, kEdges>(table, blockIdx.y - vector_blocks);
   // END SOLUTION
 }
 
@@ -321,7 +411,7 @@ extern "C" int fused_copy_replay_data(const int* input_ids, const int* out_loc, 
   if (batch_size == 0) return cudaSuccess;
   const Shape shape = shape_of(table);
   const int column_blocks = std::max(shape.column_blocks, 1);
-  // BEGIN SOLUTION  TODO 5: blocks for the vectors beside those for rows. With no columns, vectors alone.
+  // BEGIN SOLUTION  TODO 7: blocks for the vectors beside those for rows. With no columns, vectors alone.
   // STARTER: const int vector_blocks = 1;
   // STARTER: const int row_blocks = shape.row_blocks;
   const int vector_blocks = ceil_div(batch_size + 1, column_blocks * shape.block.x * shape.block.y);

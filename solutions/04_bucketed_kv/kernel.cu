@@ -219,7 +219,10 @@ extern "C" int requantize(const Bucket* buckets, int bucket_count, const int* mo
   });
 }
 
-// ---- Step 3: attention over a bucket ---------------------------------------------------------------------
+// ---- Steps 3 to 5: attention over a bucket ---------------------------------------------------------------
+//
+// One kernel for three steps, each of which looks at more of what it computes. Step 3 looks at the scores of
+// the keys, step 4 also at the highest score and the sum of the weights, step 5 also at the weighted values.
 
 // Where the results go. Without `out` they are left as they are: not normalised.
 struct Results {
@@ -402,7 +405,7 @@ struct FastAttention {
 
   // The outputs' rows are 2t and 2t + 1: the factors come from the lanes that have the scores of these.
   __device__ void rescale_outputs(const float (&factors)[kMine]) {
-    // BEGIN SOLUTION  TODO 3: multiply out[][] and weight[] with the factors of their rows.
+    // BEGIN SOLUTION  TODO 5: multiply out[][] and weight[] with the factors of their rows.
     float first, second;
     if constexpr (kManyRows) {
       first = factors[0];
@@ -427,7 +430,7 @@ struct FastAttention {
   // The weights of row g for keys t, t + 8 and t + 4, t + 12, as a product needs them: they are in lanes
   // (t, row) and (t + 4, row), for keys g and g + 8.
   __device__ void turn(const uint32_t (&weights)[kMine], uint32_t (&turned)[2]) const {
-    // BEGIN SOLUTION  TODO 3: fetch them with shuffles. Rows that no lane has do not matter.
+    // BEGIN SOLUTION  TODO 5: fetch them with shuffles. Rows that no lane has do not matter.
 #pragma unroll
     for (int i = 0; i < 2; ++i) {
       const int from = 4 * (t + 4 * i);
@@ -499,10 +502,11 @@ struct FastAttention {
     }
 #pragma unroll
     for (int sixteen = 0; sixteen < kSixteens; ++sixteen) {
-      // BEGIN SOLUTION  TODO 3: weights 2^(score - reference), their sum, and products with the values.
-      // TODO: rows.values() makes the other side of a product, for rows t and t + 8. A product of ones and
-      // TODO: weights sums the weights as they are in half precision.
-      uint32_t mine[kMine], weights[2];
+      // The weights of two keys, times the scales of their values, as halves.
+      uint32_t mine[kMine];
+      // BEGIN SOLUTION  TODO 4: weights 2^(score - reference), and their sum.
+      // TODO: The reference of a row without keys is -infinity: finite() makes it 0.
+      // STARTER: (void)mine;
 #pragma unroll
       for (int i = 0; i < kMine; ++i) {
         const float origin = finite(stats[i].reference);
@@ -513,6 +517,11 @@ struct FastAttention {
             __floats2half2_rn(a * infos[16 * sixteen].value_scale, b * infos[16 * sixteen + 8].value_scale);
         mine[i] = *reinterpret_cast<const uint32_t*>(&both);
       }
+      // END SOLUTION
+      // BEGIN SOLUTION  TODO 5: products of the weights with the values.
+      // TODO: rows.values() makes the other side of a product, for rows t and t + 8. A product of ones and
+      // TODO: weights sums the weights as they are in half precision.
+      uint32_t weights[2];
       turn(mine, weights);
       uint32_t upper[2 * kTiles], lower[2 * kTiles];
       const uint8_t* value_rows = staged + kBytes + 16 * sixteen * Rows::kRowBytes;
@@ -560,7 +569,7 @@ struct FastAttention {
     for (int i = 0; i < 2; ++i) {
       const int row = 2 * t + i;
       if (row >= job.group) continue;
-      // BEGIN SOLUTION  TODO 3: undo the offset and the scaling of the elements, then change the reference.
+      // BEGIN SOLUTION  TODO 5: undo the offset and the scaling of the elements, then change the reference.
       // TODO: out[e / 2][e % 2 * 2 + i] is element 16 g + e, in units of 2^(shift(e) - 24).
       const float factor = power_of_2(shared.stats[warp][row].reference - finite(reference_of(row)));
 #pragma unroll
@@ -602,7 +611,7 @@ struct OtherAttention {
   }
 };
 
-// ---- Step 3, the other half: parts become one ------------------------------------------------------------
+// ---- Steps 4 and 5, the other half: parts become one -----------------------------------------------------
 
 // A row of the answer: its element d, and once its statistics.
 __device__ void store_result(const Results& results, int64_t row, int head_dim, int d, float value,
@@ -648,18 +657,18 @@ __device__ void merge_warps(const Attention& job, const Results& results, const 
     const int row = i / head_dim, d = i % head_dim;
     float value = 0;
     RowStats stats{-INFINITY, 0, -INFINITY};
-    // BEGIN SOLUTION  TODO 3: add up what the warps have of this element, and their sums.
-    // TODO: The outputs have one reference already, the highest; the sums do not.
-    const auto* outputs = reinterpret_cast<const float*>(shared.stages);
+    // BEGIN SOLUTION  TODO 4: the highest score of all warps, and the sum of their sums.
+    // TODO: Each warp's sum has a reference of its own: change it to the highest first.
     stats.reference = highest_reference(shared, row);
-    for (int warp = 0; warp < kWarps; ++warp) {
-      value += outputs[warp * elements + i];
-      stats.most = fmaxf(stats.most, shared.stats[warp][row].most);
+    for (const auto& of_warp : shared.stats) stats.most = fmaxf(stats.most, of_warp[row].most);
+    for (const auto& of_warp : shared.stats) {
+      stats.sum += of_warp[row].sum * power_of_2(of_warp[row].reference - finite(stats.reference));
     }
-    for (int warp = 0; warp < kWarps; ++warp) {
-      const RowStats& other = shared.stats[warp][row];
-      stats.sum += other.sum * power_of_2(other.reference - finite(stats.reference));
-    }
+    // END SOLUTION
+    // BEGIN SOLUTION  TODO 5: add up what the warps have of this element.
+    // TODO: store() gave all outputs the highest reference already.
+    const auto* outputs = reinterpret_cast<const float*>(shared.stages);
+    for (int warp = 0; warp < kWarps; ++warp) value += outputs[warp * elements + i];
     // END SOLUTION
     const int64_t place = row_of(job, split, row);
     if (job.parts == 1) {
@@ -690,7 +699,7 @@ __device__ void merge_splits(const Attention& job, const Results& results, const
   for (int row = warp; row < job.group; row += kWarps) {
     const RowStats* parts = results.stats + row_of(job, split, row);
     RowStats stats{-INFINITY, 0, -INFINITY};
-    // BEGIN SOLUTION  TODO 3: the highest reference, then a factor for each part and the sum of all.
+    // BEGIN SOLUTION  TODO 4: the highest reference, then a factor for each part and the sum of all.
     // STARTER: (void)parts, (void)factor_of;
     constexpr int kEach = (kMostParts + 31) / 32;  // parts of a lane
     RowStats mine[kEach];
@@ -721,7 +730,7 @@ __device__ void merge_splits(const Attention& job, const Results& results, const
   __syncthreads();
   for (int i = 4 * lane; i < elements; i += 4 * 32) {
     float4 sum{};
-    // BEGIN SOLUTION  TODO 3: add up every fourth part of these four elements, times its factor.
+    // BEGIN SOLUTION  TODO 5: add up every fourth part of these four elements, times its factor.
     const int row = i / head_dim, d = i % head_dim;
     const float* from = results.parts + row_of(job, split, row) * head_dim + d;
     // Not unrolled further: the last block runs this code once, and fetching more instructions costs more.
@@ -751,7 +760,7 @@ __device__ void merge_splits(const Attention& job, const Results& results, const
 // Counts a finished split, and merges the parts of its head after the last one.
 __device__ void finish_split(const Attention& job, const Results& results, const Split& split, int head_dim,
                              Shared& shared) {
-  // BEGIN SOLUTION  TODO 3: the last block to finish merges the parts of its head. Which is it?
+  // BEGIN SOLUTION  TODO 4: the last block to finish merges the parts of its head. Which is it?
   // TODO: What a block has written must be visible before it counts itself, and the counter is 0 again for
   // TODO: the next call.
   __syncthreads();
@@ -825,6 +834,57 @@ bool place_parts(Results& results, const Attention& job, float* scratch, int64_t
   return outputs + stats <= scratch_bytes;
 }
 
+// The same, and room behind it for results that a step does not look at: an output, maxima and sums.
+bool place_unused(Results& results, const Attention& job, float* scratch, int64_t scratch_bytes) {
+  if (!place_parts(results, job, scratch, scratch_bytes)) return false;
+  results.max = reinterpret_cast<float*>(results.stats + (kMostParts + 1) * job.rows);
+  results.sum = results.max + job.rows;
+  results.unnormalised = results.sum + job.rows;
+  const float* end = results.unnormalised + job.rows * job.head_dim;
+  return (end - scratch) * int64_t{sizeof(float)} <= scratch_bytes;
+}
+
+// Step 3: the scores of a bucket's keys, [rows][capacity], -infinity where a mask hides the key. All entries
+// are -infinity before the call, and those past a sequence's length stay so.
+extern "C" int score_bucket(const __half* queries, const Bucket* bucket, const int64_t* lengths,
+                            const uint8_t* mask, int64_t mask_stride, float* scores, float* scratch,
+                            int64_t scratch_bytes, int* counters, int batch, int kv_heads, int group,
+                            int head_dim, float scale, cudaStream_t stream) {
+  if (wrong_sizes(1, group, head_dim)) return cudaErrorInvalidValue;
+  for (int first = 0; first < batch && kv_heads > 0; first += kMostBatch) {
+    // Scores are exponents of 2 in the kernel; this one's are what it is asked for.
+    Attention job = make_job(queries, bucket, 1, lengths, mask, mask_stride, first, batch, kv_heads, group,
+                             head_dim, scale * static_cast<float>(M_LN2));
+    ask_for_scores(job, scores + int64_t{first} * kv_heads * group * bucket->capacity);
+    Results results{};
+    results.counters = counters + int64_t{first} * kv_heads;
+    if (!place_unused(results, job, scratch, scratch_bytes)) return cudaErrorInvalidValue;
+    if (const cudaError_t error = launch_attention(job, results, stream)) return error;
+  }
+  return cudaSuccess;
+}
+
+// Step 4: the highest score of each row, and the sum of its weights.
+extern "C" int sum_bucket(const __half* queries, const Bucket* bucket, const int64_t* lengths,
+                          const uint8_t* mask, int64_t mask_stride, float* max, float* sum, float* scratch,
+                          int64_t scratch_bytes, int* counters, int batch, int kv_heads, int group,
+                          int head_dim, float scale, cudaStream_t stream) {
+  if (wrong_sizes(1, group, head_dim)) return cudaErrorInvalidValue;
+  for (int first = 0; first < batch && kv_heads > 0; first += kMostBatch) {
+    Attention job = make_job(queries, bucket, 1, lengths, mask, mask_stride, first, batch, kv_heads, group,
+                             head_dim, scale);
+    const int64_t heads = int64_t{first} * kv_heads;
+    Results results{};
+    results.counters = counters + heads;
+    if (!place_unused(results, job, scratch, scratch_bytes)) return cudaErrorInvalidValue;
+    results.max = max + heads * group;
+    results.sum = sum + heads * group;
+    if (const cudaError_t error = launch_attention(job, results, stream)) return error;
+  }
+  return cudaSuccess;
+}
+
+// Step 5: these, and the sum of the values times their weights.
 extern "C" int attend_bucket(const __half* queries, const Bucket* bucket, const int64_t* lengths,
                              const uint8_t* mask, int64_t mask_stride, float* out, float* max, float* sum,
                              float* scratch, int64_t scratch_bytes, int* counters, int batch, int kv_heads,
@@ -891,7 +951,7 @@ extern "C" int attend_and_weigh(const __half* queries, const Bucket* buckets, in
   return cudaSuccess;
 }
 
-// ---- Step 4: merge ---------------------------------------------------------------------------------------
+// ---- Step 6: merge ---------------------------------------------------------------------------------------
 //
 // Merges given parts: one warp per row.
 __global__ void __launch_bounds__(kThreads)
@@ -899,7 +959,7 @@ __global__ void __launch_bounds__(kThreads)
                  int head_dim) {
   const int row = blockIdx.x * kWarps + threadIdx.x / 32, lane = threadIdx.x % 32;
   if (row >= rows) return;
-  // BEGIN SOLUTION  TODO 4: the highest maximum, then outputs and sums relative to it.
+  // BEGIN SOLUTION  TODO 6: the highest maximum, then outputs and sums relative to it.
   // STARTER: (void)lane;
   // TODO: A part that saw no key has a maximum of -infinity; if all are like that, the row is 0.
   float highest = -INFINITY;

@@ -15,10 +15,10 @@
 #include <cmath>
 #include <cstdint>
 
+#include "bank_conflicts.cuh"
 #include "cp_async.cuh"
 #include "mma.cuh"
 #include "multiprocessors.cuh"
-#include "swizzle.cuh"
 
 namespace wmma = nvcuda::wmma;
 
@@ -91,8 +91,7 @@ __device__ inline float power_of_2(float x) {
   return result;
 }
 
-// ---- Step 1: online softmax
-// ----------------------------------------------------------------------------
+// ---- Step 1: online softmax ------------------------------------------------------------------------------
 //
 // A warp takes a row, lane i has elements i and i + 32 of it. For every key: its score, and what it
 // changes.
@@ -138,8 +137,7 @@ __global__ void __launch_bounds__(128) scalar_kernel(const __grid_constant__ Att
   out[lane + 32] = __float2half_rn(now.out[1] / now.sum);
 }
 
-// ---- Step 2: tensor cores, and scores in shared memory
-// ------------------------------------------------------
+// ---- Step 2: tensor cores, and scores in shared memory ---------------------------------------------------
 //
 // A warp takes 16 rows and 16 keys at a time, as WMMA fragments. Their layout is not defined, so scores and
 // outputs go through shared memory, where rows can be addressed.
@@ -235,8 +233,7 @@ __global__ void __launch_bounds__(128) wmma_kernel(const __grid_constant__ Atten
   for (int d = side; d < kStepDim; d += 2) out[d] = __float2half_rn(shared.out[row][d] / sum);
 }
 
-// ---- Steps 3 to 6, and the whole: scores in registers
-// -------------------------------------------------------
+// ---- Steps 3 to 6, and the whole: scores in registers ----------------------------------------------------
 
 __device__ inline uint32_t pack(float low, float high, __half) {
   const __half2 both = __floats2half2_rn(low, high);
@@ -258,13 +255,26 @@ __device__ inline void multiply(float (&c)[4], const uint32_t (&a)[4], uint32_t 
 template <int kDim, bool kSwizzle>
 struct Rows {
   static constexpr int kBytes = 2 * kDim, kPieces = kDim / 8;
-  __device__ static int place(int row, int piece) {
-    // BEGIN SOLUTION  TODO 6: if kSwizzle is set, swizzled<kBytes>() is the place of a piece.
-    if (kSwizzle) return swizzled<kBytes>(row, piece);
+  __host__ __device__ static constexpr int place(int row, int piece) {
+    // BEGIN SOLUTION  TODO 6: if kSwizzle is set, an order of the pieces of a row without bank conflicts.
+    // TODO: ldmatrix reads the same piece of eight rows at once, from row 0, 8, 16, … on. Give these eight
+    // TODO: places in all 32 banks once. No two pieces of a row may have the same place.
+    if (kSwizzle) return row * kBytes + (piece ^ row % 8) * kPieceBytes;
     // END SOLUTION
     return row * kBytes + piece * kPieceBytes;
   }
 };
+
+// How many wavefronts reading piece `piece` of eight rows takes: 1 without conflicts.
+template <class Rows>
+constexpr int wavefronts(int piece) {
+  return bank_conflict(8, [=](int row) { return Rows::place(row, piece); });
+}
+static_assert(wavefronts<Rows<64, false>>(3) == 8, "a row of 128 bytes is all banks once");
+// BEGIN SOLUTION  TODO 6: let the compiler check your order, for rows of 64 and of 128 halves.
+static_assert(wavefronts<Rows<64, true>>(3) == 1);
+static_assert(wavefronts<Rows<128, true>>(12) == 1);
+// END SOLUTION
 
 template <int kDim, bool kAhead>
 struct Tiles : Cut<kDim> {
@@ -329,7 +339,8 @@ struct Tile {
       static_assert(kRowsAtOnce % 8 == 0, "a piece keeps its place from one row of a thread to the next");
       uint8_t* place = to + i * kRowsAtOnce * Sizes::kRowBytes;
       const bool there = first + i * kRowsAtOnce < left;
-      // BEGIN SOLUTION  TODO 4: if How::kAsync is set, copy_16_bytes_or_zeros_async() instead of this.
+      // BEGIN SOLUTION  TODO 4: if How::kAsync is set, begin an asynchronous copy of 16 bytes instead.
+      // TODO: A row that is not there becomes zeros, and nothing is read from its address: cp_async.cuh.
       // STARTER: *reinterpret_cast<uint4*>(place) = there ? *reinterpret_cast<const uint4*>(from) : uint4{};
       if constexpr (How::kAsync) {
         copy_16_bytes_or_zeros_async(place, from, there);
@@ -352,14 +363,18 @@ struct Tile {
       keys += kKeys * job.of_keys.row;
       values += kKeys * job.of_values.row;
     }
+    // BEGIN SOLUTION  TODO 4: make a group of the copies that this call has begun.
     commit_copies();
+    // END SOLUTION
   }
 
   __device__ void load_queries() {
     copy_rows<kRows>(shared, place(job.queries, job.of_queries, first_row), job.of_queries.row,
                      job.length - first_row);
+    // BEGIN SOLUTION  TODO 4: the queries are asynchronous copies too: which two calls belong here?
     commit_copies();
     wait_for_copies<0>();
+    // END SOLUTION
     __syncthreads();
 #pragma unroll
     for (int sixteen = 0; sixteen < kSixteens; ++sixteen) {
@@ -378,6 +393,7 @@ struct Tile {
     // BEGIN SOLUTION  TODO 3: scores[sixteen][tile] += queries times keys, for rows of 16 and keys of 8.
     // TODO: load_matrices() of rows of keys makes the other side of a product: matrices of keys 0 to 7 and of
     // TODO: keys 8 to 15, each of the elements 16 step and 16 step + 8, are b[0], b[1] and b[2], b[3].
+    // TODO: README.md has pictures of the fragments.
     // STARTER: (void)keys, (void)scores;
 #pragma unroll
     for (int step = 0; step < kSteps; ++step) {
@@ -456,7 +472,8 @@ struct Tile {
   __device__ void multiply_values(const uint8_t* values, const Scores& weights) {
     // BEGIN SOLUTION  TODO 3: out[sixteen][tile] += weights times values, 16 keys at a time.
     // TODO: The weights of two tiles of keys, packed, are the first side of a product as they are: rows
-    // TODO: g and g + 8 of the first tile, then of the second. load_matrices_turned() makes the other side.
+    // TODO: g and g + 8 of the first tile, then of the second. load_matrices_transposed() makes the other
+    // TODO: side.
     // STARTER: (void)values, (void)weights;
 #pragma unroll
     for (int step = 0; step < kKeys / 16; ++step) {
@@ -472,7 +489,7 @@ struct Tile {
 #pragma unroll
       for (int pair = 0; pair < kDim / 16; ++pair) {
         uint32_t b[4];
-        load_matrices_turned(b, values + Row::place(16 * step + lane % 16, 2 * pair + lane / 16));
+        load_matrices_transposed(b, values + Row::place(16 * step + lane % 16, 2 * pair + lane / 16));
 #pragma unroll
         for (int sixteen = 0; sixteen < kSixteens; ++sixteen) {
           multiply(out[sixteen][2 * pair], a[sixteen], b[0], b[1], T{});
@@ -502,7 +519,9 @@ struct Tile {
     } else {
       for (int i = 0; i < tiles; ++i) {
         fetch(i, tiles);
+        // BEGIN SOLUTION  TODO 4: wait for this thread's copies. The barrier then covers all threads'.
         wait_for_copies<0>();
+        // END SOLUTION
         __syncthreads();
         attend(i);
         __syncthreads();

@@ -44,9 +44,17 @@ def test_a_notebook_runs_with_the_starter_and_shows_its_figures_and_tables(name,
     assert all(width > 0 for width in page.evaluate(PICTURES)), "a picture could not be drawn"
     assert notebook.locator(".course-lab table:visible").count() > 0
     assert page.evaluate(CUT_OFF) == []
+    assert page.evaluate(HIDDEN_COSTS) == 0, "lines of a cost table are cut off at the edge"
+    assert page.evaluate(PANELS) == [], "a picture has a background of its own, whatever the theme"
+    assert page.locator(".Toastify__toast").count() == 0, "a first start asks whether to fetch news"
 
 
 PICTURES = "() => [...document.querySelectorAll('.jp-OutputArea img')].map(image => image.naturalWidth)"
+
+HIDDEN_COSTS = """() => [...document.querySelectorAll('.course-lab .wide:has(.source)')].filter(
+    one => one.scrollWidth > one.clientWidth + 2).length"""
+PANELS = """() => [...document.querySelectorAll('.jp-OutputArea img')].map(
+    image => getComputedStyle(image).backgroundColor).filter(colour => colour !== 'rgba(0, 0, 0, 0)')"""
 
 # Tables and pictures that reach beyond the right edge of their output where nobody can scroll to them.
 CUT_OFF = """() => [...document.querySelectorAll('.course-lab table, .jp-OutputArea img')].filter(one => {

@@ -97,6 +97,21 @@ def test_what_takes_a_solution_says_that_there_is_none(bundle, verb):
     assert answer.stderr.startswith("error: there are no reference solutions here"), answer.stderr
 
 
+def test_a_sheet_can_be_compared_and_the_key_stays_here(bundle):
+    assert [path.parent.name for path in bundle.rglob("sealed.json")] == ["lab"]
+    assert [*bundle.rglob("key.toml")] == []
+    sheet = next(bundle.glob("exercises/*/lab/answers.toml"))
+    answer = subprocess.run(
+        [sys.executable, "-m", "grader", "lab", "05", str(sheet)],
+        cwd=bundle,
+        capture_output=True,
+        text=True,
+        timeout=LONG,
+    )
+    assert answer.returncode == 0, answer.stderr
+    assert "0 of 7 kernels" in answer.stdout
+
+
 def test_every_notebook_has_its_starter_beside_it(bundle):
     for notebook in bundle.glob("notebooks/*/*.ipynb"):
         exercise = bundle / "exercises" / notebook.stem

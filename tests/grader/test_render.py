@@ -260,6 +260,10 @@ def test_costs_are_shown_beside_their_lines():
     assert "^ load 4 × 16.0 sectors" in shown
     assert "  d" not in shown
     assert traffic.heat({**counts, 3: {"warp_instructions": 3}}) == {2: 1.0, 3: pytest.approx(1 / 3)}
+    long = "    const int sum = " + " + ".join(f"element_{number}" for number in range(20)) + ";"
+    folded = source_table(f"a\n{long}\nc\n", counts).partition("const")[2].partition("^")[0]
+    assert "".join(folded.split()) == "".join(long.partition("const")[2].split())
+    assert max(map(len, folded.splitlines())) <= 110
     conflicts = {"shared_load_requests": 2, "shared_load_wavefronts": 8, "shared_load_conflicts": 6}
     assert traffic.words(conflicts) == "shared load 2 × 4.0 wavefronts; 6 bank conflicts"
 

@@ -132,13 +132,10 @@ def test_check_as_json_has_no_seed(course, capsys, monkeypatch):
 def test_check_prefers_the_students_own_copy(course, monkeypatch):
     exercise = registry.find("01")
     assert student.own_file(exercise, None) == exercise.starter
-    beside_the_notebook = student.notebook_folder(FIRST) / "kernel.cu"
-    beside_the_notebook.parent.mkdir(parents=True)
-    beside_the_notebook.write_text("// mine")
-    assert student.own_file(exercise, None) == beside_the_notebook
-    assert student.has_begun(exercise)
+    assert not student.has_begun(exercise)
     start.main(["01"])
     assert student.own_file(exercise, None) == course / "work" / FIRST / "kernel.cu"
+    assert student.has_begun(exercise)
     with pytest.raises(CourseError, match="there is no file nowhere.cu"):
         student.own_file(exercise, Path("nowhere.cu"))
     (course / "empty.cu").write_text("")

@@ -14,6 +14,8 @@ from grader import cli
 from grader.course import student
 from grader.nbgrader import class_folder
 from grader.nbgrader.class_folder import put_working_copy
+from grader.nbgrader.validating import SETTINGS
+from grader.spec import registry
 from tests.nbgrader.small_course import FIRST
 
 
@@ -51,11 +53,31 @@ def test_a_notebook_that_is_not_there_is_named(small_class, capsys):
 
 def test_a_working_copy_is_made_once_and_then_belongs_to_the_student(small_class, capsys):
     assert cli.main(["notebook", "01", "--only-copy"]) == 0
-    mine = student.WORK / "notebooks" / FIRST
+    mine = student.WORK / FIRST
     assert sorted(path.name for path in mine.iterdir()) == [f"{FIRST}.ipynb", "kernel.cu"]
     (mine / "kernel.cu").write_text("// mine")
     assert cli.main(["notebook", "01", "--only-copy"]) == 0
     assert (mine / "kernel.cu").read_text() == "// mine"
+
+
+def test_the_notebook_and_the_terminal_have_one_kernel(small_class, capsys):
+    exercise = registry.find("01")
+    assert cli.main(["start", "01"]) == 0
+    mine = student.own_file(exercise, None)
+    mine.write_text("// mine")
+    assert cli.main(["notebook", "01", "--only-copy"]) == 0
+    assert (mine.parent / f"{FIRST}.ipynb").is_file()
+    assert mine.read_text() == "// mine"
+    assert [*student.WORK.rglob("kernel.cu")] == [mine]
+
+
+def test_the_terminal_takes_the_kernel_that_the_notebook_began_with(small_class, capsys):
+    assert cli.main(["notebook", "01", "--only-copy"]) == 0
+    (mine,) = student.WORK.rglob("kernel.cu")
+    mine.write_text("// mine")
+    assert cli.main(["start", "01"]) == 0
+    assert student.own_file(registry.find("01"), None) == mine
+    assert mine.read_text() == "// mine"
 
 
 @pytest.mark.parametrize(("user", "allowed"), [(0, ["--allow-root"]), (1000, [])])
@@ -68,6 +90,14 @@ def test_jupyter_starts_for_root_too_as_one_is_in_a_container(small_class, monke
     [command] = started
     assert command[3].endswith(f"{FIRST}/{FIRST}.ipynb")
     assert command[4:] == ["--no-browser", *allowed]
+
+
+def test_jupyter_asks_for_no_news_and_no_updates(monkeypatch):
+    manager = pytest.importorskip("jupyter_server.services.config.manager")
+    monkeypatch.setenv("JUPYTER_CONFIG_PATH", str(SETTINGS))
+    overrides = manager.ConfigManager(config_dir_name="labconfig").get("default_setting_overrides")
+    asked = overrides["@jupyterlab/apputils-extension:notification"]
+    assert asked == {"fetchNews": "false", "checkForUpdates": False}
 
 
 def test_the_source_of_an_assignment_follows_the_course(small_class, tmp_path):

@@ -112,6 +112,36 @@ def test_the_start_shows_what_it_says(
     assert "bank conflicts" not in stated["transpose"][1]
 
 
+COPY = "__pipeline_memcpy_async(&row[mine], &from[mine], 16);\n"
+COMMIT, WAIT, BARRIER = "__pipeline_commit();\n", "__pipeline_wait_prior(0);\n", "__syncthreads();\n"
+WARM_UPS = {
+    "row, as it is given": ("row", "", "init", 0),
+    "row, right": ("row", COPY + COMMIT + WAIT, "", 256),
+    "row, without a wait": ("row", COPY + COMMIT, "async", None),
+    "row, without a group": ("row", COPY + WAIT, "async", None),
+    "reversed, as it is given": ("reversed", "", "init", 0),
+    "reversed, right": ("reversed", COPY + COMMIT + WAIT + BARRIER, "", 256),
+    "reversed, without a barrier": ("reversed", COPY + COMMIT + WAIT, "async", None),
+    "reversed, the barrier before the wait": ("reversed", COPY + COMMIT + BARRIER + WAIT, "async", None),
+}
+
+
+@pytest.mark.parametrize("name", WARM_UPS)
+def test_a_warm_up_tells_what_is_missing(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
+    from grader.notebook import run_file
+
+    program, lines, kind, right = WARM_UPS[name]
+    (cell,) = [cell for cell in read(notebook("00_start"))["cells"] if cell["id"] == f"write-{program}"]
+    source = text_of(cell).partition("\n")[2]
+    (task,) = [line for line in source.splitlines() if "TODO" in line]
+    monkeypatch.chdir(tmp_path)
+    Path("mine.cu").write_text(source.replace(task, lines))
+    shown = repr(run_file("mine.cu"))
+    assert shown.startswith("mine.cu: no findings") is (kind == ""), shown
+    assert not kind or f"\n{kind} " in shown, shown
+    assert right is None or f"{right} of 256 elements are right" in shown, shown
+
+
 @pytest.fixture(scope="module")
 def measured_values() -> dict[str, dict[str, float]]:
     """What the predictions are held against when the solution is handed in, by exercise."""

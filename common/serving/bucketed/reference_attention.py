@@ -89,6 +89,26 @@ def attend_bucket(
     return Part(out.flatten(1, 2), largest.flatten(1), total.flatten(1))
 
 
+def score_bucket(
+    queries: torch.Tensor,
+    bucket: BucketView,
+    mask: torch.Tensor | None,
+    scale: float,
+    dtype: torch.dtype | None = None,
+) -> torch.Tensor:
+    """The score of each entry, [batch, heads, capacity]: -inf where it is hidden and past the end."""
+    import torch
+
+    dtype = dtype or torch.float32
+    batch, heads, _ = queries.shape
+    kv_heads, capacity = bucket.keys.shape[1:3]
+    shape = (batch, kv_heads, heads // kv_heads, capacity)
+    scores = torch.full(shape, -torch.inf, dtype=_accumulator(dtype), device=queries.device)
+    for piece in _pieces(queries, bucket, mask, scale, dtype):
+        scores[..., piece.keys] = piece.scores
+    return scores.flatten(1, 2)
+
+
 def merge_parts(parts: Sequence[Part]) -> torch.Tensor:
     """The attention whose keys the parts have shared out: rescaled to one maximum, added, normalised."""
     import torch

@@ -1,7 +1,8 @@
 """`./course lab NN [FILE]`: kernels with one fault each, to be found with the virtual GPU.
 
 Without FILE every kernel of the lab runs; findings and figures are shown, with the words for answers. FILE is
-a filled-in answers.toml, to be graded; or a .cu, your fixed copy of a kernel, to be run alone.
+a filled-in answers.toml, or a .cu, your fixed copy of a kernel, to be run alone. With the solutions the sheet
+is graded, answer by answer; without them you learn for which kernels all three answers are right.
 """
 
 from __future__ import annotations
@@ -16,6 +17,7 @@ from grader.cli import options as shared
 from grader.cli.parser import Parser
 from grader.course import student
 from grader.course.settings import Settings, choose_device
+from grader.lab import sealed
 from grader.lab.lab import (
     EVIDENCE,
     FIGURES,
@@ -29,7 +31,7 @@ from grader.lab.sheet import questions, read_key
 from grader.questions.answer_files import read_answers
 from grader.questions.grading import grade
 from grader.records.device_info import VIRTUAL
-from grader.render.answers import answers_json, answers_text
+from grader.render.answers import answers_json, answers_text, unknown_text
 from grader.words.text import harmless, table, wrapped
 
 
@@ -111,8 +113,30 @@ def _plain(seen: Seen) -> dict[str, Any]:
 
 
 def _grade(lab: FaultLab, file: Path, *, as_json: bool) -> int:
-    results = grade(questions(lab), read_answers(file, lab.sheet), read_key(lab))
+    answers = read_answers(file, lab.sheet)
+    if not lab.key.is_file():
+        return _compare(lab, answers, as_json=as_json)
+    results = grade(questions(lab), answers, read_key(lab))
     print(answers_json(results) if as_json else answers_text(lab.title, results))
     if results.earned < results.points and not as_json:
         print(f"`./course lab {lab.number}` shows the evidence again.")
+    return 0
+
+
+def _compare(lab: FaultLab, answers: Mapping[str, Any], *, as_json: bool) -> int:
+    """Where there is no key: kernel by kernel, without telling which of the answers is wrong."""
+    compared = sealed.compare(lab, answers)
+    if as_json:
+        print(json.dumps(compared, indent=1))
+        return 0
+    right = sum(state == "right" for state in compared.values())
+    title = f"{lab.title}: {right} of {len(compared)} kernels"
+    print(
+        table(("kernel", "answers"), [(f"{kernel}.cu", state) for kernel, state in compared.items()], title)
+    )
+    odd = grade(questions(lab), answers, {})
+    for one in odd.graded:
+        if one.answered and not one.pending:
+            print(wrapped(f"{one.name}: {one.reason}"))
+    print(unknown_text(odd), end="\n" if odd.unknown else "")
     return 0

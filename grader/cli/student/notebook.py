@@ -1,8 +1,8 @@
-"""`./course notebook [NN]`: open a notebook in JupyterLab, on your own copy below work/notebooks/.
+"""`./course notebook [NN]`: open a notebook in JupyterLab, on your own copy in work/NN_name/.
 
-The copy is made once, with the exercise's starter as kernel.cu beside it, and is yours from then on. Without
-NN, copies of all notebooks are made and Jupyter shows the folder. What follows NN goes to Jupyter, such as
---no-browser or --port=8889.
+The copy is made once and is yours from then on. It uses the kernel.cu beside it, as `check` and the other
+commands do; where there is none yet, the starter is put there. Without NN, copies of all notebooks are made
+and Jupyter shows the folder. What follows NN goes to Jupyter, such as --no-browser or --port=8889.
 """
 
 from __future__ import annotations
@@ -23,17 +23,16 @@ def main(arguments: list[str]) -> int:
     chosen = [find_assignment(options.notebook)] if options.notebook else assignments()
     if not chosen:
         raise CourseError(f"there is no notebook in {REPOSITORY / 'notebooks'}")
-    folder = student.WORK / "notebooks"
     for assignment in chosen:
         _copy(assignment)
     if options.only_copy:
         return 0
-    opened = folder / chosen[0] / f"{chosen[0]}.ipynb" if options.notebook else folder
+    opened = student.work_folder(chosen[0]) / f"{chosen[0]}.ipynb" if options.notebook else student.WORK
     return start_jupyter([str(opened), *for_jupyter])
 
 
 def _copy(assignment: str) -> None:
-    place = student.notebook_folder(assignment)
+    place = student.work_folder(assignment)
     try:
         made = put_working_copy(assignment, place, replace=False)
     except OSError as problem:

@@ -24,7 +24,7 @@ def main(arguments: list[str]) -> int:
         print(f"made  {student.shown(path)}")
     for path in kept:
         print(f"kept  {student.shown(path)} (it was there already)")
-    folder = student.shown(student.work_folder(exercise))
+    folder = student.shown(student.work_folder(exercise.id))
     statement = f"Read {folder}/README.md, then fill" if (exercise.folder / "README.md").is_file() else "Fill"
     print(f"\n{exercise.number} {exercise.title}\n{statement} in {folder}/kernel.cu.")
     print(f"`./course check {exercise.number}` checks it; `./course hint {exercise.number}` helps.")

@@ -123,10 +123,10 @@ _STYLE = """
 .course-lab .source td { border: 0; padding: 0 .8em 0 0;
   font: 12px/1.4 var(--jp-code-font-family, monospace); }
 .course-lab .source th { padding: 0 .8em .2em 0; }
-.course-lab .source td.code { white-space: pre; }
+.course-lab .source td.code { white-space: pre-wrap; overflow-wrap: anywhere; }
 .course-lab .bar { background: rgba(var(--heat), .55); height: .8em; min-width: 1px; }
 .course-lab figure { margin: .6em 0; } .course-lab figcaption { color: var(--faint); max-width: 70em; }
-.course-lab img { max-width: 100%; background: #ffffff; }
+.course-lab img { max-width: 100%; }
 .course-lab summary { cursor: pointer; display: list-item; }
 .course-lab tr { background: none; }
 """.replace(".course-lab ", f"{_OURS} ")

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from common.virtual_gpu.profiles import find_profile
 from common.virtual_gpu.report import SECTOR_BYTES, Launch
 from grader.notebook.seen import Seen
-from grader.notebook.views.pictures import new_figure, styled
+from grader.notebook.views.pictures import INK, label_logarithms, new_figure, styled
 from grader.words import numbers
 
 if TYPE_CHECKING:
@@ -22,7 +22,7 @@ CAPTION = (
 )
 _SCHEDULERS = 4
 _MOST_DOTS = 12
-_DRAM, _L2, _ISSUE = "#3b6fb6", "#7b5ea7", "#555555"
+_DRAM, _L2, _ISSUE = "#3b6fb6", "#9b7bc4", INK
 
 
 def roofline(seen: Seen) -> Figure:
@@ -49,10 +49,11 @@ def roofline(seen: Seen) -> Figure:
         axes.set(xlabel="warp instructions per 32-byte sector", ylabel="10⁹ warp instructions per second")
         axes.set_title(f"{seen.case} on the {profile.name}, modelled")
         for axis in (axes.xaxis, axes.yaxis):
+            label_logarithms(axis)
             axis.set_major_formatter("{x:g}")
             axis.set_minor_formatter("")
         axes.grid(alpha=0.25, which="major")
-        axes.legend(fontsize=8, loc="best")  # never over a dot
+        figure.legend(loc="outside lower center", ncols=3, fontsize=8, frameon=False)
     return figure
 
 

@@ -9,7 +9,7 @@ from common.virtual_gpu.report import Timeline
 from grader.notebook.seen import Seen
 from grader.notebook.views.display import Display, excerpt, heading
 from grader.notebook.views.line_costs import stalls
-from grader.notebook.views.pictures import new_figure, picture, styled
+from grader.notebook.views.pictures import SEPARATOR, new_figure, picture, styled
 from grader.notebook.views.warp_lanes import Flight, Interval, WarpLanes, lanes, overlap
 from grader.render.pages.markup import Child, joined, tag
 
@@ -109,7 +109,7 @@ def _draw_flights(axes: Any, row: int, flights: Sequence[Flight], levels: int, s
             [(flight.begin * scale, (flight.end - flight.begin) * scale)],
             (row - (flight.level + 1) * height, 0.9 * height),
             facecolors=_COLOURS[flight.kind],
-            edgecolors="white",
+            edgecolors=SEPARATOR,
             linewidth=0.5,
         )
 

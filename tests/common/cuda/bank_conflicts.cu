@@ -1,12 +1,11 @@
 // Places of 16 bytes in shared memory, read and written by a warp; for each launch a line with its kernel's
-// name and what swizzle.cuh's analyser says of it: turns, added up over the warp's four groups of eight
-// lanes.
+// name and what bank_conflicts.cuh says of it: turns, added up over the warp's four groups of eight lanes.
 #include <cstdint>
 #include <utility>
 
+#include "bank_conflicts.cuh"
 #include "expect.cuh"
 #include "mma.cuh"
-#include "swizzle.cuh"
 
 constexpr int kLanes = 32, kAtOnce = 8, kTileBytes = 64 << 10;
 constexpr int kRowBytes = 128, kLongRowBytes = 256, kPaddedRowBytes = 128 + kPieceBytes;
@@ -74,6 +73,11 @@ constexpr int plain(int row, int piece) {
 }
 constexpr int padded(int row, int piece) {
   return row * kPaddedRowBytes + piece * kPieceBytes;
+}
+
+template <int kBytes>
+constexpr int swizzled(int row, int piece) {
+  return row * kBytes + (piece ^ row % 8) * kPieceBytes;
 }
 
 struct PlainColumn {

@@ -18,7 +18,7 @@ EXERCISE = registry.find("02")
 SOLUTION = EXERCISE.solution.read_text()
 # The folder's name is no word of Python, so its table is asked for by name.
 WRONG = importlib.import_module("tests.exercises.02_fused_copy.wrong_kernels").WRONG
-STEPS = tuple(step.name for step in EXERCISE.steps)
+STEPS = {step.name: step.points for step in EXERCISE.steps}
 
 
 @functools.cache  # a file, once for all that is said of it
@@ -34,7 +34,7 @@ def sections(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Section]:
 def test_the_solution_gets_full_marks() -> None:
     record = graded_once(EXERCISE.solution)
     assert points(record) == {
-        **dict.fromkeys(STEPS, 5),
+        **STEPS,
         "correct": 35,
         "clean": 10,
         "mechanism": 10,
@@ -96,12 +96,16 @@ def test_a_mistake_in_a_step_costs_that_step_alone(sections: dict[str, Section])
     section = sections["a step's own mistake"]
     earned = points(graded(section.of(EXERCISE), section.file, UNTIMED))
     assert earned == {
-        **dict.fromkeys(STEPS, 5),
+        **STEPS,
         "two vectors": 0,
         "correct": 35,
         "clean": 10,
         "mechanism": 10,
     }
+
+
+def test_the_steps_share_twenty_points() -> None:
+    assert sum(STEPS.values()) == 20
 
 
 def test_there_are_wrong_kernels_enough() -> None:

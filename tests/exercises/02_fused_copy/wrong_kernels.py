@@ -8,13 +8,13 @@ LOAD = "if (i * step < left) held[i] = __ldcs(&unit_from[i * step]);"
 
 WRONG: dict[str, Wrong] = {
     "flattened page table": Wrong(
-        old="table.destination + row * table.destination_stride,",
-        new="table.destination + row * table.columns,",
+        old="table.destination + row * table.destination_stride}",
+        new="table.destination + row * table.columns}",
         words="the page table is flattened: the captured rows are written without the gaps between them",
     ),
     "offsets of 32 bits": Wrong(
-        old="table.destination + row * table.destination_stride,",
-        new="table.destination + static_cast<int>(row) * static_cast<int>(table.destination_stride),",
+        old="table.destination + row * table.destination_stride}",
+        new="table.destination + static_cast<int>(row) * static_cast<int>(table.destination_stride)}",
         reason="error",
         line="if (i * step < left) unit_to[i * step] = held[i];",
         words="it looks like an offset that has wrapped at 32 bits",
@@ -132,8 +132,8 @@ WRONG: dict[str, Wrong] = {
         words="the end of each row is missing",
     ),
     "no head": Wrong(
-        old="const int head = min(columns, (kElements - misplaced) % kElements);",
-        new="const int head = 0 * misplaced;",
+        old="return min(columns, (kElements - misplaced) % kElements);",
+        new="return 0 * misplaced;",
         reason="error",
         line=LOAD,
     ),
@@ -158,8 +158,8 @@ WRONG: dict[str, Wrong] = {
         words="The wrong elements were never written",
     ),
     "no bound on rows": Wrong(
-        old="  if (row >= table.rows) return;\n",
-        new="",
+        old="  if (y >= table.rows) return;\n  const Row row = row_of(table, y);\n  copy_row<",
+        new="  const Row row = row_of(table, y);\n  copy_row<",
         line=LOAD,
     ),
     "no columns, nothing copied": Wrong(
@@ -184,7 +184,8 @@ WRONG: dict[str, Wrong] = {
         old="return apart % 16 == 0 && drift % 4 == 0;",
         new="return false && apart + drift == 0;",
         part="the page table",
-        words="warps made 32 loads and 32 stores; 12 of each suffice (2 rows of 512)",
+        words="warps made 32 loads and 32 stores; 12 of each suffice "
+        "(2 rows of 512, both sides shifted by one element)",
     ),
     "wide loads and narrow stores": Wrong(
         old="if (i * step < left) unit_to[i * step] = held[i];",
@@ -193,7 +194,60 @@ WRONG: dict[str, Wrong] = {
         "      reinterpret_cast<volatile int*>(&unit_to[i * step])[e] ="
         " reinterpret_cast<const int*>(&held[i])[e];",
         part="the page table",
-        words="warps made 8 loads and 32 stores",
+        words="warps made 10 loads and 34 stores",
+    ),
+    "columns without a bound": Wrong(
+        old="if (y >= table.rows || column >= table.columns) return;",
+        new="if (y >= table.rows) return;",
+        part="rows",
+        words="past the end of page_table",
+    ),
+    "x over rows": Wrong(
+        old="const dim3 grid(ceil_div(table.columns, block.x), ceil_div(table.rows, block.y));",
+        new="const dim3 grid(ceil_div(table.rows, block.x), ceil_div(table.columns, block.y));",
+        part="rows",
+        words="the end of each row is missing",
+    ),
+    "rows of one block": Wrong(
+        old="const dim3 grid(ceil_div(table.columns, block.x), ceil_div(table.rows, block.y));",
+        new="const dim3 grid(ceil_div(table.columns, block.x), 1);",
+        part="rows",
+        words="the last rows are missing",
+    ),
+    "no tail": Wrong(
+        old="  if (last < table.columns) row.to[last] = element;\n",
+        new="",
+        part="aligned rows",
+        words="the end of each row is missing, past the last multiple of 4 columns",
+    ),
+    "the last unit in full": Wrong(
+        old="const int units = table.columns / 4;",
+        new="const int units = (table.columns + 3) / 4;",
+        part="aligned rows",
+        words="each row is copied up to the next multiple of 4 columns, past max_seqlen_k",
+    ),
+    "no block for rows of three": Wrong(
+        old="const dim3 grid(ceil_div(ceil_div(table.columns, 4), block.x)",
+        new="const dim3 grid(ceil_div(table.columns / 4, block.x)",
+        part="aligned rows",
+        words="a grid of (0,1,1) and blocks of (32,4,1): a dimension is zero",
+    ),
+    "a stride in units": Wrong(
+        old="reinterpret_cast<const uint4*>(row.from)[x];",
+        new="(reinterpret_cast<const uint4*>(table.source) + y * table.source_stride)[x];",
+        part="aligned rows",
+        words="first failure, 2 rows of 512: captured_page_table[1,0] is",
+    ),
+    "one element at a time in aligned rows": Wrong(
+        old="  uint4 unit{};\n",
+        new="  for (int i = x; i < units * 4; i += gridDim.x * blockDim.x) row.to[i] = row.from[i];\n"
+        "  uint4 unit{};\n",
+        more=(
+            ("  if (x < units) unit = reinterpret_cast<const uint4*>(row.from)[x];\n", ""),
+            ("  if (x < units) reinterpret_cast<uint4*>(row.to)[x] = unit;\n", "  (void)unit;\n"),
+        ),
+        part="aligned rows",
+        words="warps made 32 loads and 32 stores; 12 of each suffice (2 rows of 512)",
     ),
     "a store before the second load": Wrong(
         old="  const int input_id = from.input_ids[i];\n  const int out_loc = from.out_loc[i];\n"

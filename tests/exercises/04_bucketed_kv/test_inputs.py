@@ -20,7 +20,7 @@ from grader.spec.evidence import Evidence
 from grader.spec.random_inputs import Random
 
 EXERCISE = registry.find("04")
-STORE, MOVE, ATTEND, MERGE = EXERCISE.steps
+STORE, MOVE, SCORE, SUM, ATTEND, MERGE = EXERCISE.steps
 SHAPES = sys.modules["exercise_04_bucketed_kv.shapes"]
 TOKENS = sys.modules["exercise_04_bucketed_kv.tokens"]
 PARTS = sys.modules["exercise_04_bucketed_kv.parts"]

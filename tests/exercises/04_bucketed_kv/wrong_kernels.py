@@ -99,7 +99,7 @@ MISTAKES: dict[str, Mistake] = {
     "shared-memory race between tiles": Mistake(
         old="      attend(warp + i * kWarps, stage(i));\n      __syncwarp();\n",
         new="      attend(warp + i * kWarps, stage(i));\n",
-        part="attend",
+        part="scores",
         cases=("a long bucket",),
         line="copy_16_bytes_async(to + 16 * Rows::key_piece(lane | 32 * i), keys + 512 * i);",
         kind="async",
@@ -146,7 +146,7 @@ MISTAKES: dict[str, Mistake] = {
     "chunks that have not landed": Mistake(
         old="wait_for_copies<kStages - 1>();",
         new="wait_for_copies<kStages>();",
-        part="attend",
+        part="scores",
         cases=("3 bits",),
         line=_KEY_SCALE,
         kind="async",
@@ -262,7 +262,7 @@ MISTAKES: dict[str, Mistake] = {
     "offset of the keys": Mistake(
         old="offset[i] = shared.planes.sum[kMine * t + i] * stored_offset(kBits) * Rows::kUnit;",
         new="offset[i] = 0;",
-        part="attend",
+        part="scores",
         cases=("8 keys of 8 bits",),
         words="the offset of the keys' stored elements is not subtracted",
     ),
@@ -283,7 +283,7 @@ MISTAKES: dict[str, Mistake] = {
     "values' scales for the keys": Mistake(
         old=_KEY_SCALE,
         new=_KEY_SCALE_OF_VALUE,
-        part="attend",
+        part="scores",
         cases=("8 keys of 8 bits",),
         words="the keys are multiplied by the values' scales",
     ),
@@ -298,9 +298,45 @@ MISTAKES: dict[str, Mistake] = {
     "a maximum in powers of two": Mistake(
         old="results.max[row] = stats.most * static_cast<float>(M_LN2);",
         new="results.max[row] = stats.most;",
-        part="attend",
+        part="max and sum",
         cases=("no keys", "a key"),
         words="max is a power of 2, log2(e) times too large: multiply it by ln 2",
+    ),
+    "scores as powers of two": Mistake(
+        old="head_dim, scale * static_cast<float>(M_LN2));",
+        new="head_dim, scale);",
+        part="scores",
+        cases=("no keys", "a key"),
+        words="the scores are powers of 2, log2(e) times too large",
+    ),
+    "a mask by place in the scores": Mistake(
+        old=_LOOK,
+        new=f"if ({_ENTRY} < split.end && (job.mask == nullptr ||\n"
+        f"          job.mask[split.sequence * job.mask_stride + {_ENTRY}] != 0)) {{",
+        part="scores",
+        cases=("8 keys of 8 bits", "a mask"),
+        words="the mask is looked up by an entry's place in its bucket, not by its slot",
+    ),
+    "a sum relative to zero": Mistake(
+        old="results.sum[row] = stats.sum * factor;",
+        new="results.sum[row] = stats.sum * power_of_2(finite(stats.reference));",
+        part="max and sum",
+        cases=("no keys", "a key"),
+        words="the sum is relative to 0, not to max",
+    ),
+    "warps' sums added as they are": Mistake(
+        old="stats.sum += of_warp[row].sum * power_of_2(of_warp[row].reference - finite(stats.reference));",
+        new="stats.sum += of_warp[row].sum;",
+        part="max and sum",
+        cases=("a key", "keys that stand out"),
+        words="too far off",
+    ),
+    "warps' outputs left out": Mistake(
+        old="for (int warp = 0; warp < kWarps; ++warp) value += outputs[warp * elements + i];",
+        new="value = outputs[i];",
+        part="attend",
+        cases=("8 keys of 8 bits", "3 bits"),
+        words="too far off",
     ),
     "outputs not rescaled in the merge": Mistake(
         old="if (factor > 0) value += factor * outputs[place * head_dim + d];",

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -10,12 +12,14 @@ import pytest
 import torch
 
 from common.build.program import Target
+from common.core.paths import REPOSITORY
 from grader.answers.compare import same_buffers
 from grader.building.build import build
 from grader.devices.on_virtual.session import VirtualSession
 from grader.devices.session import Outcome
 from grader.spec import At, Call, Case, registry
 from grader.spec.random_inputs import Random
+from tests.waiting import LONG
 
 EXERCISE = registry.find("05")
 SHAPES = sys.modules["exercise_05_flash_attention.shapes"]
@@ -47,6 +51,17 @@ def release() -> Iterator[VirtualSession]:
 def debug() -> Iterator[VirtualSession]:
     with VirtualSession(library("FLASH_DEBUG=1")) as session:
         yield session
+
+
+def test_a_student_sees_scores_and_weights(tmp_path: Path) -> None:
+    shutil.copy(EXERCISE.folder / "scores.cu", tmp_path)
+    shutil.copy(EXERCISE.solution, tmp_path)
+    command = [sys.executable, "-m", "grader", "run", str(tmp_path / "scores.cu"), "-I", "common/cuda"]
+    shown = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, timeout=LONG)
+    assert shown.returncode == 0, shown.stderr
+    scores, weights = shown.stdout.split("returned 0 (no error)")[1].split("weights,")
+    assert "0.000   1.000   2.000   3.000   3.000   3.000   3.000   3.000" in scores
+    assert "0.050   0.135   0.368   1.000   1.000   1.000   1.000   1.000" in weights
 
 
 def plain_call(case: Case) -> Call:

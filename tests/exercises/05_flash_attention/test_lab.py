@@ -6,17 +6,33 @@ import dataclasses
 import difflib
 import functools
 import json
+import re
+import shutil
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
+from common.core.errors import CourseError
 from common.virtual_gpu.report import Place
 from grader import cli
-from grader.lab.lab import EVIDENCE, MODELLED_TIME, ROUND_TRIPS, WRONG_ANSWER, Seen, find_lab, run_kernel
+from grader.cli.student import lab as cli_lab
+from grader.lab import sealed
+from grader.lab.lab import (
+    EVIDENCE,
+    MODELLED_TIME,
+    ROUND_TRIPS,
+    WRONG_ANSWER,
+    FaultLab,
+    Seen,
+    find_lab,
+    run_kernel,
+)
 from grader.lab.sheet import questions, read_key
 from grader.questions.answer_files import read_answers
 from grader.questions.grading import Results, grade
+from grader.spec import registry
 from tests.exercises.sections import write_sections
 
 LAB = find_lab("05")
@@ -191,6 +207,59 @@ def test_a_sheet_is_graded_and_what_is_odd_in_it_is_told(tmp_path, capsys):
     stated = json.loads(capsys.readouterr().out)
     assert (stated["points"], stated["max_points"], stated["unknown"]) == (0, 21, ["one.lines", "eight.line"])
     assert [answer["name"] for answer in stated["answers"]][:3] == ["one.fault", "one.line", "one.evidence"]
+
+
+@pytest.fixture
+def bundled(tmp_path, monkeypatch) -> FaultLab:
+    """The lab as a student has it: without the key, and with the sealed one."""
+    folder = tmp_path / LAB.exercise / "lab"
+    shutil.copytree(LAB.folder, folder)
+    lab = dataclasses.replace(LAB, folder=folder)
+    sealed.sealed_key(lab).write_text(sealed.seal(LAB))
+    monkeypatch.setattr(registry, "SOLUTIONS", tmp_path / "solutions")
+    monkeypatch.setattr(cli_lab, "find_lab", lambda _: lab)
+    return lab
+
+
+def test_a_student_learns_for_which_kernels_all_answers_are_right(bundled, tmp_path, capsys):
+    right = {kernel: {field: KEY[kernel][field][-1] for field in FIELDS} for kernel in ("one", "six")}
+    two = {field: KEY["two"][field][0] for field in FIELDS}
+    assert set(sealed.compare(bundled, right).values()) == {"right", "still to do: fault, line, evidence"}
+    sheet = tmp_path / "mine.toml"
+    entries: dict[str, dict[str, Any]] = {
+        **right,
+        "two": {**two, "line": 1},
+        "three": {"fault": "x"},
+        "eight": {"line": 3},
+    }
+    sheet.write_text(
+        "\n".join(
+            f"[{kernel}]\n" + "\n".join(f"{field} = {answer!r}" for field, answer in entry.items())
+            for kernel, entry in entries.items()
+        )
+    )
+    assert cli.main(["lab", "05", str(sheet)]) == 0
+    shown = capsys.readouterr().out
+    assert "2 of 7 kernels" in shown
+    assert re.search(r"^two\.cu +not yet: fault, line or evidence is wrong$", shown, re.MULTILINE)
+    assert re.search(r"^three\.cu +still to do: line, evidence$", shown, re.MULTILINE)
+    assert "three.fault: 'x' is not on the list" in shown
+    assert "There is no question eight.line." in shown
+    assert cli.main(["lab", "05", str(sheet), "--json"]) == 0
+    assert json.loads(capsys.readouterr().out)["one"] == "right"
+
+
+def test_the_sealed_key_has_no_answer_in_it_and_no_salt_twice():
+    text, again = sealed.seal(LAB), sealed.seal(LAB)
+    assert not any(fault in text for fault in LAB.faults)
+    salts = {entry["salt"] for made in (text, again) for entry in json.loads(made).values()}
+    assert len(salts) == 2 * len(LAB.kernels)
+
+
+def test_a_sealed_key_that_is_gone_is_a_sentence(bundled):
+    sealed.sealed_key(bundled).unlink()
+    with pytest.raises(CourseError, match=r"sealed\.json cannot be read"):
+        sealed.compare(bundled, {})
 
 
 def test_a_sheet_that_cannot_be_read_is_a_sentence(tmp_path, capsys):

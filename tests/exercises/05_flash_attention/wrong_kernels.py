@@ -20,7 +20,9 @@ class Mistake(Wrong):
 
 
 _KEYS_READ = "load_matrices(b, keys + Row::place(row, 2 * step + lane / 8 % 2));"
-_VALUES_READ = "load_matrices_turned(b, values + Row::place(16 * step + lane % 16, 2 * pair + lane / 16));"
+_VALUES_READ = (
+    "load_matrices_transposed(b, values + Row::place(16 * step + lane % 16, 2 * pair + lane / 16));"
+)
 _QUERIES_READ = "load_matrices(queries[sixteen][step], shared + Row::place(row, 2 * step + lane / 16));"
 _COPIED = "copy_16_bytes_or_zeros_async(place, from, there);"
 _STAGE_READY = "        __syncthreads();  // the tile is there, and no warp needs the one before any more\n"
@@ -35,6 +37,7 @@ _SHARED_MOST = (
     "        highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 1));\n"
     "        highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 2));\n"
 )
+_NOT_AHEAD = "        // END SOLUTION\n        __syncthreads();\n        attend(i);\n"
 _LAUNCH = "return launch<__half, 64, false, Swizzled>(job, PERSISTENT, stream);"  # where no case is causal
 
 MISTAKES: dict[str, Mistake] = {
@@ -68,8 +71,8 @@ MISTAKES: dict[str, Mistake] = {
         kind="async",
     ),
     "queries read before they landed": Mistake(
-        old="    commit_copies();\n    wait_for_copies<0>();\n    __syncthreads();\n",
-        new="    commit_copies();\n    __syncthreads();\n",
+        old="    commit_copies();\n    wait_for_copies<0>();\n    // END SOLUTION\n",
+        new="    commit_copies();\n    // END SOLUTION\n",
         cases=("16 rows",),
         line=_QUERIES_READ,
         kind="async",
@@ -96,13 +99,13 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "values swizzled on write only": Mistake(
         old=_VALUES_READ,
-        new="load_matrices_turned(b, values + (16 * step + lane % 16) * Row::kBytes +\n"
+        new="load_matrices_transposed(b, values + (16 * step + lane % 16) * Row::kBytes +\n"
         "                                    (2 * pair + lane / 16) * kPieceBytes);",
         cases=("one row", "16 rows"),
         words="a tile is swizzled where it is written and not where it is read, or the reverse (values)",
     ),
     "values not turned": Mistake(
-        old="load_matrices_turned(b, values",
+        old="load_matrices_transposed(b, values",
         new="load_matrices(b, values",
         cases=("16 rows",),
         words="values are not transposed",
@@ -189,13 +192,13 @@ MISTAKES: dict[str, Mistake] = {
     ),
     "keys transposed": Mistake(
         old="load_matrices(b, keys",
-        new="load_matrices_turned(b, keys",
+        new="load_matrices_transposed(b, keys",
         cases=("16 rows",),
         words="keys are transposed: use load_matrices() for them (the scores are wrong)",
     ),
     "values loaded like keys": Mistake(
         old=_VALUES_READ,
-        new="load_matrices_turned(b, values + Row::place(16 * step + lane % 8 + lane / 16 * 8,\n"
+        new="load_matrices_transposed(b, values + Row::place(16 * step + lane % 8 + lane / 16 * 8,\n"
         "                                                2 * pair + lane / 8 % 2));",
         cases=("16 rows",),
         words="values are loaded like keys: two of four 8 x 8 matrices change places (the weights are right",
@@ -377,9 +380,17 @@ MISTAKES: dict[str, Mistake] = {
         line="shared.out[row][d] *= factor;",
         kind="init",
     ),
+    "no group for the copies": Mistake(
+        old="    commit_copies();\n    // END SOLUTION\n  }\n",
+        new="    // END SOLUTION\n  }\n",
+        part="asynchronous copies",
+        cases=("16 rows",),
+        line=_KEYS_READ,
+        kind="async",
+    ),
     "no wait at all": Mistake(
-        old="        wait_for_copies<0>();\n        __syncthreads();\n        attend(i);\n",
-        new="        __syncthreads();\n        attend(i);\n",
+        old=f"        wait_for_copies<0>();\n{_NOT_AHEAD}",
+        new=_NOT_AHEAD,
         part="asynchronous copies",
         cases=("16 rows",),
         line=_KEYS_READ,
@@ -387,11 +398,26 @@ MISTAKES: dict[str, Mistake] = {
     ),
 }
 
+_SWIZZLED = "    if (kSwizzle) return row * kBytes + (piece ^ row % 8) * kPieceBytes;\n"
+_SWIZZLE_CHECKED = (
+    "static_assert(wavefronts<Rows<64, true>>(3) == 1);\n"
+    "static_assert(wavefronts<Rows<128, true>>(12) == 1);\n"
+)
+
 NOT_AS_ASKED: dict[str, Mistake] = {
     "never swizzled": Mistake(
-        old="    if (kSwizzle) return swizzled<kBytes>(row, piece);\n",
+        old=_SWIZZLED,
         new="",
+        more=((_SWIZZLE_CHECKED, ""),),
         cases=("77 rows",),
+        lacks="no bank conflicts",
+    ),
+    "an order that repeats after four rows": Mistake(
+        old=_SWIZZLED,
+        new=_SWIZZLED.replace("row % 8", "row % 4"),
+        more=((_SWIZZLE_CHECKED, ""),),
+        part="swizzle",
+        cases=("77 rows, two heads",),
         lacks="no bank conflicts",
     ),
     "copies through registers": Mistake(

@@ -14,6 +14,7 @@ from common.serving.bucketed.reference_attention import (
     attend_buckets,
     attention,
     merge_parts,
+    score_bucket,
     slot_weights,
 )
 from tests.serving.bucketed.model import halves
@@ -110,6 +111,20 @@ def test_a_part_is_unnormalised_with_its_own_maximum(layer: BucketedCacheLayer, 
         assert part.max[2].isneginf().all()
         assert (part.sum[2] == 0).all()
         assert (part.out[2] == 0).all()
+
+
+def test_the_scores_of_a_bucket_are_those_of_its_part(layer: BucketedCacheLayer, queries: torch.Tensor):
+    for bucket in layer.views():
+        scores = score_bucket(queries, bucket, None, SCALE, torch.float64)
+        part = attend_bucket(queries, bucket, None, SCALE, torch.float64)
+        assert scores.shape == (*queries.shape[:2], bucket.keys.shape[2])
+        assert torch.equal(scores.amax(-1), part.max)
+        for sequence, length in enumerate(bucket.lengths):
+            assert scores[sequence, :, :length].isfinite().all()
+            assert scores[sequence, :, length:].isneginf().all()
+            if length:
+                weights = torch.exp(scores[sequence] - part.max[sequence].unsqueeze(-1))
+                torch.testing.assert_close(weights.sum(-1), part.sum[sequence])
 
 
 def test_a_plain_sum_of_parts_would_be_wrong(layer: BucketedCacheLayer, queries: torch.Tensor):
