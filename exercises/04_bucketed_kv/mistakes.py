@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 
 from common.serving.bucketed.quantizing import joined_query, split_query, unpack
 from common.serving.bucketed.reference_attention import Part
+from common.serving.half_precision import product
 from grader.spec import Size
 
 from .layout import Buffers, name_of, softmax_scale, visible_slots
@@ -102,7 +103,7 @@ def scores_of(reading: Reading, bucket: Bucket) -> torch.Tensor:
         last = reading.mask.shape[1] - 1
         visible = visible & (reading.mask.gather(1, bucket.slots.clamp_max(last).long()) != 0)
     keys = elements(reading, bucket, bucket.key_codes, bucket.key_offset, bucket.key_scales)
-    scores = (reading.queries @ keys.transpose(-1, -2)).to(kept_type(reading)) * reading.scale
+    scores = product(reading.queries, keys.transpose(-1, -2)).to(kept_type(reading)) * reading.scale
     return scores.masked_fill(~visible[:, None, None], -torch.inf)
 
 
@@ -114,7 +115,7 @@ def part_of(reading: Reading, bucket: Bucket) -> Part:
     highest = scores.amax(-1)
     weights = torch.exp(scores - highest.masked_fill(highest.isneginf(), 0).unsqueeze(-1))
     values = elements(reading, bucket, bucket.value_codes, bucket.value_offset, bucket.value_scales)
-    out = (weights.to(values.dtype) @ values).to(weights.dtype)
+    out = product(weights.to(values.dtype), values).to(weights.dtype)
     return Part(out.flatten(1, 2), highest.flatten(1), weights.sum(-1).flatten(1))
 
 

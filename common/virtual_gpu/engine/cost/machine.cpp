@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <iterator>
 
+#include "ops/matrix.h"
+
 namespace vgpu {
 namespace {
 
@@ -158,6 +160,12 @@ MachineCost matrix_cost(std::string_view opcode, const Op& op, double tensor_cyc
           static_cast<float>(18.2 + share * tensor_cycles)};
 }
 
+// Of matrices of 8 x 8 halves.
+MachineCost matrix_load(int matrices) {
+  return {Pipe::kMemory, 1, 1 + static_cast<float>(matrices) * cycles::kMatrixPass,
+          static_cast<float>(cycles::kMatrixLoad)};
+}
+
 }  // namespace
 
 const char* pipe_name(Pipe pipe) {
@@ -168,9 +176,10 @@ const char* pipe_name(Pipe pipe) {
 
 MachineCost machine_cost(std::string_view opcode, const Op& op, double tensor_cycles) {
   if (op.cls == InstrClass::kMatrix) return matrix_cost(opcode, op, tensor_cycles);
-  if (opcode.starts_with("ldmatrix"))
-    return {Pipe::kMemory, 1, 1 + static_cast<float>(op.matrix.count) * cycles::kMatrixPass,
-            static_cast<float>(cycles::kMatrixLoad)};
+  if (opcode.starts_with("ldmatrix")) return matrix_load(op.matrix.count);
+  // From shared memory, ptxas makes an ldmatrix of it.
+  if ((opcode.starts_with("wmma.load.a") || opcode.starts_with("wmma.load.b")) && op.wmma->element_bytes == 2)
+    return matrix_load(op.wmma->distinct);
   if (op.cls == InstrClass::kLoadShared && op.access.bytes * op.access.vec == 16)
     return {Pipe::kMemory, 1, 1, static_cast<float>(cycles::kWideSharedLoad)};
   const auto row = std::find_if(std::begin(kRows), std::end(kRows),

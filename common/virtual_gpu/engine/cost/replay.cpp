@@ -305,7 +305,8 @@ class Sm {
     Arrival a{time, w.trips};
     if (event->wavefronts > 0) {
       // Beyond one cycle, a load takes its pipe for longer than its passes say.
-      const double beside = op.kind == PlanKind::kSharedLoad ? std::max(0.0f, op.cost.cycles - 1) : 0;
+      const bool loads = op.kind == PlanKind::kSharedLoad || op.kind == PlanKind::kGlobalLoad;
+      const double beside = loads ? std::max(0.0f, op.cost.cycles - 1) : 0;
       const double wavefronts = std::max<double>(event->wavefronts, (op.merged + 1) / 2) + beside;
       const double through = use(lsu_free_, time, wavefronts, result_.usage.shared);
       a.time = std::max(a.time, through + static_cast<double>(op.cost.latency) - 1);
