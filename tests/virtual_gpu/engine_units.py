@@ -34,6 +34,11 @@ def engine_units(sources: Sequence[Path], more: Sequence[str] = ()) -> list[Unit
     return _units(sources, ENGINE, flags, find_host_compiler(), None, default_cache(), (*sanitizer, *more))
 
 
+def linker() -> list[str]:
+    """What links such files: a sanitizer has a library of its own."""
+    return [str(find_host_compiler().path), "-pthread", *_sanitizer_flags()]
+
+
 def all_but_main() -> list[Path]:
     """The engine's sources, for drivers that have a main() of their own."""
     sources = sorted(path for path in ENGINE.rglob("*.cpp") if path.name != "main.cpp")

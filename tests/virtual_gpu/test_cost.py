@@ -229,7 +229,7 @@ def test_every_committed_prediction_was_measured():
     assert [case["name"] for case in predicted["cases"]] == [case["name"] for case in measured["cases"]]
 
 
-@pytest.mark.parametrize(("part", "median"), [(UNSEEN_PART, 0.10), (EARLIER_PART, 0.08), (ALL_PARTS, 0.06)])
+@pytest.mark.parametrize(("part", "median"), [(UNSEEN_PART, 0.11), (EARLIER_PART, 0.08), (ALL_PARTS, 0.06)])
 def test_the_committed_comparison_bears_out_the_claims(part: str, median: float):
     total = _committed()[part]
     assert total.share_ordered >= 0.95

@@ -15,7 +15,7 @@ from common.build.cache import default_cache
 from common.build.compile import compile_units
 from common.build.link import link
 from common.build.toolchain import find_host_compiler
-from tests.virtual_gpu.engine_units import engine_units
+from tests.virtual_gpu.engine_units import engine_units, linker
 from tests.waiting import LONG
 
 Pattern = dict[str, Any]
@@ -53,7 +53,7 @@ def groups() -> list[str]:
 def driver() -> Path:
     compiler, files = find_host_compiler(), default_cache()
     entry, _ = link(
-        [str(compiler.path)],
+        linker(),
         compile_units(engine_units([DRIVER]), cache=files, label="building the lane pattern test"),
         output="lane_patterns",
         libraries=[],

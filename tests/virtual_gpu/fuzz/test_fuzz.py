@@ -21,7 +21,7 @@ from common.build.engine.build import SOURCE_DIR, _sanitizer_flags
 from common.build.link import link
 from common.build.toolchain import find_host_compiler, find_nvcc
 from common.build.unit import Unit
-from tests.virtual_gpu.engine_units import all_but_main, engine_units
+from tests.virtual_gpu.engine_units import all_but_main, engine_units, linker
 from tests.virtual_gpu.fuzz import seeds
 from tests.waiting import LONG
 
@@ -66,7 +66,7 @@ def built(name: str) -> Path:
         own = [f"-I{HERE}", *coverage]
         units = engine_units(all_but_main(), coverage) + engine_units([HERE / f"{name}.cpp", *driver], own)
     made, _ = link(
-        [str(compiler.path), "-pthread", *_sanitizer_flags(), *(["-fsanitize=fuzzer"] if is_clang() else [])],
+        [*linker(), *(["-fsanitize=fuzzer"] if is_clang() else [])],
         compile_units(units, cache=cache, label=f"building the fuzzer of {name}"),
         output=name,
         libraries=["-ldl", "-lrt"],

@@ -16,7 +16,7 @@ from common.build.compile import compile_units
 from common.build.engine.build import _ENGINE_FLAGS, _units
 from common.build.link import link
 from common.build.toolchain import find_host_compiler
-from tests.virtual_gpu.engine_units import ENGINE, engine_units
+from tests.virtual_gpu.engine_units import ENGINE, engine_units, linker
 
 LANES = 32
 ALL_LANES = 0xFFFFFFFF
@@ -168,7 +168,7 @@ def build(variant: str) -> OpDriver:
         units = _units(sources, ENGINE, (*_ENGINE_FLAGS, "-O0"), compiler, None, files)
     objects = compile_units(units, cache=files, label=f"building the opcode tests ({variant})")
     entry, _ = link(
-        [str(compiler.path)],
+        linker() if variant == "fast" else [str(compiler.path)],
         objects,
         output="op_driver",
         libraries=[],
