@@ -127,16 +127,17 @@ def results() -> list[dict[str, Any]]:
 
 def points_of_implementations() -> str:
     return table(
-        ["exercise", "implementation", "points", "loses"],
+        ["exercise", "implementation", "loses", "points"],
         [
             [
                 row["exercise"][:2],
                 row["name"],
-                f"{row['points']:g}",
                 ", ".join(f"{name} {lost:g}" for name, lost in row["lost"].items()) or "nothing",
+                f"{row['points']:g}",
             ]
             for row in results()
         ],
+        right_from=3,
     )
 
 

@@ -47,7 +47,10 @@ class GpuSession:
     def __exit__(
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
+        import torch
+
         self.close()
+        torch.cuda.empty_cache()  # torch keeps what it freed, and other gradings on this GPU may need it
 
     @property
     def output(self) -> str:
