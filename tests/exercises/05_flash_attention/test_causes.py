@@ -39,9 +39,9 @@ STORED = "*reinterpret_cast<uint32_t*>(mine + Row::place(row, tile) + 4 * t) ="
 STAGE_READY = "        __syncthreads();  // the tile is there, and no warp needs the one before any more\n"
 NEXT_TILE = "        fetch(i + kStages - 1, tiles);\n"
 ONE_STAGE = (
-    "        wait_for_copies<0>();\n        __syncthreads();\n        attend(i);\n        __syncthreads();\n"
+    "        // END SOLUTION\n        __syncthreads();\n        attend(i);\n        __syncthreads();\n"
 )
-QUERIES_READY = "    commit_copies();\n    wait_for_copies<0>();\n    __syncthreads();\n"
+QUERIES_COMMITTED = "    commit_copies();\n    wait_for_copies<0>();\n    // END SOLUTION\n"
 MEET = "wait, __syncthreads(), then use"
 REFILLED = "A stage may be refilled only when every thread is done reading it"
 
@@ -69,8 +69,8 @@ KERNELS = {
         folded=("async", "race"),
     ),
     "no commit": OneCause(
-        old="    }\n    commit_copies();\n  }\n",
-        new="    }\n  }\n",
+        old="    commit_copies();\n    // END SOLUTION\n  }\n",
+        new="    // END SOLUTION\n  }\n",
         kind="async",
         line=KEYS_READ,
         words="Put commit_copies() behind the copies",
@@ -85,16 +85,16 @@ KERNELS = {
         folded=("async",),
     ),
     "no barrier behind the queries' copies": OneCause(
-        old=QUERIES_READY,
-        new="    commit_copies();\n    wait_for_copies<0>();\n",
+        old=f"{QUERIES_COMMITTED}    __syncthreads();\n",
+        new=QUERIES_COMMITTED,
         kind="race",
         line=QUERIES_READ,
         words=MEET,
         folded=("init",),
     ),
     "no wait for the queries": OneCause(
-        old=QUERIES_READY,
-        new="    commit_copies();\n    __syncthreads();\n",
+        old=QUERIES_COMMITTED,
+        new="    commit_copies();\n    // END SOLUTION\n",
         kind="async",
         line=QUERIES_READ,
         words="none was committed after this one, so N must be 0.",
