@@ -121,7 +121,7 @@ WARM_UPS = {
     "row, without a group": ("row", COPY + WAIT, "async", None),
     "reversed, as it is given": ("reversed", "", "init", 0),
     "reversed, right": ("reversed", COPY + COMMIT + WAIT + BARRIER, "", 256),
-    "reversed, without a barrier": ("reversed", COPY + COMMIT + WAIT, "async", None),
+    "reversed, without a barrier": ("reversed", COPY + COMMIT + WAIT, "race", None),
     "reversed, the barrier before the wait": ("reversed", COPY + COMMIT + BARRIER + WAIT, "async", None),
 }
 

@@ -58,8 +58,8 @@ WRONG: dict[str, Wrong] = {
         words="at the first byte past the end of page_table",
     ),
     "the captured stride for units of 16 bytes": Wrong(
-        old="table.destination + row * table.destination_stride,",
-        new="table.destination + 4 * row * table.destination_stride,",
+        old="table.destination + row * table.destination_stride}",
+        new="table.destination + 4 * row * table.destination_stride}",
         words="the captured row stride is used for units of 16 bytes, but counts elements",
     ),
     "both strides for units of 16 bytes": Wrong(
@@ -67,8 +67,8 @@ WRONG: dict[str, Wrong] = {
         new="table.source + 4 * row * table.source_stride,",
         more=(
             (
-                "table.destination + row * table.destination_stride,",
-                "table.destination + 4 * row * table.destination_stride,",
+                "table.destination + row * table.destination_stride}",
+                "table.destination + 4 * row * table.destination_stride}",
             ),
         ),
         words="the row strides are used for units of 16 bytes, but count elements",

@@ -361,14 +361,14 @@ MISTAKES: dict[str, Mistake] = {
     "no causal mask, key by key": Mistake(
         old="const int keys = causal ? row + 1 : job.length;",
         new="const int keys = job.length;",
-        part="softmax on the way",
+        part="online softmax",
         cases=("16 rows", "77 rows, causal"),
         words="keys after the query are seen: no causal mask (the scores are wrong)",
     ),
     "up to its own key, key by key": Mistake(
         old="const int keys = causal ? row + 1 : job.length;",
         new="const int keys = causal ? row : job.length;",
-        part="softmax on the way",
+        part="online softmax",
         cases=("16 rows", "77 rows, causal"),
         words="a query does not see its own key: hide key > row, not key >= row",
     ),
