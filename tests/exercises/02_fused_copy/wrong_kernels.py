@@ -236,7 +236,7 @@ WRONG: dict[str, Wrong] = {
         old="reinterpret_cast<const uint4*>(row.from)[x];",
         new="(reinterpret_cast<const uint4*>(table.source) + y * table.source_stride)[x];",
         part="aligned rows",
-        words="first failure, 2 rows of 512: captured_page_table[1,0] is",
+        words="captured_page_table[1,0] is",
     ),
     "one element at a time in aligned rows": Wrong(
         old="  uint4 unit{};\n",
