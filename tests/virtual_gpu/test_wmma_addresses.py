@@ -40,3 +40,41 @@ def test_tiles_are_read_and_written_where_the_offset_says():
     done = run(build_text(PROGRAM))
     assert done.report.findings == ()
     assert done.stdout == "0 wrong\n"
+
+
+# A fragment of 16 x 16 halves is eight registers, of which the last four repeat the first.
+HALVES = """
+#include <mma.h>
+using namespace nvcuda;
+__global__ void sum(const __half* from, float* out) {
+  __shared__ __align__(32) __half tile[16 * 24];  // rows of 48 bytes: eight of them are in different banks
+  for (int i = threadIdx.x; i < 256; i += 32) tile[i / 16 * 24 + i % 16] = from[i];
+  __syncwarp();
+  wmma::fragment<wmma::matrix_a, 16, 16, 16, __half, wmma::row_major> a;
+  wmma::fragment<wmma::matrix_b, 16, 16, 16, __half, wmma::col_major> b;
+  wmma::fragment<wmma::accumulator, 16, 16, 16, float> c;
+  wmma::fill_fragment(c, 0.0f);
+  wmma::load_matrix_sync(a, from, 16);
+  wmma::load_matrix_sync(b, tile, 24);
+  wmma::mma_sync(c, a, b, c);
+  wmma::store_matrix_sync(out, c, 16, wmma::mem_row_major);
+}
+int main() {
+  __half* from;
+  float* out;
+  cudaMalloc(&from, 512);
+  cudaMalloc(&out, 1024);
+  cudaMemset(from, 0, 512);
+  sum<<<1, 32>>>(from, out);
+  cudaDeviceSynchronize();
+  cudaFree(from);
+  cudaFree(out);
+}
+"""
+
+
+def test_an_element_of_a_fragment_is_loaded_once():
+    """As ptxas compiles it: four loads from global memory, or one ldmatrix of four wavefronts."""
+    (launch,) = run(build_text(HALVES)).report.launches
+    assert launch.counters.global_load_requests == 8 + 4  # the loop of 8, and A
+    assert launch.counters.shared_load_wavefronts == 4  # B
