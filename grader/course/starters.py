@@ -29,6 +29,7 @@ _MORE = re.compile(r"^\s*//\s*TODO:(?P<text>.*)$")
 _KEPT = re.compile(r"^(?P<indent>\s*)//\s*STARTER:\s?(?P<code>.*)$")
 _MARKED = re.compile(r"\b(?:BEGIN|END) SOLUTION\b")
 _TODO = re.compile(r"//\s*(?P<text>TODO\b.*)$")
+_NUMBER = re.compile(r"TODO (\d+)")
 _COMMENT = re.compile(r"//\s*(?P<text>\S.*)$")
 _MORE_LINES = 3  # lines that are read to the end of a task's sentence
 
@@ -90,6 +91,20 @@ def gaps(solution: str, name: str = "the solution") -> list[range]:
             found.append(range(begun, number))
         elif begun == number and (_MORE.match(line) or _KEPT.match(line)):
             begun = number + 1
+    return found
+
+
+def todo_numbers(solution: str) -> dict[int, int]:
+    """Of every line inside a region the number of its task."""
+    found = {}
+    number = None
+    for line_number, line in enumerate(solution.split("\n"), 1):
+        if begin := _BEGIN.match(line):
+            number = _NUMBER.search(begin["todo"])
+        elif _END.match(line):
+            number = None
+        elif number:
+            found[line_number] = int(number[1])
     return found
 
 

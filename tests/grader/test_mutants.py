@@ -12,6 +12,7 @@ from common.core.errors import CourseError
 from grader.actions.mutants import NO_BUILD, SURVIVED, Table, Tried, outcome_of, try_all
 from grader.classes.class_run import ClassRun
 from grader.cli.instructor import mutants as verb
+from grader.mutants import trial
 from grader.mutants.making import Mutant, all_mutants, sampled
 from grader.mutants.reasons import Reasons, edit_of, entry, fingerprint, read_reasons
 from grader.mutants.trial import GRADER
@@ -152,6 +153,25 @@ def test_a_file_of_reasons_that_cannot_be_read_is_a_sentence(tmp_path):
 )
 def test_a_mutant_is_caught_by_the_first_part_that_it_loses(record, outcome):
     assert outcome_of(record) == outcome
+
+
+@pytest.mark.parametrize(("right", "asked"), [(False, [1]), (True, [1, None, None])])
+def test_the_step_that_the_edit_is_in_is_graded_first_and_ends_it_if_lost(
+    tmp_path, monkeypatch, right, asked
+):
+    exercise = registry.find("05")
+    mutant = all_mutants(exercise.solution.read_text())[0]
+    source = tmp_path / "kernel.cu"
+    source.write_text(mutant.text)
+    steps = []
+
+    def grade(*_args, step=None, **_options):
+        steps.append(step)
+        return make_record(right=right)
+
+    monkeypatch.setattr(trial, "grade_whole", grade)
+    trial.grade(exercise, source, submission="x", device="virtual")
+    assert steps == asked
 
 
 def test_survivors_are_those_without_a_reason():

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from common.core.errors import CourseError
 from grader.cli.instructor import starters as verb
 from grader.course import starters
-from grader.course.starters import Todo, starter_text
+from grader.course.starters import Todo, starter_text, todo_numbers
 from grader.spec import registry
 from tests.grader.course_fixtures import FIRST, course
 
@@ -38,6 +38,14 @@ int after;
 
 def test_a_region_becomes_its_task_and_what_the_starter_keeps():
     assert starter_text(SOLUTION) == STARTER
+
+
+def test_lines_of_a_region_have_the_number_of_its_task():
+    inside = SOLUTION.split("\n").index("  __pipeline_wait_prior(0);") + 1
+    numbers = todo_numbers(SOLUTION)
+    assert numbers[inside] == 2
+    assert 1 not in numbers
+    assert inside + 2 not in numbers
 
 
 @pytest.mark.parametrize(
