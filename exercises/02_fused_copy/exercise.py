@@ -12,7 +12,7 @@ from .alternatives import ALTERNATIVES, CONTIGUOUS, FOREACH, SIX_COPIES, YARDSTI
 from .layout import FIELDS, VECTORS, inputs, length, reference, replay
 from .mistakes import known_mistakes
 from .predictions import PREDICTIONS
-from .steps import STEPS
+from .steps import SIX_EDGES, STEPS
 
 CAPTURED_SIZES = (1, 2, 4, 8, 16, 32, 64, 128, 160, 256)
 
@@ -27,6 +27,7 @@ CASES = (  # the smallest first: a student sees its result first
     replay(5, 130, name="odd strides", source_gap=1, captured_gap=3),
     replay(6, 45, name="aligned rows with an odd tail", source_gap=3, captured_gap=19),
     replay(2, 61, name="two rows", source_gap=2, captured_gap=1),
+    SIX_EDGES,
     replay(5, 203, name="both sides shifted by one element", shift=1, captured_shift=1),
     replay(6, 77, name="sides shifted differently", shift=3, captured_shift=1),
     replay(4, 16, name="rows too narrow", refused=1),

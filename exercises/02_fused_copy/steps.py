@@ -56,7 +56,7 @@ def aligned(batch: int, columns: int, *, name: str, source_units: int = 0, captu
 
 # In this and in TABLE_CASES the first is the case for mechanisms: its rows are long enough to count units.
 ALIGNED_CASES = (
-    aligned(2, 512, name="2 rows of 512"),
+    aligned(2, 515, name="2 rows of 515, a tail of 3"),
     aligned(4, 16, name="4 rows of 16"),
     aligned(8, 0, name="no columns"),
     aligned(0, 8, name="no rows"),
@@ -71,11 +71,22 @@ ALIGNED_CASES = (
     replay(4, 16, name="rows too narrow", refused=1),
 )
 
+SIX_EDGES = replay(
+    5,
+    66,
+    name="three elements before a row's first unit, three after its last",
+    source_gap=2,
+    captured_gap=66,
+    shift=1,
+    captured_shift=1,
+)
+
 TABLE_CASES = (
     replay(2, 512, name="2 rows of 512, both sides shifted by one element", shift=1, captured_shift=1),
     replay(2, 512, name="2 rows of 512"),
     replay(6, 45, name="aligned rows with an odd tail", source_gap=3, captured_gap=19),
     replay(2, 61, name="two rows", source_gap=2, captured_gap=1),
+    SIX_EDGES,
     *ROW_CASES,
 )
 
@@ -166,6 +177,10 @@ STEPS = (
     _step("two vectors", "copy_two", VECTORS[:2], VECTOR_CASES, hidden_vectors, 3, LOADS_FIRST),
     _step("all vectors", "copy_vectors", VECTORS, VECTOR_CASES, hidden_vectors, 3, LOADS_FIRST),
     _step("rows", "copy_rows", TABLE, ROW_CASES, hidden_rows, 4),
-    _step("aligned rows", "copy_aligned_rows", TABLE, ALIGNED_CASES, hidden_aligned, 4, WideUnits()),
-    _step("the page table", "copy_page_table", TABLE, TABLE_CASES, hidden_tables, 4, WideUnits()),
+    _step(
+        "aligned rows", "copy_aligned_rows", TABLE, ALIGNED_CASES, hidden_aligned, 4, WideUnits(), LOADS_FIRST
+    ),
+    _step(
+        "the page table", "copy_page_table", TABLE, TABLE_CASES, hidden_tables, 4, WideUnits(), LOADS_FIRST
+    ),
 )

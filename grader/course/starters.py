@@ -125,9 +125,10 @@ def _misplaced(name: str, line: int, what: str) -> CourseError:
 
 
 def open_todos(text: str) -> list[Todo]:
-    """The tasks that a file still names, with their lines."""
+    """The tasks that a file still names, with their lines. A solution has its own in comments, done."""
     lines = text.split("\n")
-    found = ((number, _TODO.search(line)) for number, line in enumerate(lines, 1))
+    done = todo_numbers(text)
+    found = ((number, _TODO.search(line)) for number, line in enumerate(lines, 1) if number not in done)
     return [Todo(number, _sentence(match, lines[number:])) for number, match in found if match]
 
 

@@ -119,6 +119,11 @@ def test_open_tasks_are_found_with_their_lines():
     assert starters.open_todos("int x;\n  // TODO 1: do it\n// done\n") == [Todo(2, "TODO 1: do it")]
 
 
+def test_a_solution_has_no_open_tasks():
+    assert starters.open_todos(SOLUTION) == []
+    assert [todo.line for todo in starters.open_todos(STARTER)] == [2]
+
+
 def test_a_task_is_shown_to_the_end_of_its_sentence():
     text = "  // TODO 1: fetch a tile, wait until it is\n  // there. More is in the file.\n"
     assert [todo.text for todo in starters.open_todos(f"{text}  // and more\n")] == [

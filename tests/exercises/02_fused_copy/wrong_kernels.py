@@ -247,7 +247,21 @@ WRONG: dict[str, Wrong] = {
             ("  if (x < units) reinterpret_cast<uint4*>(row.to)[x] = unit;\n", "  (void)unit;\n"),
         ),
         part="aligned rows",
-        words="warps made 32 loads and 32 stores; 12 of each suffice (2 rows of 512)",
+        words="of each suffice (2 rows of 515, a tail of 3)",
+    ),
+    "a unit stored before an element is loaded": Wrong(
+        old="  if (last < table.columns) element = row.from[last];\n"
+        "  if (x < units) reinterpret_cast<uint4*>(row.to)[x] = unit;\n",
+        new="  if (x < units) reinterpret_cast<uint4*>(row.to)[x] = unit;\n"
+        "  if (last < table.columns) element = row.from[last];\n",
+        part="aligned rows",
+        words="a thread waits 2 times in a row for global memory where 1 suffice",
+    ),
+    "five of six elements at the edges": Wrong(
+        old="x < head + kElements - 1;",
+        new="x < 5;",
+        part="the page table",
+        words="three elements before a row's first unit, three after its last",
     ),
     "a store before the second load": Wrong(
         old="  const int input_id = from.input_ids[i];\n  const int out_loc = from.out_loc[i];\n"
