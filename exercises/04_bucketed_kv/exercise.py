@@ -44,6 +44,8 @@ CASES = (  # the smallest first: a student sees its result first
     attention("buckets in another order", buckets=8423, tokens=(77, 55, 44, 33)),
     attention("buckets with room", tokens=(61, 62, 63, 65), spare=2, strange=1),
     attention("keys that stand out", tokens=(210, 140, 90, 60), sharp=50),
+    attention("small values", tokens=(60, 50, 40, 200), value_power=-8),
+    attention("large values", tokens=(200, 50, 40, 30), value_power=10),
     attention("a longer context", kv_heads=3, tokens=(811, 603, 402, 201)),
     # So many heads that a block takes several chunks, one after the other.
     attention("64 heads, keys that stand out", batch=4, kv_heads=64, sharp=50, tokens=only(8, 300)),

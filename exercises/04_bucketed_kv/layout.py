@@ -89,6 +89,7 @@ def buckets(size: Size, rng: Random) -> dict[str, torch.Tensor]:
     made: dict[str, torch.Tensor] = {}
     for number, bits in enumerate(widths(size)):
         made |= filled_bucket(size, rng, bits, capacity(size, bits))
+        made[name_of("value_scales", bits)].mul_(2.0**size.value_power)
         for sequence, row in enumerate(lengths(size)):
             for array in ("key_scales", "value_scales"):
                 unused = made[name_of(array, bits)][sequence, :, row[number] :]

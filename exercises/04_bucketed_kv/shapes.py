@@ -10,6 +10,7 @@ mask           0: none; 1: a third of the slots is hidden; 2: the last sequence 
 sharp          spread of the scores, in tenths: 10 is flat, from 40 on a few keys have all the weight
 spare          further 64 entries of capacity
 strange        1: scales past the end of a bucket are NaN
+value_power    values are 2 to this power times as large as usual
 """
 
 from __future__ import annotations
@@ -33,9 +34,10 @@ WORDS: Words = {
     "uneven": "sequences of different lengths",
     "empty": {1: "a sequence without tokens"},
     "mask": {1: "a mask over a third of the slots", 2: "a mask over a whole sequence"},
-    "sharp": dict.fromkeys(range(30, 100), "keys that stand out"),
+    "sharp": dict.fromkeys(range(30, 100), "keys that stand out") | {400: "scores in the hundreds"},
     "spare": "buckets with room",
     "strange": {1: "NaN past the end of a bucket"},
+    "value_power": {-8: "values 256 times smaller", 10: "values 1,024 times larger"},
     "token_gap": "{} elements between tokens",
     "head_gap": "{} elements between heads",
     "head_major": {1: "tokens of a head side by side"},
@@ -74,6 +76,7 @@ def attention(
     sharp: int = 10,
     spare: int = 0,
     strange: int = 0,
+    value_power: int = 0,
     gpu_only: bool = False,
 ) -> Case:
     return case(
@@ -93,6 +96,7 @@ def attention(
         sharp=sharp,
         spare=spare,
         strange=strange,
+        value_power=value_power,
     )
 
 

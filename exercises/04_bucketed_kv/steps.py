@@ -70,6 +70,9 @@ ATTENDING_CASES = (
     attention("everything hidden", buckets=4, tokens=only(4, 50), mask=2),
     attention("a mask", buckets=2, tokens=only(2, 150), batch=2, mask=1, uneven=1),
     attention("keys that stand out", buckets=8, tokens=only(8, 300), sharp=50),
+    attention("scores past any exponent", buckets=8, tokens=only(8, 3000), kv_heads=1, sharp=400),
+    attention("small values", buckets=8, tokens=only(8, 200), value_power=-8),
+    attention("large values", buckets=2, tokens=only(2, 200), value_power=10),
     *(
         attention(f"{group} query heads share a key", buckets=4, tokens=only(4, 90), group=group)
         for group in (2, 4, 8)
