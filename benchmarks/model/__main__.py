@@ -54,7 +54,8 @@ def main() -> int:
         elif arguments.verb == "baselines":
             from benchmarks.model.baselines import collect
 
-            baselines("h200").write_text(json.dumps(collect(), indent=1) + "\n")
+            path = arguments.output or baselines(arguments.profile)
+            path.write_text(json.dumps(collect(arguments.profile), indent=1) + "\n")
         elif arguments.verb == "attention":
             from benchmarks.model.attention import compare as compare_attention
 

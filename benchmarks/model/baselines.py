@@ -1,5 +1,5 @@
-"""The baselines' times as they were measured on an H200, in one table: by `./course bench` for 01 to 03, in
-the gradings of the references for 04 and 05."""
+"""The baselines' times as they were measured on a profile's card, in one table: by `./course bench` for 01 to
+03, in the gradings of the references for 04 and 05."""
 
 from __future__ import annotations
 
@@ -7,13 +7,20 @@ import json
 from typing import Any
 
 from benchmarks import DATA
+from common.core.errors import CourseError
 from common.core.paths import MEASURED
+from common.virtual_gpu.profiles import find_profile
+from grader.records.device_info import GPU, DeviceInfo
 from grader.spec import BASELINE, Exercise, registry
 from grader.timing.modelled.baselines import fingerprint
 
 
-def collect() -> dict[str, Any]:
-    benched = json.loads((MEASURED / "nvidia-h200.json").read_text())
+def collect(profile: str) -> dict[str, Any]:
+    card = DeviceInfo(GPU, find_profile(profile).name).file_stem
+    path = MEASURED / f"{card}.json"
+    if not path.is_file():
+        raise CourseError(f"{path.name} does not exist: `./course bench` writes it on that card")
+    benched = json.loads(path.read_text())
     return {
         "device": benched["device"],
         "driver": benched["driver"],
@@ -21,7 +28,7 @@ def collect() -> dict[str, Any]:
             exercise.id: {
                 "protocol": exercise.protocol,
                 "sha256": fingerprint(exercise.baseline),
-                "cases": _benched(benched, exercise) or _graded(exercise),
+                "cases": _benched(benched, exercise) or _graded(exercise, card),
             }
             for exercise in registry.all_exercises()
         },
@@ -36,8 +43,11 @@ def _benched(benched: dict[str, Any], exercise: Exercise) -> dict[str, Any]:
     }
 
 
-def _graded(exercise: Exercise) -> dict[str, Any]:
-    record = json.loads((DATA / "records" / f"nvidia-h200-{exercise.id}-reference.json").read_text())
+def _graded(exercise: Exercise, card: str) -> dict[str, Any]:
+    path = DATA / "records" / f"{card}-{exercise.id}-reference.json"
+    if not path.is_file():
+        return {}
+    record = json.loads(path.read_text())
     return {
         case["name"]: {"sizes": case["sizes"], "seconds": case["baseline_seconds"]}
         for case in record["speed"]["cases"]
