@@ -12,16 +12,14 @@ Sizes of a case: tokens, heads, head_dim, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import STREAM, At, Call, Case, Size, Words, case, i32, i64
+from grader.spec import STREAM, At, Buffers, Call, Case, Size, Words, case, i32, i64
 from grader.spec.random_inputs import Random
 
 if TYPE_CHECKING:
     import torch
 
-Buffers = Mapping[str, "torch.Tensor"]
 WORDS: Words = {
     "tokens": "tokens: {:,}",
     "heads": "heads: {}",

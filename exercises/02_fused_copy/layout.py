@@ -14,16 +14,14 @@ Sizes of a case: batch, columns, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import STREAM, At, Call, Case, Scalar, Size, Words, case, i32, i64
+from grader.spec import STREAM, At, Buffers, Call, Case, Scalar, Size, Words, case, i32, i64
 from grader.spec.random_inputs import Random
 
 if TYPE_CHECKING:
     import torch
 
-Buffers = Mapping[str, "torch.Tensor"]
 WORDS: Words = {
     "batch": "batch: {:,}",
     "columns": "columns: {:,}",

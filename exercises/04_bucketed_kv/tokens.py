@@ -15,10 +15,10 @@ from typing import TYPE_CHECKING
 
 from common.serving.bucketed.memory import token_bytes
 from common.serving.bucketed.quantizing import quantize_and_pack, requantize
-from grader.spec import STREAM, At, Call, Case, Size, Words, case, i32, i64
+from grader.spec import STREAM, At, Buffers, Call, Case, Size, Words, case, i32, i64
 from grader.spec.random_inputs import Random
 
-from .layout import Buffers, bucket_names, bucket_table, filled_bucket, name_of, scale_type
+from .layout import bucket_names, bucket_table, filled_bucket, name_of, scale_type
 from .shapes import ALL_BUCKETS, WORDS, Tokens, keys_of, mixed, named, tokens_of, widths
 
 if TYPE_CHECKING:
