@@ -33,8 +33,11 @@ Words = Mapping[str, str | Mapping[int, str]]
 
 
 def case(name: str, /, *, gpu_only: bool = False, words: Words | None = None, **sizes: int) -> Case:
-    """`words` has a phrase for each size that a student should read, in order."""
-    return Case(name, sizes, gpu_only, in_words(words or {}, sizes))
+    """`words` has a phrase for each size that a student should read, in order; without it they read all
+    sizes by their names."""
+    if words is None:
+        words = {size: f"{size}: {{:,}}" for size in sizes}
+    return Case(name, sizes, gpu_only, in_words(words, sizes))
 
 
 def in_words(words: Words, sizes: Mapping[str, int]) -> str:

@@ -27,6 +27,10 @@ def test_dimensions_are_always_said_and_other_sizes_where_they_mean_something():
     )
 
 
+def test_sizes_without_words_are_said_by_their_names():
+    assert case("a", rows=12_000, columns=0).shape == "rows: 12,000, columns: 0"
+
+
 def test_a_record_without_words_shows_the_names_of_sizes():
     assert CaseResult("a", True, {"rows": 3}, False).sizes_in_words == "rows 3"
     assert CaseResult("a", True, {"rows": 3}, False, shape="rows: 3").sizes_in_words == "rows: 3"
