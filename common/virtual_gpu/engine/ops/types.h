@@ -68,33 +68,10 @@ template <class T>
 using Unsigned = std::make_unsigned_t<T>;
 
 // Twice as wide, same signedness: holds any product of two T.
+template <class T, class I2, class I4, class I8>
+using DoubledOf = std::conditional_t<sizeof(T) == 2, I2, std::conditional_t<sizeof(T) == 4, I4, I8>>;
 template <class T>
-struct Doubled;
-template <>
-struct Doubled<uint16_t> {
-  using type = uint32_t;
-};
-template <>
-struct Doubled<int16_t> {
-  using type = int32_t;
-};
-template <>
-struct Doubled<uint32_t> {
-  using type = uint64_t;
-};
-template <>
-struct Doubled<int32_t> {
-  using type = int64_t;
-};
-template <>
-struct Doubled<uint64_t> {
-  using type = unsigned __int128;
-};
-template <>
-struct Doubled<int64_t> {
-  using type = __int128;
-};
-template <class T>
-using Wide = typename Doubled<T>::type;
+using Wide = std::conditional_t<std::is_signed_v<T>, DoubledOf<T, int32_t, int64_t, __int128>,
+                                DoubledOf<T, uint32_t, uint64_t, unsigned __int128>>;
 
 }  // namespace vgpu::ops
