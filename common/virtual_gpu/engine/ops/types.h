@@ -1,34 +1,18 @@
 // PTX type names of the C++ types the operations work on, and loops over lists of them.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <type_traits>
 
 namespace vgpu::ops {
 
+inline constexpr const char* kNumberNames[3][4] = {
+    {"u8", "u16", "u32", "u64"}, {"s8", "s16", "s32", "s64"}, {nullptr, nullptr, "f32", "f64"}};
 template <class T>
-inline constexpr const char* kTypeName = nullptr;
-template <>
-inline constexpr const char* kTypeName<uint8_t> = "u8";
-template <>
-inline constexpr const char* kTypeName<int8_t> = "s8";
-template <>
-inline constexpr const char* kTypeName<uint16_t> = "u16";
-template <>
-inline constexpr const char* kTypeName<int16_t> = "s16";
-template <>
-inline constexpr const char* kTypeName<uint32_t> = "u32";
-template <>
-inline constexpr const char* kTypeName<int32_t> = "s32";
-template <>
-inline constexpr const char* kTypeName<uint64_t> = "u64";
-template <>
-inline constexpr const char* kTypeName<int64_t> = "s64";
-template <>
-inline constexpr const char* kTypeName<float> = "f32";
-template <>
-inline constexpr const char* kTypeName<double> = "f64";
+inline constexpr const char* kTypeName =
+    kNumberNames[std::is_floating_point_v<T> ? 2 : std::is_signed_v<T>][std::bit_width(sizeof(T)) - 1];
 
 // "add" -> "add.s32"
 template <class T>
