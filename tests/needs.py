@@ -30,6 +30,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "notebooks/test_bucketed_and_flash.py",
         "common/test_sandbox_worker.py",
         "exercises/test_added_exercise.py",
+        "exercises/test_grading.py",
         "grader/test_student_commands.py::test_a_command",
         "exercises/test_steps_alone.py",
         "exercises/01_kv_store/test_cheats.py",

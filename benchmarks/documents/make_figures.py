@@ -35,16 +35,6 @@ _STYLE = """\
     </marker>
   </defs>
 """
-# What each stage adds, and whether it runs the submission.
-_STAGES = {
-    "build": ("libraries, warnings", False),
-    "steps": ("each step's cases", True),
-    "correctness": ("public, hidden cases", True),
-    "checks": ("findings by line", True),
-    "mechanism": ("counters, launches", True),
-    "speed": ("ratio to the baseline", True),
-    "points": ("parts, verdict", False),
-}
 
 
 def main() -> int:
@@ -86,19 +76,8 @@ def way(pipeline: Sequence[Stage | Parallel]) -> str:
         top = 125 - (height * len(group) + 8 * (len(group) - 1)) / 2
         parts.append(_wire(x - gap + 2, 125, x - 2, 125))
         for row, stage in enumerate(group):
-            adds, runs = _STAGES[stage.name]
-            note = "optional" if stage.optional else ""
-            parts.append(
-                _box(
-                    x,
-                    top + row * (height + 8),
-                    width,
-                    height,
-                    stage.name,
-                    [adds, note],
-                    "run" if runs else "box",
-                )
-            )
+            notes = [stage.adds, "optional" if stage.optional else ""]
+            parts.append(_box(x, top + row * (height + 8), width, height, stage.name, notes, "run"))
     parts.append(_wire(right - gap + 2, 125, right - 2, 125))
     parts += [
         _text(

@@ -94,26 +94,24 @@ class _Interface:
 
 def time_copy(size: int) -> float:
     """Seconds for a device-to-device copy of `size` bytes, cold."""
-    library = _library()
-    if error := library.time_copy(size):
-        raise CourseError(f"the copy could not be timed (cudaError {error})")
-    return float(library.stop_nanoseconds()) * 1e-9
+    return _timed(_library().time_copy(size), "the copy")
 
 
 def time_nothing() -> float:
     """Seconds for an empty kernel, timed as submissions are."""
-    library = _library()
-    if error := library.time_nothing():
-        raise CourseError(f"an empty kernel could not be timed (cudaError {error})")
-    return float(library.stop_nanoseconds()) * 1e-9
+    return _timed(_library().time_nothing(), "an empty kernel")
 
 
 def time_empty_graph(calls: int) -> float:
     """Seconds for a graph of so many empty kernels, timed as submissions are."""
-    library = _library()
-    if error := library.time_empty_graph(calls):
-        raise CourseError(f"a graph of empty kernels could not be timed (cudaError {error})")
-    return float(library.stop_nanoseconds()) * 1e-9
+    return _timed(_library().time_empty_graph(calls), "a graph of empty kernels")
+
+
+def _timed(error: int, what: str) -> float:
+    """The seconds that the last clock took."""
+    if error:
+        raise CourseError(f"{what} could not be timed (cudaError {error})")
+    return float(_library().stop_nanoseconds()) * 1e-9
 
 
 def begin_replay() -> None:

@@ -103,7 +103,7 @@ class _LineProgram:
             elif code == 2:
                 address += self._number() * step
             elif code == 3:
-                line += self._signed()
+                line += self._number(signed=True)
             elif code == 8:
                 address += (255 - first_special) // spread * step
             elif code == 9:
@@ -118,20 +118,11 @@ class _LineProgram:
         self._at += 1
         return self._data[self._at - 1]
 
-    def _number(self) -> int:
+    def _number(self, *, signed: bool = False) -> int:
         value = shift = 0
         while True:
             byte = self._byte()
             value |= (byte & 0x7F) << shift
             shift += 7
             if byte < 0x80:
-                return value
-
-    def _signed(self) -> int:
-        value = shift = 0
-        while True:
-            byte = self._byte()
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value - (1 << shift) if byte & 0x40 else value
+                return value - (1 << shift) if signed and byte & 0x40 else value

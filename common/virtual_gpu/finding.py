@@ -20,13 +20,26 @@ class Place:
         return f"{self.file}:{self.line}"
 
 
+class _Placed:
+    """`place` is innermost first: the line itself, then where each helper was inlined."""
+
+    place: tuple[Place, ...]
+
+    @property
+    def file(self) -> str:
+        return self.place[0].file if self.place else ""
+
+    @property
+    def line(self) -> int:
+        return self.place[0].line if self.place else 0
+
+
 @dataclass(frozen=True)
-class Finding:
+class Finding(_Placed):
     """One mistake, listed once, with how often it happened.
 
-    `place` is innermost first: the line itself, then where each helper was inlined. `other` is the second
-    side of a race, `allocated_at` where the program made the allocation that is named. `mistake` is its
-    name in engine/checks/mistakes.def. The lower `first`, the earlier the mistake was first seen.
+    `other` is the second side of a race, `allocated_at` where the program made the allocation that is named.
+    `mistake` is its name in engine/checks/mistakes.def. The lower `first`, the earlier it was first seen.
     """
 
     kind: str
@@ -50,21 +63,9 @@ class Finding:
     derived: ClassVar = ("file", "line", "follows_from")
     sometimes: ClassVar = ("block", "thread", "host_module", "host_offset")
 
-    @property
-    def file(self) -> str:
-        return self.place[0].file if self.place else ""
-
-    @property
-    def line(self) -> int:
-        return self.place[0].line if self.place else 0
-
-    @property
-    def inlined_at(self) -> tuple[Place, ...]:
-        return self.place[1:]
-
 
 @dataclass(frozen=True)
-class Leak:
+class Leak(_Placed):
     """An allocation that the program never freed, and the line that made it."""
 
     allocation: str
@@ -74,11 +75,3 @@ class Leak:
     place: tuple[Place, ...] = ()
 
     derived: ClassVar = ("kind", "file", "line")
-
-    @property
-    def file(self) -> str:
-        return self.place[0].file if self.place else ""
-
-    @property
-    def line(self) -> int:
-        return self.place[0].line if self.place else 0

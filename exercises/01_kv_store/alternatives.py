@@ -6,9 +6,9 @@ import functools
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from grader.spec import Size
+from grader.spec import Buffers, Size
 
-from .layout import Buffers, pages, row, rows
+from .layout import pages, row, rows
 
 if TYPE_CHECKING:
     import torch

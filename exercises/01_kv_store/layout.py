@@ -12,16 +12,14 @@ Sizes of a case: tokens, heads, head_dim, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import STREAM, At, Call, Case, Size, Words, case, i32, i64
+from grader.spec import STREAM, At, Buffers, Call, Case, Size, Words, cases_with, i32, i64
 from grader.spec.random_inputs import Random
 
 if TYPE_CHECKING:
     import torch
 
-Buffers = Mapping[str, "torch.Tensor"]
 WORDS: Words = {
     "tokens": "tokens: {:,}",
     "heads": "heads: {}",
@@ -34,35 +32,25 @@ WORDS: Words = {
 }
 
 
-def store(
-    tokens: int,
-    heads: int,
-    head_dim: int,
-    *,
-    name: str = "",
-    sliced: int = 1,
-    shift: int = 0,
-    padding: int = 0,
-    v_longer: int = 0,
-    spare: int | None = None,
-    first_page: int = 0,
-    gpu_only: bool = False,
-) -> Case:
+_store = cases_with(
+    WORDS,
+    tokens=0,
+    heads=0,
+    head_dim=0,
+    sliced=1,
+    shift=0,
+    padding=0,
+    v_longer=0,
+    spare=0,
+    first_page=0,
+)
+
+
+def store(tokens: int, heads: int, head_dim: int, *, name: str = "", **sizes: int) -> Case:
     """A case. Its default name states its sizes."""
-    return case(
-        name or f"{tokens:,} {'token' if tokens == 1 else 'tokens'}, {heads} × {head_dim}",
-        gpu_only=gpu_only,
-        words=WORDS,
-        tokens=tokens,
-        heads=heads,
-        head_dim=head_dim,
-        sliced=sliced,
-        shift=shift,
-        padding=padding,
-        v_longer=v_longer,
-        spare=tokens // 4 + 3 if spare is None else spare,
-        first_page=first_page,
-    )
+    name = name or f"{tokens:,} {'token' if tokens == 1 else 'tokens'}, {heads} × {head_dim}"
+    shape = {"tokens": tokens, "heads": heads, "head_dim": head_dim, "spare": tokens // 4 + 3}
+    return _store(name, **{**shape, **sizes})
 
 
 def row(size: Size) -> int:

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from grader.spec import Size
+from grader.spec import Buffers, Size
 
-from .layout import Buffers, page_strides, pages, places, put, row, row_strides, rows, strided
+from .layout import page_strides, pages, places, put, row, row_strides, rows, strided
 
 Change = Callable[[Size, Buffers], None]
 

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from grader.spec import Size
+from grader.spec import Buffers, Size
 
-from .layout import Buffers, captured, pairs, reference
+from .layout import captured, pairs, reference
 
 SIX_COPIES = "six .copy_"
 FOREACH = "torch._foreach_copy_"

@@ -14,16 +14,14 @@ Sizes of a case: batch, columns, and
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
-from grader.spec import STREAM, At, Call, Case, Scalar, Size, Words, case, i32, i64
+from grader.spec import STREAM, At, Buffers, Call, Case, Scalar, Size, Words, cases_with, i32, i64
 from grader.spec.random_inputs import Random
 
 if TYPE_CHECKING:
     import torch
 
-Buffers = Mapping[str, "torch.Tensor"]
 WORDS: Words = {
     "batch": "batch: {:,}",
     "columns": "columns: {:,}",
@@ -42,35 +40,24 @@ CUDA_ERROR_INVALID_VALUE = 1
 _LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
 
 
-def replay(
-    batch: int,
-    columns: int,
-    *,
-    name: str = "",
-    source_gap: int = 0,
-    captured_gap: int = 64,
-    shift: int = 0,
-    captured_shift: int = 0,
-    spare: int = 3,
-    source_apart: int = 0,
-    captured_apart: int = 0,
-    refused: int = 0,
-) -> Case:
+_replay = cases_with(
+    WORDS,
+    batch=0,
+    columns=0,
+    source_gap=0,
+    captured_gap=64,
+    shift=0,
+    captured_shift=0,
+    spare=3,
+    source_apart=0,
+    captured_apart=0,
+    refused=0,
+)
+
+
+def replay(batch: int, columns: int, *, name: str = "", **sizes: int) -> Case:
     """A case. Its default name states its sizes."""
-    return case(
-        name or f"{batch:,} × {columns:,}",
-        words=WORDS,
-        batch=batch,
-        columns=columns,
-        source_gap=source_gap,
-        captured_gap=captured_gap,
-        shift=shift,
-        captured_shift=captured_shift,
-        spare=spare,
-        source_apart=source_apart,
-        captured_apart=captured_apart,
-        refused=refused,
-    )
+    return _replay(name or f"{batch:,} × {columns:,}", batch=batch, columns=columns, **sizes)
 
 
 def captured(field: str) -> str:

@@ -7,12 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from grader.spec import KnownMistake, Size
+from grader.spec import Buffers, KnownMistake, Size
 
 from .layout import (
     FIELDS,
     VECTORS,
-    Buffers,
     captured,
     captured_rows,
     captured_stride,

@@ -8,10 +8,9 @@ from types import ModuleType
 from typing import TYPE_CHECKING
 
 from common.core.errors import CourseError
-from grader.spec import Size
+from grader.spec import Buffers, Size
 
 from .batches import batch_of
-from .layout import Buffers
 
 if TYPE_CHECKING:
     import torch

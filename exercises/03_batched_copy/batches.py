@@ -16,7 +16,7 @@ from collections.abc import Callable
 from enum import IntEnum
 
 from common.serving.nsa_metadata import Field, Mode, Step, step_fields
-from grader.spec import Case, Size, Words, case
+from grader.spec import Case, Size, Words, case, cases_with
 
 from .layout import Batch, OneCopy, Side
 
@@ -261,37 +261,26 @@ def _in_words(batch: Batch) -> str:
     return f"copies: {', '.join(said[:_SAID])}{more}"
 
 
-def metadata(
-    mode: Mode,
-    batch: int,
-    columns: int,
-    *,
-    name: str = "",
-    real_pages: int = 0,
-    flashmla: int = 0,
-    wider: int = 1024,
-    spare: int = 3,
-    sets: int = 1,
-    chunk: int = 0,
-    gpu_only: bool = False,
-) -> Case:
+_metadata_case = cases_with(
+    _WORDS,
+    family=Family.METADATA,
+    mode=0,
+    batch=0,
+    columns=0,
+    real_pages=0,
+    flashmla=0,
+    wider=1024,
+    spare=3,
+    sets=1,
+    chunk=0,
+)
+
+
+def metadata(mode: Mode, batch: int, columns: int, *, name: str = "", **sizes: int) -> Case:
     """The copies of a step into tensors captured for `spare` more requests, with tables `wider` by so many
     columns. With three `sets`, `chunk` selects the first or the second sixteen copies."""
-    return case(
-        name or f"{mode.value}, {batch:,} × {columns:,}",
-        gpu_only=gpu_only,
-        words=_WORDS,
-        family=Family.METADATA,
-        mode=MODES.index(mode),
-        batch=batch,
-        columns=columns,
-        real_pages=real_pages,
-        flashmla=flashmla,
-        wider=wider,
-        spare=spare,
-        sets=sets,
-        chunk=chunk,
-    )
+    name = name or f"{mode.value}, {batch:,} × {columns:,}"
+    return _metadata_case(name, mode=MODES.index(mode), batch=batch, columns=columns, **sizes)
 
 
 def _with_words(made: Case) -> Case:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from common.serving.nsa_metadata import Mode
-from grader.spec import Call, Case, Exact, Exercise, Points, PythonTrack, Size, Speedup
+from grader.spec import Buffers, Call, Case, Exact, Exercise, Points, PythonTrack, Size, Speedup
 from grader.spec.mechanisms import Launches, NoSpills, RoundTripsAtMost
 from grader.spec.question import Sheet
 from grader.spec.random_inputs import Random
@@ -14,7 +14,6 @@ from .alternatives import ALTERNATIVES, COPIES, MEMCPY, TRITON_ONE_LAUNCH, YARDS
 from .answers import CONCLUSIONS
 from .batches import LISTED, MODES, batch_of, dense, drawn, listed, metadata, wide
 from .fault_trials import FAULTS
-from .layout import Buffers
 from .mechanisms import WideUnits
 from .mistakes import KNOWN_MISTAKES
 from .predictions import PREDICTIONS

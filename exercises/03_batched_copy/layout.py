@@ -11,13 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from grader.spec import STREAM, At, Call, HostTable, i32, i64
+from grader.spec import STREAM, At, Buffers, Call, HostTable, i32, i64
 from grader.spec.random_inputs import Random
 
 if TYPE_CHECKING:
     import torch
 
-Buffers = Mapping[str, "torch.Tensor"]
 
 CUDA_ERROR_INVALID_VALUE = 1
 FIELDS = (  # of a CopyDescriptor

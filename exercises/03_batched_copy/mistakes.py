@@ -6,10 +6,10 @@ import dataclasses
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from grader.spec import KnownMistake, Size
+from grader.spec import Buffers, KnownMistake, Size
 
 from .batches import MOST_COPIES, batch_of
-from .layout import Buffers, OneCopy, Side
+from .layout import OneCopy, Side
 
 if TYPE_CHECKING:
     import torch

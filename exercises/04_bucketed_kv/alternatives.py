@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from grader.spec import OnBuffers, Size
+from grader.spec import Buffers, OnBuffers, Size
 
-from .layout import Buffers, softmax_scale
+from .layout import softmax_scale
 from .shapes import keys_of
 
 if TYPE_CHECKING:

@@ -16,7 +16,7 @@ from common.serving.bucketed import reference_attention
 from common.serving.bucketed.kernel_backend import MOST_PARTS
 from common.serving.bucketed.quantizing import row_bytes
 from common.serving.bucketed.views import BucketView
-from grader.spec import STREAM, Argument, At, Call, HostTable, Size, f32, i32, i64
+from grader.spec import STREAM, Argument, At, Buffers, Call, HostTable, Size, f32, i32, i64
 from grader.spec.random_inputs import Random
 
 from .shapes import capacity, keys_of, lengths, widths
@@ -24,7 +24,6 @@ from .shapes import capacity, keys_of, lengths, widths
 if TYPE_CHECKING:
     import torch
 
-Buffers = Mapping[str, "torch.Tensor"]
 
 ARRAYS = ("keys", "values", "key_scales", "value_scales", "slots")  # of a bucket, in the order of its struct
 _MASK_GAP = 3  # bytes between the rows of a mask

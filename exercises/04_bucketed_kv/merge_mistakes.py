@@ -6,9 +6,8 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from common.serving.bucketed.reference_attention import Part
-from grader.spec import Size
+from grader.spec import Buffers, Size
 
-from .layout import Buffers
 from .parts import given_parts
 
 if TYPE_CHECKING:

@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING
 from common.serving.bucketed.quantizing import joined_query, split_query, unpack
 from common.serving.bucketed.reference_attention import Part
 from common.serving.half_precision import product
-from grader.spec import Size
+from grader.spec import Buffers, Size
 
-from .layout import Buffers, name_of, softmax_scale, visible_slots
+from .layout import name_of, softmax_scale, visible_slots
 from .merge_mistakes import MERGES, rescaled
 from .parts import leave
 from .shapes import lengths, widths

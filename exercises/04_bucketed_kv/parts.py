@@ -13,11 +13,10 @@ from typing import TYPE_CHECKING
 
 from common.serving.bucketed import reference_attention
 from common.serving.bucketed.reference_attention import Part
-from grader.spec import STREAM, At, Call, Case, Size, Words, case, i32
+from grader.spec import STREAM, At, Buffers, Call, Case, Size, Words, case, i32
 from grader.spec.random_inputs import Random
 
 from .layout import (
-    Buffers,
     cache_arguments,
     heads_of,
     mask_arguments,

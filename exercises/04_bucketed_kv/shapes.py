@@ -19,7 +19,7 @@ import functools
 
 from common.serving.bucketed.memory import half_token_bytes, token_bytes
 from common.serving.bucketed.widths import WIDTHS
-from grader.spec import Case, Size, Words, case
+from grader.spec import Case, Size, Words, cases_with
 from grader.spec.random_inputs import Random
 
 Tokens = tuple[int, ...]  # of 2, 3, 4 and 8 bits
@@ -44,6 +44,7 @@ WORDS: Words = {
     "shift": "shifted by {} elements",
 }
 ALL_BUCKETS = 2348
+NO_TOKENS: Tokens = (0, 0, 0, 0)
 _CAPACITY_STEP = 64
 # Hundredths of the tokens that have 2, 3, 4 and 8 bits, by budget in hundredths of FP16's bytes. With heads
 # of 128 and scales of 4 bytes each mix takes its budget, or a little less.
@@ -60,44 +61,27 @@ def named(tokens: Tokens) -> dict[str, int]:
     return {f"of_{bits}": count for bits, count in zip(WIDTHS, tokens, strict=True)}
 
 
-def attention(
-    name: str,
-    *,
-    batch: int = 1,
-    kv_heads: int = 2,
-    group: int = 1,
-    head_dim: int = 128,
-    tokens: Tokens = (0, 0, 0, 0),
-    buckets: int = ALL_BUCKETS,
-    scale_bytes: int = 4,
-    uneven: int = 0,
-    empty: int = 0,
-    mask: int = 0,
-    sharp: int = 10,
-    spare: int = 0,
-    strange: int = 0,
-    value_power: int = 0,
-    gpu_only: bool = False,
-) -> Case:
-    return case(
-        name,
-        gpu_only=gpu_only,
-        words=WORDS,
-        batch=batch,
-        kv_heads=kv_heads,
-        group=group,
-        head_dim=head_dim,
-        **named(tokens),
-        buckets=buckets,
-        scale_bytes=scale_bytes,
-        uneven=uneven,
-        empty=empty,
-        mask=mask,
-        sharp=sharp,
-        spare=spare,
-        strange=strange,
-        value_power=value_power,
-    )
+_attention = cases_with(
+    WORDS,
+    batch=1,
+    kv_heads=2,
+    group=1,
+    head_dim=128,
+    **named(NO_TOKENS),
+    buckets=ALL_BUCKETS,
+    scale_bytes=4,
+    uneven=0,
+    empty=0,
+    mask=0,
+    sharp=10,
+    spare=0,
+    strange=0,
+    value_power=0,
+)
+
+
+def attention(name: str, *, tokens: Tokens = NO_TOKENS, **sizes: int) -> Case:
+    return _attention(name, **named(tokens), **sizes)
 
 
 def mixed(keys: int, budget: int) -> Tokens:

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from common.serving.bucketed.quantizing import SMALLEST_HALF, pack, quantize
-from grader.spec import Size
+from grader.spec import Buffers, Size
 
-from .layout import ARRAYS, Buffers, name_of, scale_type
+from .layout import ARRAYS, name_of, scale_type
 from .shapes import widths
 from .tokens import move, source_heads, store
 

@@ -15,11 +15,11 @@ from typing import TYPE_CHECKING
 
 from common.serving.bucketed.memory import token_bytes
 from common.serving.bucketed.quantizing import quantize_and_pack, requantize
-from grader.spec import STREAM, At, Call, Case, Size, Words, case, i32, i64
+from grader.spec import STREAM, At, Buffers, Call, Case, Size, Words, cases_with, i32, i64
 from grader.spec.random_inputs import Random
 
-from .layout import Buffers, bucket_names, bucket_table, filled_bucket, name_of, scale_type
-from .shapes import ALL_BUCKETS, WORDS, Tokens, keys_of, mixed, named, tokens_of, widths
+from .layout import bucket_names, bucket_table, filled_bucket, name_of, scale_type
+from .shapes import ALL_BUCKETS, NO_TOKENS, WORDS, Tokens, keys_of, mixed, named, tokens_of, widths
 
 if TYPE_CHECKING:
     import torch
@@ -30,38 +30,24 @@ _ZEROS = {2: (0xAA,), 3: (0x24, 0x49, 0x92), 4: (0x88,), 8: (0x80,)}
 _LARGEST_SCALE = 400.0  # with 128 times as much, a scale would still be finite in half precision
 
 
-def storing(
-    name: str,
-    *,
-    batch: int = 1,
-    kv_heads: int = 2,
-    head_dim: int = 128,
-    tokens: Tokens = (0, 0, 0, 0),
-    buckets: int = ALL_BUCKETS,
-    scale_bytes: int = 4,
-    token_gap: int = 0,
-    head_gap: int = 0,
-    head_major: int = 0,
-    shift: int = 0,
-    scattered: int = 1,
-    gpu_only: bool = False,
-) -> Case:
-    return case(
-        name,
-        gpu_only=gpu_only,
-        words=WORDS,
-        batch=batch,
-        kv_heads=kv_heads,
-        head_dim=head_dim,
-        **named(tokens),
-        buckets=buckets,
-        scale_bytes=scale_bytes,
-        token_gap=token_gap,
-        head_gap=head_gap,
-        head_major=head_major,
-        shift=shift,
-        scattered=scattered,
-    )
+_storing = cases_with(
+    WORDS,
+    batch=1,
+    kv_heads=2,
+    head_dim=128,
+    **named(NO_TOKENS),
+    buckets=ALL_BUCKETS,
+    scale_bytes=4,
+    token_gap=0,
+    head_gap=0,
+    head_major=0,
+    shift=0,
+    scattered=1,
+)
+
+
+def storing(name: str, *, tokens: Tokens = NO_TOKENS, **sizes: int) -> Case:
+    return _storing(name, **named(tokens), **sizes)
 
 
 def prefill(tokens: int, kv_heads: int, *, gpu_only: bool = False) -> Case:
@@ -79,26 +65,13 @@ _MOVE_WORDS: Words = {
 }
 
 
-def moving(
-    name: str,
-    moves: int,
-    *,
-    batch: int = 1,
-    kv_heads: int = 2,
-    head_dim: int = 128,
-    buckets: int = ALL_BUCKETS,
-    scale_bytes: int = 4,
-) -> Case:
-    return case(
-        name,
-        words=_MOVE_WORDS,
-        moves=moves,
-        batch=batch,
-        kv_heads=kv_heads,
-        head_dim=head_dim,
-        buckets=buckets,
-        scale_bytes=scale_bytes,
-    )
+_moving = cases_with(
+    _MOVE_WORDS, moves=0, batch=1, kv_heads=2, head_dim=128, buckets=ALL_BUCKETS, scale_bytes=4
+)
+
+
+def moving(name: str, moves: int, **sizes: int) -> Case:
+    return _moving(name, moves=moves, **sizes)
 
 
 def strides(size: Size) -> tuple[int, int]:

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from grader.spec import OnBuffers, Size
+from grader.spec import Buffers, OnBuffers, Size
 
-from .layout import TENSORS, Buffers, heads_of
+from .layout import TENSORS, heads_of
 from .shapes import softmax_scale
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from typing import TYPE_CHECKING
 
 from common.serving.half_precision import attention
-from grader.spec import STREAM, Argument, At, Call, HostTable, Size, f32, i32, i64
+from grader.spec import STREAM, Argument, At, Buffers, Call, HostTable, Size, f32, i32, i64
 from grader.spec.random_inputs import Random
 
 from .shapes import softmax_scale, strides
@@ -14,7 +13,6 @@ from .shapes import softmax_scale, strides
 if TYPE_CHECKING:
     import torch
 
-Buffers = Mapping[str, "torch.Tensor"]
 TENSORS = ("queries", "keys", "values", "out")
 
 

@@ -6,9 +6,9 @@ from __future__ import annotations
 import math
 from collections.abc import Callable, Mapping
 
-from grader.spec import OnBuffers, Size
+from grader.spec import Buffers, OnBuffers, Size
 
-from .layout import TENSORS, Buffers, heads_of
+from .layout import TENSORS, heads_of
 from .shapes import elements, softmax_scale
 from .wrong_reads import (
     Read,

@@ -11,7 +11,7 @@ size        magnitude of queries and keys, in tenths
 
 from __future__ import annotations
 
-from grader.spec import Case, Size, Words, case
+from grader.spec import Case, Size, Words, cases_with
 
 WORDS: Words = {
     "batch": "batch: {}",
@@ -36,36 +36,19 @@ SEVEN = (  # (batch, length, heads, head_dim): the document's own correctness ca
 )
 
 
-def attention(
-    name: str,
-    *,
-    batch: int = 1,
-    heads: int = 1,
-    length: int = 64,
-    head_dim: int = 64,
-    causal: int = 0,
-    bfloat16: int = 0,
-    rows_apart: int = 0,
-    gap: int = 0,
-    scale: int = 0,
-    size: int = 10,
-    gpu_only: bool = False,
-) -> Case:
-    return case(
-        name,
-        gpu_only=gpu_only,
-        words=WORDS,
-        batch=batch,
-        heads=heads,
-        length=length,
-        head_dim=head_dim,
-        causal=causal,
-        bfloat16=bfloat16,
-        rows_apart=rows_apart,
-        gap=gap,
-        scale=scale,
-        size=size,
-    )
+attention = cases_with(
+    WORDS,
+    batch=1,
+    heads=1,
+    length=64,
+    head_dim=64,
+    causal=0,
+    bfloat16=0,
+    rows_apart=0,
+    gap=0,
+    scale=0,
+    size=10,
+)
 
 
 def bench(batch: int, heads: int, length: int, *, causal: int = 0, gpu_only: bool = False) -> Case:

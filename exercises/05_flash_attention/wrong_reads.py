@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from grader.spec import Size
+from grader.spec import Buffers, Size
 
-from .layout import Buffers, heads_of
+from .layout import heads_of
 from .shapes import strides
 
 if TYPE_CHECKING:

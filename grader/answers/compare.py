@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from grader.answers.places import indices, value_text
 from grader.answers.tolerance import Output, too_far
-from grader.spec import Call, Comparison, Exact, KnownMistake, OnBuffers, Size, Task
+from grader.spec import Buffers, Call, Comparison, Exact, KnownMistake, OnBuffers, Size, Task
 from grader.words import numbers
 
 if TYPE_CHECKING:
@@ -30,8 +29,8 @@ class Answer:
     """The right outputs: as the reference computes them in their own types and, where the comparison has a
     tolerance, the floating ones also in float64."""
 
-    outputs: Mapping[str, torch.Tensor]
-    exact: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    outputs: Buffers
+    exact: Buffers = field(default_factory=dict)
 
 
 def answer(task: Task, size: Size, call: Call) -> Answer:
@@ -77,7 +76,7 @@ def difference(
     size: Size,
     call: Call,
     wanted: Answer,
-    after: Mapping[str, torch.Tensor],
+    after: Buffers,
 ) -> Difference | None:
     """None when every output is right and nothing else but scratch was touched."""
     refused = call.returns != 0
@@ -103,7 +102,7 @@ def difference(
     return None
 
 
-def same_buffers(a: Mapping[str, torch.Tensor], b: Mapping[str, torch.Tensor]) -> bool:
+def same_buffers(a: Buffers, b: Buffers) -> bool:
     return all(_same_bits(a[name], b[name]) for name in a)
 
 
@@ -151,19 +150,19 @@ class _Made:
     """What a mistake makes, and which elements of an output it leaves open."""
 
     answer: Answer
-    unknown: Mapping[str, torch.Tensor]
+    unknown: Buffers
 
 
 def _made_by(mistake: KnownMistake, rule: Comparison, size: Size, call: Call) -> _Made:
     unknown: dict[str, torch.Tensor] = {}
 
-    def leave(size: Size, buffers: Mapping[str, torch.Tensor]) -> None:
+    def leave(size: Size, buffers: Buffers) -> None:
         unknown.update(mistake(size, buffers) or {})
 
     return _Made(_answer(leave, rule, size, call), unknown)
 
 
-def _is_like(made: _Made, task: Task, call: Call, wanted: Answer, after: Mapping[str, torch.Tensor]) -> bool:
+def _is_like(made: _Made, task: Task, call: Call, wanted: Answer, after: Buffers) -> bool:
     """Whether the answer is what the mistake makes. Where it leaves elements open, one of the others must be
     wrong: else any answer would do."""
     shown = not made.unknown
@@ -195,7 +194,7 @@ def _guess(
     size: Size,
     call: Call,
     wanted: Answer,
-    after: Mapping[str, torch.Tensor],
+    after: Buffers,
 ) -> str:
     """A sentence that names the likely mistake, or an empty one."""
     must_change = _written_by_reference(task, size, call, wanted)
@@ -220,9 +219,7 @@ def _guess(
     return "The wrong elements were never written" if all(right) else ""
 
 
-def _likely_mistake(
-    task: Task, size: Size, call: Call, wanted: Answer, after: Mapping[str, torch.Tensor]
-) -> str:
+def _likely_mistake(task: Task, size: Size, call: Call, wanted: Answer, after: Buffers) -> str:
     """The name of the first mistake that makes this answer; of mistakes that leave elements open, of the one
     that leaves the fewest."""
     fewest: tuple[int, str] | None = None
@@ -239,7 +236,7 @@ def _likely_mistake(
     return fewest[1] if fewest else ""
 
 
-def _filled_in(name: str, call: Call, wanted: Answer, after: Mapping[str, torch.Tensor]) -> torch.Tensor:
+def _filled_in(name: str, call: Call, wanted: Answer, after: Buffers) -> torch.Tensor:
     return after[name].where(bits(after[name]) != bits(call.buffers[name]), wanted.outputs[name])
 
 

@@ -3,15 +3,9 @@ is judged."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
 from common.virtual_gpu.report import Report
 from grader.answers.compare import bits
-from grader.spec import Call
-
-if TYPE_CHECKING:
-    import torch
+from grader.spec import Buffers, Call
 
 NOT_IN_A_KERNEL = "not in a kernel"  # the reason of a case
 _SHARE = 8  # the runtime may copy an eighth of what changes, and the host see as much
@@ -72,7 +66,7 @@ def by_runtime(report: Report) -> int:
     return int(report.totals.get("copied_bytes", 0)) + int(report.totals.get("filled_bytes", 0))
 
 
-def changed_bytes(call: Call, wanted: Mapping[str, torch.Tensor]) -> int:
+def changed_bytes(call: Call, wanted: Buffers) -> int:
     """How many bytes of the outputs a right answer changes, counted in whole elements."""
     return sum(
         int((bits(wanted[name]) != bits(call.buffers[name])).sum()) * call.buffers[name].element_size()

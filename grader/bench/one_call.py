@@ -13,15 +13,9 @@ import json
 import sys
 from collections.abc import Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from common.worker.native_script import C_TYPES
-from grader.spec import At, Case, HostTable, Scalar, registry, seeds
-
-if TYPE_CHECKING:
-    import torch
-
-Buffers = Mapping[str, "torch.Tensor"]
+from grader.spec import At, Buffers, Case, HostTable, Scalar, registry, seeds
 
 
 def command(exercise: str, case: Case, library: Path) -> list[str]:

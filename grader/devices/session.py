@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Protocol
+from typing import Protocol
 
 from common.virtual_gpu.report import Report
-from grader.spec import Call
-
-if TYPE_CHECKING:
-    import torch
+from grader.spec import Buffers, Call
 
 
 @dataclass(frozen=True)
@@ -23,7 +19,7 @@ class Outcome:
 
     reason: str = ""
     message: str = ""
-    after: Mapping[str, torch.Tensor] = field(default_factory=dict)
+    after: Buffers = field(default_factory=dict)
     report: Report = field(default_factory=Report)  # the virtual GPU's
     seconds: float = 0.0  # CPU time of the call and of all processes that worked for it
     hint: str = ""  # a sentence to add to what is said of a wrong answer

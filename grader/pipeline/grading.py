@@ -26,12 +26,17 @@ from grader.records.record import Record
 from grader.spec import Exercise, seeds
 
 PIPELINE = (
-    Stage("build", build.run),
-    Parallel([Stage("steps", steps.run), Stage("correctness", correctness.run)]),
-    Stage("checks", checks.run, optional=True),
-    Stage("mechanism", mechanism.run, optional=True),
-    Stage("speed", speed.run, optional=True),
-    Stage("points", points.run, always=True),
+    Stage("build", build.run, "libraries, warnings"),
+    Parallel(
+        [
+            Stage("steps", steps.run, "each step's cases"),
+            Stage("correctness", correctness.run, "public, hidden cases"),
+        ]
+    ),
+    Stage("checks", checks.run, "findings by line", optional=True),
+    Stage("mechanism", mechanism.run, "counters, launches", optional=True),
+    Stage("speed", speed.run, "ratio to the baseline", optional=True),
+    Stage("points", points.run, "parts, verdict", always=True),
 )
 OPTIONAL = tuple(stage.name for stage in PIPELINE if isinstance(stage, Stage) and stage.optional)
 
@@ -101,6 +106,6 @@ def _assembled(
     )
     record.points = round(sum(part.points for part in record.parts), 2)
     record.max_points = sum(part.max_points for part in record.parts)
-    record.verdict = record.verdict or verdict(record)
+    record.verdict = record.verdict or verdict(record, submission.exercise)
     record.seconds = time.monotonic() - began
     return record

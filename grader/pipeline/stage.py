@@ -17,12 +17,13 @@ Run = Callable[[Submission, Context, Results], Result | None]
 
 @dataclass(frozen=True)
 class Stage:
-    """`run` takes the results of earlier stages and returns its own, or None where it has nothing to do. An
-    `optional` stage runs if the context wants it; one that runs `always` does so even for a submission that
-    could not be built."""
+    """`run` takes the results of earlier stages and returns its own, or None where it has nothing to do.
+    `adds` says in a few words what they are. An `optional` stage runs if the context wants it; one that runs
+    `always` does so even for a submission that could not be built."""
 
     name: str
     run: Run
+    adds: str = ""
     optional: bool = False
     always: bool = False
 

@@ -7,8 +7,8 @@ speed targets and the points; the pipeline checks them.
 
 from __future__ import annotations
 
-from grader.spec.call import STREAM, Argument, At, Call, HostTable, Scalar, f32, i32, i64
-from grader.spec.case import Case, Size, Words, case
+from grader.spec.call import STREAM, Argument, At, Buffers, Call, HostTable, Scalar, f32, i32, i64
+from grader.spec.case import Case, Size, Words, case, cases_with
 from grader.spec.comparison import Comparison, Exact, Normwise, Relative
 from grader.spec.exercise import Exercise, KnownMistake, OnBuffers, PythonTrack, Step, Task
 from grader.spec.target import (
@@ -30,6 +30,7 @@ __all__ = [
     "STREAM",
     "Argument",
     "At",
+    "Buffers",
     "Call",
     "Case",
     "Comparison",
@@ -55,6 +56,7 @@ __all__ = [
     "TimingProtocol",
     "Words",
     "case",
+    "cases_with",
     "f32",
     "i32",
     "i64",

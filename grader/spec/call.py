@@ -9,6 +9,8 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     import torch
 
+Buffers = Mapping[str, "torch.Tensor"]  # by name
+
 
 @dataclass(frozen=True)
 class At:
@@ -71,7 +73,7 @@ class Call:
     offsets past 2^31 cost a virtual GPU no memory. What lies between the rows is not compared.
     """
 
-    buffers: Mapping[str, torch.Tensor]
+    buffers: Buffers
     outputs: tuple[str, ...]
     arguments: tuple[Argument, ...]
     returns: int = 0  # the cudaError_t that the entry must return

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from types import SimpleNamespace
 
@@ -33,8 +33,24 @@ Words = Mapping[str, str | Mapping[int, str]]
 
 
 def case(name: str, /, *, gpu_only: bool = False, words: Words | None = None, **sizes: int) -> Case:
-    """`words` has a phrase for each size that a student should read, in order."""
-    return Case(name, sizes, gpu_only, in_words(words or {}, sizes))
+    """`words` has a phrase for each size that a student should read, in order; without it they read all
+    sizes by their names."""
+    if words is None:
+        words = {size: f"{size}: {{:,}}" for size in sizes}
+    return Case(name, sizes, gpu_only, in_words(words, sizes))
+
+
+def cases_with(words: Words, /, **usual: int) -> Callable[..., Case]:
+    """A function like `case`, which takes those sizes alone that are not as `usual`."""
+
+    def make(name: str, /, *, gpu_only: bool = False, **sizes: int) -> Case:
+        if unknown := sorted(sizes.keys() - usual.keys()):
+            raise TypeError(
+                f"case {name!r}: there is no size {unknown[0]!r}; the sizes are {', '.join(usual)}"
+            )
+        return case(name, gpu_only=gpu_only, words=words, **{**usual, **sizes})
+
+    return make
 
 
 def in_words(words: Words, sizes: Mapping[str, int]) -> str:

@@ -8,22 +8,20 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
-from grader.spec.call import Call
+from grader.spec.call import Buffers, Call
 from grader.spec.case import Case, Size, named
 from grader.spec.comparison import Comparison
 from grader.spec.target import BASELINE, Mechanism, Points, Speedup, Target, TimingProtocol
 
 if TYPE_CHECKING:
-    import torch
-
     from grader.spec.question import Question, Sheet
     from grader.spec.random_inputs import Random
 
 # Changes a case's buffers in place, with torch: as the entry should, or as a mistake would.
-OnBuffers = Callable[[Size, "Mapping[str, torch.Tensor]"], None]
+OnBuffers = Callable[[Size, Buffers], None]
 # The same for a mistake. What it reads outside of the buffers is not known: it may return, by output, which
 # elements came from there.
-KnownMistake = Callable[[Size, "Mapping[str, torch.Tensor]"], "Mapping[str, torch.Tensor] | None"]
+KnownMistake = Callable[[Size, Buffers], Buffers | None]
 
 
 class Task(Protocol):

@@ -11,7 +11,6 @@ from concurrent.futures import Future, ProcessPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing.synchronize import Event
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 from common.build.compile import parallel_jobs
@@ -68,9 +67,7 @@ class Builder:
     def __enter__(self) -> Builder:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Drop builds in progress: Python would wait half a minute for them."""
         self._over.set()
         self._pool.shutdown(wait=False, cancel_futures=True)

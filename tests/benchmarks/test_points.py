@@ -23,11 +23,11 @@ def test_every_row_was_graded_as_it_is_now() -> None:
 
 
 def test_references_lose_nothing() -> None:
-    assert [row["points"] for row in of("the reference")] == [100] * 5
+    assert {row["points"] for row in of("the reference")} == {100}
 
 
 def test_starters_earn_nothing() -> None:
-    assert [row["points"] for row in of("the starter")] == [0] * 5
+    assert {row["points"] for row in of("the starter")} == {0}
 
 
 @pytest.mark.parametrize("row", of("the baseline"), ids=lambda row: row["exercise"])
@@ -38,6 +38,8 @@ def test_baselines_are_right_and_earn_nothing_for_speed(row: dict[str, Any]) -> 
 
 
 def test_levels_of_attention_earn_more_the_further_they_go() -> None:
-    levels = [row["points"] for row in RESULTS if "step" in row["name"]] + [of("the reference")[-1]["points"]]
+    last = [row for row in of("the reference") if row["exercise"] == "05_flash_attention"]
+    levels = [row["points"] for row in RESULTS if "step" in row["name"]] + [row["points"] for row in last]
+    assert len(levels) == 4
     assert levels == sorted(levels)
     assert len(set(levels)) == len(levels)

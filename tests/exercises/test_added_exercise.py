@@ -44,9 +44,11 @@ def test_the_solution_earns_full_marks(added: Exercise) -> None:
 
 
 def test_the_baseline_is_correct_and_not_fast(added: Exercise) -> None:
-    earned = {part.name: part.points for part in graded(added, added.baseline).parts}
+    record = graded(added, added.baseline)
+    earned = {part.name: part.points for part in record.parts}
     assert earned["correct"] == added.points.correct
     assert earned["speed"] == 0
+    assert record.points < 70
 
 
 def test_the_starter_compiles_and_does_not_pass(added: Exercise) -> None:

@@ -61,6 +61,11 @@ def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         (folder / "README.md").write_text(f"# {name}\n")
         (folder / "kernel.cu").write_text(starter_text(_SOLUTION))
         (solutions / "kernel.cu").write_text(_SOLUTION)
+    return use_course(root, monkeypatch)
+
+
+def use_course(root: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Make it the course of this process, and its folder the current one."""
     monkeypatch.setattr(registry, "EXERCISES", root / "exercises")
     monkeypatch.setattr(registry, "SOLUTIONS", root / "solutions")
     monkeypatch.setattr(student, "WORK", root / "work")

@@ -9,7 +9,7 @@ from common.virtual_gpu.report import Report
 from grader.pipeline.judging import rubric
 from grader.pipeline.judging.cases import CaseRun
 from grader.records.record import CaseResult
-from grader.spec import At, Call, Exercise, HostTable, Words, case, i64, registry
+from grader.spec import At, Call, Exercise, HostTable, Words, case, cases_with, i64, registry
 from grader.spec.random_inputs import Random
 
 WORDS: Words = {
@@ -25,6 +25,17 @@ def test_dimensions_are_always_said_and_other_sizes_where_they_mean_something():
         case("a", words=WORDS, rows=0, gap=3, sliced=0).shape
         == "rows: 0, 3 elements between rows, not sliced"
     )
+
+
+def test_sizes_without_words_are_said_by_their_names():
+    assert case("a", rows=12_000, columns=0).shape == "rows: 12,000, columns: 0"
+
+
+def test_a_case_with_usual_sizes_names_them_where_one_is_unknown():
+    make = cases_with(WORDS, rows=3, gap=0)
+    assert make("a", gap=2, gpu_only=True) == case("a", words=WORDS, rows=3, gap=2, gpu_only=True)
+    with pytest.raises(TypeError, match="case 'a': there is no size 'gaps'; the sizes are rows, gap"):
+        make("a", gaps=2)
 
 
 def test_a_record_without_words_shows_the_names_of_sizes():

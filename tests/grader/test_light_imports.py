@@ -10,7 +10,7 @@ import pytest
 from common.core.paths import REPOSITORY
 from tests.waiting import LONG
 
-HEAVY = {"torch", "numpy", "rich", "matplotlib", "triton", "hypothesis"}
+HEAVY = {"torch", "numpy", "rich", "matplotlib", "triton", "hypothesis", "IPython"}
 QUICK = (
     "grader",
     "grader.cli",
@@ -18,6 +18,7 @@ QUICK = (
     "grader.cli.student.start",
     "grader.cli.student.check",
     "grader.cli.instructor.grade",
+    "grader.notebook",
 )
 
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from common.virtual_gpu.report import Report
 from grader.actions.check import Checked
 from grader.actions.profile import Profile
@@ -39,7 +40,10 @@ def test_every_table_names_quantities_and_bench_cases_that_exist(exercise: Exerc
         assert one.needs_gpu or not exercise.bench_case(one.truth.case).gpu_only
 
 
-@pytest.mark.parametrize("exercise", registry.all_exercises(), ids=lambda exercise: exercise.id)
+WITH_A_NOTEBOOK = [one for one in registry.all_exercises() if (REPOSITORY / "notebooks" / one.id).exists()]
+
+
+@pytest.mark.parametrize("exercise", WITH_A_NOTEBOOK, ids=lambda exercise: exercise.id)
 def test_twenty_points_without_a_gpu_and_one_number_more_with_one(exercise: Exercise):
     assert sum(one.points for one in asked_on(HERE, exercise.predictions)) == 20
     more = set(asked_on(DeviceInfo(GPU, ""), exercise.predictions)) - set(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import json
+import re
 from pathlib import Path
 
 import pytest
@@ -88,8 +89,10 @@ def test_only_gaps_are_changed_and_every_text_is_another():
 
 
 @pytest.mark.parametrize("exercise", registry.all_exercises(), ids=lambda exercise: exercise.id)
-def test_every_exercise_has_mutants_enough(exercise):
-    assert len(all_mutants(exercise.solution.read_text())) > 200
+def test_every_exercise_has_four_mutants_per_line_of_its_solution(exercise):
+    solution = exercise.solution.read_text()
+    regions = re.findall(r"BEGIN SOLUTION[^\n]*\n(.*?)\n[^\n]*END SOLUTION", solution, re.DOTALL)
+    assert len(all_mutants(solution)) > 4 * sum(len(region.splitlines()) for region in regions) > 0
 
 
 def test_a_sample_is_the_same_for_the_same_seed():

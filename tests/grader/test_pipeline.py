@@ -38,7 +38,7 @@ def context(tmp_path: Path, *wanted: str, heard: list[Event] | None = None, quic
 
 def flagging(name: str, **how: bool) -> Stage:
     """A stage that leaves its name."""
-    return Stage(name, lambda submission, context, earlier: Result(flags=[name]), **how)
+    return Stage(name, lambda submission, context, earlier: Result(flags=[name]), "", **how)
 
 
 def flags(results: Results) -> list[str]:
@@ -119,3 +119,13 @@ def test_one_line_adds_a_stage_whose_result_is_in_the_record(
     assert (record.flags, record.verdict, record.points, record.max_points) == (["mine"], "so so", 3.0, 4.0)
     assert (record.source, record.source_sha256) == (submission.text, submission.sha256)
     assert record.left_out == ["a cache past 2^31 elements"]
+
+
+def test_a_verdict_names_the_part_that_an_added_stage_took_points_from(
+    submission: Submission, monkeypatch: pytest.MonkeyPatch
+):
+    tidy = Stage("tidy", lambda *_: Result(parts=[PartResult("tidy", 0.0, 5.0)]))
+    correct = Stage("points", lambda *_: Points(parts=[PartResult("correct", 40.0, 40.0)]))
+    monkeypatch.setattr(grading, "PIPELINE", (tidy, correct))
+    record = grading.grade(submission.exercise, submission.path, submission="ada", device="virtual")
+    assert (record.verdict, record.points, record.max_points) == ("correct, tidy missing", 40.0, 45.0)

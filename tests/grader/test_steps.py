@@ -9,11 +9,10 @@ import pytest
 
 from common.core.errors import CourseError
 from grader.cli.student import check
-from grader.course import student
 from grader.course.settings import Settings, choose_device
 from grader.pipeline.grading import grade
 from grader.records.record import Record
-from grader.spec import registry
+from tests.grader.course_fixtures import use_course
 from tests.grader.stepped_exercise import EXERCISE, FOLDER, SOLUTION
 from tests.made_source import made_source
 
@@ -135,11 +134,7 @@ def test_one_step_can_be_graded_alone():
 def course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "course"
     shutil.copytree(FOLDER / "exercise", root / "exercises" / "01_steps")
-    monkeypatch.setattr(registry, "EXERCISES", root / "exercises")
-    monkeypatch.setattr(registry, "SOLUTIONS", root / "solutions")
-    monkeypatch.setattr(student, "WORK", root / "work")
-    monkeypatch.chdir(root)
-    return root
+    return use_course(root, monkeypatch)
 
 
 def test_check_shows_the_steps_as_progress(course: Path, capsys: pytest.CaptureFixture[str]):

@@ -22,6 +22,7 @@ from grader.render.profile import profile_text
 from grader.spec import registry
 from tests.grader.course_fixtures import FIRST, course
 from tests.grader.fake_pipeline import make_record
+from tests.grader.notebook.seen_fixtures import launch
 
 __all__ = ["course"]
 
@@ -194,7 +195,11 @@ def test_state_finds_another_place_where_the_course_cannot_be_written(course, tm
 
 def test_profile_shows_costs_beside_the_source_and_draws_them(course, capsys, monkeypatch):
     (course / "mine.cu").write_text("int a;\nint b;\n")
-    report = Report.from_dict({"launches": [_launch()]})
+    made = launch() | {
+        "occupancy": {"blocks_per_sm": 16, "warps_per_sm": 32, "fraction": 0.5, "limiter": "registers"},
+        "cost": {"limiter": "dram", "sentence": "memory bounds it", "terms": {"dram": 2e-6, "issue": 1e-6}},
+    }
+    report = Report.from_dict({"launches": [made]})
     lines = (
         LineCounters(
             "/x/mine.cu", 2, Counters(global_load_requests=2, global_load_sectors=8, warp_instructions=5)
@@ -228,33 +233,6 @@ def test_profile_shows_costs_beside_the_source_and_draws_them(course, capsys, mo
     assert asked == ["4096 tokens", "64 tokens"]
     with pytest.raises(CourseError, match="no bench case 'huge' .*there are: 64 tokens; 4096 tokens"):
         profile.main(["01", "mine.cu", "--case", "huge"])
-
-
-def _launch() -> dict[str, object]:
-    return {
-        "index": 0,
-        "kernel": "void k<int>(int*)",
-        "mangled": "k",
-        "grid": [4, 1, 1],
-        "block": [64, 1, 1],
-        "dynamic_shared": 0,
-        "static_shared": 1024,
-        "stream": 0,
-        "graph": False,
-        "error": 0,
-        "error_name": "cudaSuccess",
-        "registers": 32,
-        "registers_estimated": False,
-        "occupancy": {"blocks_per_sm": 16, "warps_per_sm": 32, "fraction": 0.5, "limiter": "registers"},
-        "counters": {"global_load_requests": 2, "global_load_sectors": 8},
-        "distinct_load_sectors": 8,
-        "distinct_plain_load_sectors": 8,
-        "distinct_store_sectors": 0,
-        "lines": [],
-        "modelled_seconds": 2e-6,
-        "cost": {"limiter": "dram", "sentence": "memory bounds it", "terms": {"dram": 2e-6, "issue": 1e-6}},
-        "wall_seconds": 0.01,
-    }
 
 
 def test_every_verb_can_answer_as_json(course, capsys):

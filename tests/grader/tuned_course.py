@@ -12,9 +12,8 @@ from pathlib import Path
 import pytest
 
 from common.build.program import Target
-from grader.course import student
 from grader.devices.device import VirtualDevice
-from grader.spec import case, registry
+from grader.spec import case
 from grader.tuning import gates
 from grader.tuning.builds import Built, Order
 from grader.tuning.find import Tunable, find
@@ -22,6 +21,7 @@ from grader.tuning.gates import Footprint
 from grader.tuning.search import SearchSetting
 from grader.tuning.spec import Config, Limits
 from grader.tuning.trial import Contender, TrialFailed
+from tests.grader.course_fixtures import use_course
 
 NAME = "09_scaled"
 SPACE = 24  # configurations in all
@@ -103,11 +103,7 @@ def tuned_course(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for folder, file, content in ((exercise, "tuning.py", TUNING), (solution, "kernel.cu", KERNEL)):
         folder.mkdir(parents=True)
         (folder / file).write_text(content)
-    monkeypatch.setattr(registry, "EXERCISES", root / "exercises")
-    monkeypatch.setattr(registry, "SOLUTIONS", root / "solutions")
-    monkeypatch.setattr(student, "WORK", root / "work")
-    monkeypatch.chdir(root)
-    return root
+    return use_course(root, monkeypatch)
 
 
 def setting_of(tunable: Tunable | None = None, limits: Limits | None = None) -> SearchSetting:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import pytest
@@ -13,11 +12,7 @@ from common.serving.batched_copy import EXERCISE, MOST_COPIES, VARIABLE, Copy, b
 from common.serving.device import VirtualDevice
 from common.serving.kernels import chosen_kernel
 
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[VirtualDevice]:
-    with VirtualDevice([chosen_kernel(EXERCISE, VARIABLE)]) as device:
-        yield device
+KERNELS = [chosen_kernel(EXERCISE, VARIABLE)]
 
 
 def table(device: VirtualDevice, rows: int, columns: int, dtype: torch.dtype = torch.int32) -> torch.Tensor:

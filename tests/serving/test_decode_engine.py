@@ -22,15 +22,10 @@ from tests.serving.decode_reference import decode
 from tests.serving.requests import RequestPool
 
 KERNEL = REPOSITORY / "solutions" / "02_fused_copy" / "kernel.cu"
+KERNELS = [STEP_SOURCE, KERNEL]
 SIZES = (1, 2, 4, 8)
 MAX_SEQ_LEN = 24
 VOCABULARY = 31
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[VirtualDevice]:
-    with VirtualDevice([STEP_SOURCE, KERNEL]) as device:
-        yield device
 
 
 def pool(seed: int = 1) -> RequestPool:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 
 import pytest
 import torch
@@ -14,13 +14,8 @@ from common.serving.device import VirtualDevice
 from common.serving.flash_attention import flash_attention
 
 KERNEL = REPOSITORY / "solutions" / "05_flash_attention" / "kernel.cu"
+KERNELS = [KERNEL]
 BATCH, HEADS, ROWS = 2, 3, 40
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[VirtualDevice]:
-    with VirtualDevice([KERNEL]) as device:
-        yield device
 
 
 def tensors(

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,16 +17,11 @@ from common.serving.device import KernelFailed, VirtualDevice
 from common.serving.fused_copy import FIELDS, VARIABLE, fused_copy_replay_data
 
 KERNEL = REPOSITORY / "solutions" / "02_fused_copy" / "kernel.cu"
+KERNELS = [KERNEL]
 CAPTURED, WIDTH = 8, 32
 BATCH, COLUMNS = 5, 11
 
 Arguments = dict[str, Any]
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[VirtualDevice]:
-    with VirtualDevice([KERNEL]) as device:
-        yield device
 
 
 @pytest.fixture

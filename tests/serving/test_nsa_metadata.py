@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import dataclasses
-from collections.abc import Iterator
 
 import pytest
 import torch
@@ -13,6 +12,8 @@ from common.serving.batched_copy import EXERCISE, VARIABLE
 from common.serving.device import VirtualDevice
 from common.serving.kernels import chosen_kernel
 from common.serving.nsa_metadata import FIELD_NAMES, Mode, NsaMetadata, Step, copy_metadata, step_fields
+
+KERNELS = [chosen_kernel(EXERCISE, VARIABLE)]
 
 CAPTURED = Step(Mode.DECODE, batch=40, max_len=96, real_page_columns=12, flashmla_parts=20)
 STEPS = [
@@ -25,12 +26,6 @@ STEPS = [
     for pages in (None, 7)
     for parts in (None, 20)
 ]
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[VirtualDevice]:
-    with VirtualDevice([chosen_kernel(EXERCISE, VARIABLE)]) as device:
-        yield device
 
 
 def tensors(device: VirtualDevice, step: Step, first_value: int) -> NsaMetadata:

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-
 import pytest
 import torch
 
@@ -13,14 +11,9 @@ from common.serving.device import VirtualDevice
 from common.serving.store_kv import store_kv
 
 KERNEL = REPOSITORY / "solutions" / "01_kv_store" / "kernel.cu"
+KERNELS = [KERNEL]
 TOKENS, PAGES, HEADS, DIM = 5, 12, 2, 16
 Arguments = dict[str, torch.Tensor]
-
-
-@pytest.fixture(scope="module")
-def device() -> Iterator[VirtualDevice]:
-    with VirtualDevice([KERNEL]) as device:
-        yield device
 
 
 @pytest.fixture

@@ -42,37 +42,8 @@ def request_numbers() -> dict[str, int]:
 
 REQUESTS = request_numbers()
 
-# Kernels with three 64-bit parameters each: (destination, value or source, count).
-PTX = """
-.version 8.0
-.target sm_80
-.address_size 64
-
-.visible .entry fill(.param .u64 a, .param .u64 b, .param .u64 c)
-{
-  .reg .pred %p<2>;
-  .reg .b32 %r<6>;
-  .reg .b64 %d<8>;
-  ld.param.u64 %d1, [a];
-  ld.param.u64 %d2, [b];
-  ld.param.u64 %d3, [c];
-  mov.u32 %r1, %ctaid.x;
-  mov.u32 %r2, %ntid.x;
-  mov.u32 %r3, %tid.x;
-  mad.lo.s32 %r4, %r1, %r2, %r3;
-  cvt.u64.u32 %d4, %r4;
-  setp.ge.u64 %p1, %d4, %d3;
-  @%p1 bra DONE;
-  shl.b64 %d5, %d4, 2;
-  add.s64 %d6, %d1, %d5;
-  cvt.u32.u64 %r5, %d2;
-  st.global.u32 [%d6], %r5;
-DONE:
-  ret;
-}
-
-.visible .entry add(.param .u64 a, .param .u64 b, .param .u64 c)
-{
+# A kernel's way to its element: its number in %d4, its offset in bytes in %d5.
+_TO_ELEMENT = """\
   .reg .pred %p<2>;
   .reg .b32 %r<7>;
   .reg .b64 %d<8>;
@@ -87,6 +58,26 @@ DONE:
   setp.ge.u64 %p1, %d4, %d3;
   @%p1 bra DONE;
   shl.b64 %d5, %d4, 2;
+"""
+# Kernels with three 64-bit parameters each: (destination, value or source, count).
+PTX = """
+.version 8.0
+.target sm_80
+.address_size 64
+
+.visible .entry fill(.param .u64 a, .param .u64 b, .param .u64 c)
+{
+  TO_ELEMENT
+  add.s64 %d6, %d1, %d5;
+  cvt.u32.u64 %r5, %d2;
+  st.global.u32 [%d6], %r5;
+DONE:
+  ret;
+}
+
+.visible .entry add(.param .u64 a, .param .u64 b, .param .u64 c)
+{
+  TO_ELEMENT
   add.s64 %d6, %d2, %d5;
   add.s64 %d7, %d1, %d5;
   ld.global.u32 %r5, [%d6];
@@ -107,7 +98,7 @@ LOOP:
   trap;
   ret;
 }
-"""
+""".replace("  TO_ELEMENT\n", _TO_ELEMENT)
 
 
 @dataclass

@@ -150,44 +150,33 @@ def test_bytes_that_are_no_text_are_refused(engine):
 # ---- a missing compiler ----
 
 
-def test_a_missing_compiler_is_a_sentence(tmp_path):
-    program = tmp_path / "empty.cu"
+def said_without_a_tool(folder: Path, **variables: str) -> str:
+    """What `./course run` says where a tool that it needs is missing."""
+    program = folder / "empty.cu"
     program.write_text("int main() {}\n")
-    environment = {
-        **os.environ,
-        "COURSE_NVCC": str(tmp_path / "nowhere"),
-        "COURSE_CACHE": str(tmp_path / "cache"),
-    }
     ran = subprocess.run(
         [sys.executable, "-m", "grader", "run", "--device", "virtual", str(program)],
         cwd=ROOT,
-        env=environment,
+        env={**os.environ, "COURSE_CACHE": str(folder / "cache"), **variables},
         capture_output=True,
         text=True,
     )
     assert ran.returncode == 125
-    assert "error: " in ran.stderr
-    assert "nowhere" in ran.stderr
     assert "Traceback" not in ran.stderr
+    return ran.stderr
+
+
+def test_a_missing_compiler_is_a_sentence(tmp_path):
+    said = said_without_a_tool(tmp_path, COURSE_NVCC=str(tmp_path / "nowhere"))
+    assert "error: " in said
+    assert "nowhere" in said
 
 
 def test_a_missing_host_compiler_is_a_sentence(tmp_path):
-    program = tmp_path / "empty.cu"
-    program.write_text("int main() {}\n")
     tools = tmp_path / "tools"
     tools.mkdir()
     (tools / "ninja").symlink_to(find_ninja().path.resolve())
-    environment = {**os.environ, "PATH": str(tools), "COURSE_CACHE": str(tmp_path / "cache")}
-    ran = subprocess.run(
-        [sys.executable, "-m", "grader", "run", "--device", "virtual", str(program)],
-        cwd=ROOT,
-        env=environment,
-        capture_output=True,
-        text=True,
-    )
-    assert ran.returncode == 125
-    assert "g++" in ran.stderr
-    assert "Traceback" not in ran.stderr
+    assert "g++" in said_without_a_tool(tmp_path, PATH=str(tools))
 
 
 # ---- kernels ----

@@ -8,7 +8,6 @@ from typing import Any
 from benchmarks.bucketed.plots.budget_looks import BUDGET_LOOKS
 from benchmarks.output import looks
 
-Checkpoints = Sequence[Mapping[str, Any]]
 ERRORS = (
     ("error_median", "the cache", looks.BLUE, "-", 1.8),
     (

@@ -9,6 +9,7 @@ import subprocess
 import sys
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 from typing import Literal
 
@@ -153,22 +154,10 @@ def _build(source_dir: Path, cache: Cache, isa: Isa, prebuilt: Path | None) -> E
         [*engine_units, *runtime_units], cache=cache, label=label, timeout=_TIMEOUT_SECONDS
     )
     engine, runtime = objects[: len(engine_units)], objects[len(engine_units) :]
-    engine_entry, engine_linked = link(
-        [str(cxx.path), "-pthread", *sanitizer],
-        engine,
-        output=ENGINE_NAME,
-        libraries=["-ldl", "-lrt"],
-        fingerprint=cxx.fingerprint,
-        cache=cache,
-    )
-    runtime_entry, runtime_linked = link(
-        [str(cxx.path), "-pthread", *_RUNTIME_LINK],
-        runtime,
-        output=RUNTIME_NAME,
-        libraries=["-ldl", "-lrt"],
-        fingerprint=cxx.fingerprint,
-        cache=cache,
-    )
+    linker = [str(cxx.path), "-pthread"]
+    linked = partial(link, libraries=["-ldl", "-lrt"], fingerprint=cxx.fingerprint, cache=cache)
+    engine_entry, engine_linked = linked([*linker, *sanitizer], engine, output=ENGINE_NAME)
+    runtime_entry, runtime_linked = linked([*linker, *_RUNTIME_LINK], runtime, output=RUNTIME_NAME)
     together = _side_by_side(key, [engine_entry.path / ENGINE_NAME, runtime_entry.path / RUNTIME_NAME], cache)
     cached = engine_linked and runtime_linked and all(compiled.cached for compiled in objects)
     return _paths(together, cached=cached)

@@ -93,6 +93,15 @@ cudaError_t find_facts(cudaStream_t stream, StreamFacts* out) {
   return cudaSuccess;
 }
 
+template <class T, class Read>
+cudaError_t read_fact(cudaStream_t stream, T* out, Read read) {
+  if (out == nullptr) return cudaErrorInvalidValue;
+  StreamFacts known;
+  const cudaError_t error = find_facts(stream, &known);
+  if (error == cudaSuccess) *out = read(known);
+  return error;
+}
+
 cudaError_t enqueue_host_function(uint64_t stream, cudaHostFn_t function, void* user_data) {
   return Connection::get().ask(Request::kHostFunction,
                                wire::HostFunction{stream, reinterpret_cast<uint64_t>(function),
@@ -150,27 +159,15 @@ VGPU_ENTRY(cudaDeviceGetStreamPriorityRange, (int* least, int* greatest), (least
 }
 
 VGPU_TWINS(cudaStreamGetFlags, _ptsz, (cudaStream_t stream, unsigned* flags), (stream, flags)) {
-  if (flags == nullptr) return cudaErrorInvalidValue;
-  vgpu::StreamFacts known;
-  const cudaError_t error = vgpu::find_facts(stream, &known);
-  if (error == cudaSuccess) *flags = known.flags;
-  return error;
+  return vgpu::read_fact(stream, flags, [](const vgpu::StreamFacts& known) { return known.flags; });
 }
 
 VGPU_TWINS(cudaStreamGetPriority, _ptsz, (cudaStream_t stream, int* priority), (stream, priority)) {
-  if (priority == nullptr) return cudaErrorInvalidValue;
-  vgpu::StreamFacts known;
-  const cudaError_t error = vgpu::find_facts(stream, &known);
-  if (error == cudaSuccess) *priority = known.priority;
-  return error;
+  return vgpu::read_fact(stream, priority, [](const vgpu::StreamFacts& known) { return known.priority; });
 }
 
 VGPU_TWINS(cudaStreamGetDevice, _ptsz, (cudaStream_t stream, int* device), (stream, device)) {
-  if (device == nullptr) return cudaErrorInvalidValue;
-  vgpu::StreamFacts known;
-  const cudaError_t error = vgpu::find_facts(stream, &known);
-  if (error == cudaSuccess) *device = 0;
-  return error;
+  return vgpu::read_fact(stream, device, [](const vgpu::StreamFacts&) { return 0; });
 }
 
 VGPU_TWINS(cudaStreamGetId, _ptsz, (cudaStream_t stream, unsigned long long* id), (stream, id)) {

@@ -2,16 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import TYPE_CHECKING
-
 from common.serving.half_precision import product
 from grader.lab.lab import FaultLab
-from grader.spec import STREAM, At, Call, Normwise, Size, case, f32, i32
+from grader.spec import STREAM, At, Buffers, Call, Normwise, Size, case, f32, i32
 from grader.spec.random_inputs import Random
-
-if TYPE_CHECKING:
-    import torch
 
 HEAD_DIM = 64
 SCALE = HEAD_DIM**-0.5
@@ -27,7 +21,7 @@ def inputs(size: Size, random: Random) -> Call:
     return Call(buffers, ("out",), (*tensors, i32(size.heads), i32(size.length), f32(SCALE), STREAM))
 
 
-def reference(_: Size, buffers: Mapping[str, torch.Tensor]) -> None:
+def reference(_: Size, buffers: Buffers) -> None:
     queries, keys, values = (buffers[name].transpose(0, 1) for name in ("queries", "keys", "values"))
     weights = (product(queries, keys.transpose(1, 2)) * SCALE).softmax(dim=-1)
     buffers["out"].copy_(product(weights, values).transpose(0, 1))

@@ -6,7 +6,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from types import TracebackType
 
 from common.build.engine.error_names import error_name
 from common.core.errors import CourseError
@@ -44,9 +43,7 @@ class GpuSession:
     def __enter__(self) -> GpuSession:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         import torch
 
         self.close()

@@ -111,7 +111,7 @@ def step_part(
     return PartResult(step.name, step.points, step.points, f"all {len(cases)} cases passed, no findings")
 
 
-def verdict(record: Record) -> str:
+def verdict(record: Record, exercise: Exercise) -> str:
     """A few words that follow from cases, points and speed."""
     failed = next((case for case in record.deciding_cases if not case.passed), None)
     if failed is not None:
@@ -123,7 +123,8 @@ def verdict(record: Record) -> str:
         if name in short:
             return words
     if "speed" not in short:
-        return "correct, steps missing"
+        steps = any(step.name in short for step in exercise.steps)
+        return "correct, steps missing" if steps else f"correct, {next(iter(short))} missing"
     if record.speed is None or not record.speed.targets:
         return "correct, speed not measured"
     return "correct, too slow" if short["speed"].points == 0 else "correct, not at full speed"

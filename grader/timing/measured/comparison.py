@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from types import TracebackType
 from typing import TypeVar
 
 from common.core.errors import CourseError
@@ -62,9 +61,7 @@ class TimedComparison:
     def __enter__(self) -> TimedComparison:
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         for side in self.sides.values():
             side.close()
         for inputs in self._distinct:

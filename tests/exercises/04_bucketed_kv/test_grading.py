@@ -5,7 +5,6 @@ from __future__ import annotations
 import dataclasses
 import sys
 
-from grader.course import starters
 from grader.spec import registry
 from tests.exercises.grading import at_one_shape, graded, points
 
@@ -15,31 +14,9 @@ STEPS = {step.name: step.points for step in EXERCISE.steps}
 WHOLE = dataclasses.asdict(EXERCISE.points)
 
 
-def test_a_hundred_points_are_given_away() -> None:
-    assert sum(STEPS.values()) + sum(WHOLE.values()) == EXERCISE.max_points == 100
-
-
-def test_the_solution_gets_full_marks() -> None:
-    record = graded(EXERCISE, EXERCISE.solution)
-    assert points(record) == {**STEPS, **WHOLE}
-    assert record.flags == []
-    assert record.diagnostics == []
-
-
 def test_the_baseline_is_correct_and_not_fast() -> None:
     record = graded(at_one_shape(EXERCISE, SHAPES.decode(1, 4, 1024, 25)), EXERCISE.baseline)
     earned = points(record)
     assert (earned["correct"], earned["clean"], earned["speed"]) == (WHOLE["correct"], WHOLE["clean"], 0)
     assert all(earned[step] == 0 for step in STEPS)
     assert all("no entry" in part.message for part in record.parts[: len(STEPS)])
-
-
-def test_the_starter_compiles_without_a_warning_and_earns_nothing() -> None:
-    record = graded(EXERCISE, EXERCISE.starter, quick=True)
-    assert record.diagnostics == []
-    assert record.points == 0
-    assert record.verdict == "wrong answer"
-
-
-def test_the_starter_is_what_the_solution_makes() -> None:
-    assert starters.difference(EXERCISE.solution, EXERCISE.starter) == ""

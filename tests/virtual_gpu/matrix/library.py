@@ -39,7 +39,6 @@ class MatrixLibrary:
 
     def __init__(self, path: Path) -> None:
         self._library = ctypes.CDLL(str(path))
-        self._library.run_form.restype = ctypes.c_double
         for name in ("form_name", "form_signature"):
             getattr(self._library, name).restype = ctypes.c_char_p
 
@@ -58,16 +57,13 @@ class MatrixLibrary:
         self.run_in_place(name, file, list(range(len(file))))
         return file[:results, :LANES].copy()
 
-    def run_in_place(self, name: str, file: np.ndarray, slots: Sequence[int], repeats: int = 1) -> float:
-        """Run on a register file of 256-byte slots, operands named by slot; the seconds it took."""
+    def run_in_place(self, name: str, file: np.ndarray, slots: Sequence[int]) -> None:
+        """Run on a register file of 256-byte slots, operands named by slot."""
         assert file.flags.c_contiguous
         assert file.shape[1] * file.itemsize == SLOT_BYTES
         wanted = np.array(slots, np.uint32)
-        seconds = self._library.run_form(
-            name.encode(), _pointer(file), _pointer(wanted), len(wanted), repeats
-        )
-        assert seconds >= 0, f"the engine has no row {name}"
-        return float(seconds)
+        known = self._library.run_form(name.encode(), _pointer(file), _pointer(wanted), len(wanted))
+        assert known, f"the engine has no row {name}"
 
     def wmma_layout(self, opcode: str) -> WmmaLayout | None:
         numbers = np.zeros(8 + LANES * 16 * 2, np.int32)

@@ -168,12 +168,6 @@ MachineCost matrix_load(int matrices) {
 
 }  // namespace
 
-const char* pipe_name(Pipe pipe) {
-  static constexpr const char* kNames[] = {"none",   "fp32",   "integer", "special",
-                                           "double", "tensor", "memory",  "control"};
-  return kNames[static_cast<size_t>(pipe)];
-}
-
 MachineCost machine_cost(std::string_view opcode, const Op& op, double tensor_cycles) {
   if (op.cls == InstrClass::kMatrix) return matrix_cost(opcode, op, tensor_cycles);
   if (opcode.starts_with("ldmatrix")) return matrix_load(op.matrix.count);

@@ -11,7 +11,6 @@ namespace vgpu {
 // The pipes of one scheduler; memory instructions leave it for queues that the whole SM shares.
 enum class Pipe : uint8_t { kNone, kFma, kAlu, kSpecial, kDouble, kTensor, kMemory, kControl, kCount };
 constexpr size_t kPipes = static_cast<size_t>(Pipe::kCount);
-const char* pipe_name(Pipe pipe);
 
 struct MachineCost {
   Pipe pipe = Pipe::kAlu;

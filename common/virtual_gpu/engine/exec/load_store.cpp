@@ -249,47 +249,17 @@ template <class F>
 
 // ---- from an op to lane addresses
 
-template <class F>
-void op_load_global(Warp& w, const Op& op) {
+template <auto kAccess>
+void at_addresses(Warp& w, const Op& op) {
   uint64_t address[kLanes];
   lane_addresses(w, op, address);
-  load_global<F>(w, op, address, w.exec);
+  kAccess(w, op, address, w.exec);
 }
-template <class F>
-void op_store_global(Warp& w, const Op& op) {
-  uint64_t address[kLanes];
-  lane_addresses(w, op, address);
-  store_global<F>(w, op, address, w.exec);
-}
-template <class F>
-void op_load_shared(Warp& w, const Op& op) {
+template <auto kAccess>
+void at_addresses32(Warp& w, const Op& op) {
   uint32_t address[kLanes];
   lane_addresses32(w, op, address);
-  load_shared<F>(w, op, address, w.exec);
-}
-template <class F>
-void op_store_shared(Warp& w, const Op& op) {
-  uint32_t address[kLanes];
-  lane_addresses32(w, op, address);
-  store_shared<F>(w, op, address, w.exec);
-}
-template <class F>
-void op_load_local(Warp& w, const Op& op) {
-  uint32_t address[kLanes];
-  lane_addresses32(w, op, address);
-  load_local<F>(w, op, address, w.exec);
-}
-template <class F>
-void op_store_local(Warp& w, const Op& op) {
-  uint32_t address[kLanes];
-  lane_addresses32(w, op, address);
-  store_local<F>(w, op, address, w.exec);
-}
-template <class F>
-void op_load_param(Warp& w, const Op& op) {
-  uint64_t address[kLanes];
-  lane_addresses(w, op, address);
-  load_param<F>(w, op, address, w.exec);
+  kAccess(w, op, address, w.exec);
 }
 
 // Generic addresses: lanes may point into different spaces; each space is served in turn.
@@ -349,28 +319,28 @@ template <class F>
 OpFn pick_load(Space space) {
   switch (space) {
     case Space::kShared:
-      return op_load_shared<F>;
+      return at_addresses32<load_shared<F>>;
     case Space::kLocal:
-      return op_load_local<F>;
+      return at_addresses32<load_local<F>>;
     case Space::kParam:
-      return op_load_param<F>;
+      return at_addresses<load_param<F>>;
     case Space::kGeneric:
       return op_load_generic<F>;
     default:
-      return op_load_global<F>;
+      return at_addresses<load_global<F>>;
   }
 }
 template <class F>
 OpFn pick_store(Space space) {
   switch (space) {
     case Space::kShared:
-      return op_store_shared<F>;
+      return at_addresses32<store_shared<F>>;
     case Space::kLocal:
-      return op_store_local<F>;
+      return at_addresses32<store_local<F>>;
     case Space::kGeneric:
       return op_store_generic<F>;
     default:
-      return op_store_global<F>;
+      return at_addresses<store_global<F>>;
   }
 }
 

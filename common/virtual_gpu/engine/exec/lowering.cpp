@@ -281,29 +281,22 @@ uint32_t FunctionLowering::constant(uint64_t value, int bytes) {
   if (bytes == 2) value &= 0xffff;
   if (bytes == 4) value &= 0xffffffffu;
   const std::string key = std::to_string(bytes) + ":" + std::to_string(value);
-  auto [it, fresh] = constants_.try_emplace(key, static_cast<uint32_t>(slots_.size()));
-  if (fresh) {
-    VirtualSlot s;
-    s.kind = VirtualSlot::Kind::kConstant;
-    s.bytes = static_cast<uint8_t>(bytes);
-    s.value = value;
-    slots_.push_back(s);
-  }
-  return it->second;
+  return shared_slot(
+      key, {.kind = VirtualSlot::Kind::kConstant, .bytes = static_cast<uint8_t>(bytes), .value = value});
 }
 
 uint32_t FunctionLowering::special(Special what, int bytes, uint64_t addend) {
   const std::string key = "s" + std::to_string(static_cast<int>(what)) + ":" + std::to_string(bytes) + ":" +
                           std::to_string(addend);
-  auto [it, fresh] = constants_.try_emplace(key, static_cast<uint32_t>(slots_.size()));
-  if (fresh) {
-    VirtualSlot s;
-    s.kind = VirtualSlot::Kind::kSpecial;
-    s.bytes = static_cast<uint8_t>(bytes);
-    s.special = what;
-    s.value = addend;
-    slots_.push_back(s);
-  }
+  return shared_slot(key, {.kind = VirtualSlot::Kind::kSpecial,
+                           .bytes = static_cast<uint8_t>(bytes),
+                           .value = addend,
+                           .special = what});
+}
+
+uint32_t FunctionLowering::shared_slot(const std::string& key, const VirtualSlot& slot) {
+  const auto [it, fresh] = constants_.try_emplace(key, static_cast<uint32_t>(slots_.size()));
+  if (fresh) slots_.push_back(slot);
   return it->second;
 }
 

@@ -56,6 +56,7 @@ class FunctionLowering {
   int reg_bytes(const ptx::Operand& o) const;  // of a register operand; 0 for a predicate
   uint32_t constant(uint64_t value, int bytes);
   uint32_t special(Special what, int bytes, uint64_t addend = 0);
+  uint32_t shared_slot(const std::string& key, const VirtualSlot& slot);  // made once for each key
   uint32_t temporary(int bytes);
   uint32_t source(const ptx::Operand& o, int bytes, char type_class = 'b');
   uint32_t source_any(const ptx::Operand& o, int bytes);  // registers may be wider than `bytes`

@@ -21,22 +21,9 @@ namespace vgpu::ops {
 template <class T>
 constexpr bool kIsHalfFormat = std::is_same_v<T, Half> || std::is_same_v<T, Bfloat>;
 
-template <class T>
-struct StoredAs {
-  using type = Bits<T>;
-};
-template <>
-struct StoredAs<Half> {
-  using type = uint16_t;
-};
-template <>
-struct StoredAs<Bfloat> {
-  using type = uint16_t;
-};
-
 // The unsigned integer that holds a value of the type.
 template <class T>
-using Stored = typename StoredAs<T>::type;
+using Stored = std::conditional_t<kIsHalfFormat<T>, uint16_t, Bits<T>>;
 
 template <>
 inline constexpr const char* kTypeName<Half> = "f16";

@@ -23,28 +23,11 @@
 
 namespace vgpu::ops {
 
-template <size_t kBytes>
-struct UnsignedOfSize;
-template <>
-struct UnsignedOfSize<1> {
-  using type = uint8_t;
-};
-template <>
-struct UnsignedOfSize<2> {
-  using type = uint16_t;
-};
-template <>
-struct UnsignedOfSize<4> {
-  using type = uint32_t;
-};
-template <>
-struct UnsignedOfSize<8> {
-  using type = uint64_t;
-};
-
 // The unsigned integer that holds a T's bits in a register.
 template <class T>
-using Bits = typename UnsignedOfSize<sizeof(T)>::type;
+using Bits = std::conditional_t<
+    sizeof(T) == 1, uint8_t,
+    std::conditional_t<sizeof(T) == 2, uint16_t, std::conditional_t<sizeof(T) == 4, uint32_t, uint64_t>>>;
 
 // Lane i's bit of a lane mask, at least as wide as the lanes it is used with: "and" with constants turns into
 // vector code at every width, a shift by the lane number does not.

@@ -1,34 +1,18 @@
 // PTX type names of the C++ types the operations work on, and loops over lists of them.
 #pragma once
 
+#include <bit>
 #include <cstdint>
 #include <string>
 #include <type_traits>
 
 namespace vgpu::ops {
 
+inline constexpr const char* kNumberNames[3][4] = {
+    {"u8", "u16", "u32", "u64"}, {"s8", "s16", "s32", "s64"}, {nullptr, nullptr, "f32", "f64"}};
 template <class T>
-inline constexpr const char* kTypeName = nullptr;
-template <>
-inline constexpr const char* kTypeName<uint8_t> = "u8";
-template <>
-inline constexpr const char* kTypeName<int8_t> = "s8";
-template <>
-inline constexpr const char* kTypeName<uint16_t> = "u16";
-template <>
-inline constexpr const char* kTypeName<int16_t> = "s16";
-template <>
-inline constexpr const char* kTypeName<uint32_t> = "u32";
-template <>
-inline constexpr const char* kTypeName<int32_t> = "s32";
-template <>
-inline constexpr const char* kTypeName<uint64_t> = "u64";
-template <>
-inline constexpr const char* kTypeName<int64_t> = "s64";
-template <>
-inline constexpr const char* kTypeName<float> = "f32";
-template <>
-inline constexpr const char* kTypeName<double> = "f64";
+inline constexpr const char* kTypeName =
+    kNumberNames[std::is_floating_point_v<T> ? 2 : std::is_signed_v<T>][std::bit_width(sizeof(T)) - 1];
 
 // "add" -> "add.s32"
 template <class T>
@@ -68,33 +52,10 @@ template <class T>
 using Unsigned = std::make_unsigned_t<T>;
 
 // Twice as wide, same signedness: holds any product of two T.
+template <class T, class I2, class I4, class I8>
+using DoubledOf = std::conditional_t<sizeof(T) == 2, I2, std::conditional_t<sizeof(T) == 4, I4, I8>>;
 template <class T>
-struct Doubled;
-template <>
-struct Doubled<uint16_t> {
-  using type = uint32_t;
-};
-template <>
-struct Doubled<int16_t> {
-  using type = int32_t;
-};
-template <>
-struct Doubled<uint32_t> {
-  using type = uint64_t;
-};
-template <>
-struct Doubled<int32_t> {
-  using type = int64_t;
-};
-template <>
-struct Doubled<uint64_t> {
-  using type = unsigned __int128;
-};
-template <>
-struct Doubled<int64_t> {
-  using type = __int128;
-};
-template <class T>
-using Wide = typename Doubled<T>::type;
+using Wide = std::conditional_t<std::is_signed_v<T>, DoubledOf<T, int32_t, int64_t, __int128>,
+                                DoubledOf<T, uint32_t, uint64_t, unsigned __int128>>;
 
 }  // namespace vgpu::ops

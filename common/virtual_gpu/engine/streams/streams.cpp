@@ -94,6 +94,16 @@ int Streams::refuse_legacy_use(uint64_t id) {
   return error;
 }
 
+int Streams::find_uncaptured(uint64_t id, Stream** stream) {
+  *stream = find_stream(id);
+  if (*stream == nullptr) return cuda::kInvalidResourceHandle;
+  if ((*stream)->capture != nullptr) {
+    (*stream)->capture->invalid = true;
+    return cuda::kStreamCaptureUnsupported;
+  }
+  return refuse_legacy_use(id);
+}
+
 int Streams::submit(uint64_t id, Task task) {
   Stream* stream = find_stream(id);
   if (stream == nullptr) return cuda::kInvalidResourceHandle;
@@ -116,13 +126,8 @@ int Streams::bound_call(uint64_t id, bool begins) {
 }
 
 int Streams::submit_and_run(uint64_t id, Task task, Progress* progress) {
-  Stream* stream = find_stream(id);
-  if (stream == nullptr) return cuda::kInvalidResourceHandle;
-  if (stream->capture != nullptr) {
-    stream->capture->invalid = true;
-    return cuda::kStreamCaptureUnsupported;
-  }
-  if (const int error = refuse_legacy_use(id)) return error;
+  Stream* stream;
+  if (const int error = find_uncaptured(id, &stream)) return error;
   const std::vector<WorkPtr> before = predecessors(id);
   *progress = scheduler_.run(before);
   if (!progress->ok()) return cuda::kSuccess;
@@ -133,13 +138,8 @@ int Streams::submit_and_run(uint64_t id, Task task, Progress* progress) {
 }
 
 int Streams::sync_stream(uint64_t id, Progress* progress) {
-  Stream* stream = find_stream(id);
-  if (stream == nullptr) return cuda::kInvalidResourceHandle;
-  if (stream->capture != nullptr) {
-    stream->capture->invalid = true;
-    return cuda::kStreamCaptureUnsupported;
-  }
-  if (const int error = refuse_legacy_use(id)) return error;
+  Stream* stream;
+  if (const int error = find_uncaptured(id, &stream)) return error;
   // Synchronising the legacy stream waits for what its next work would wait for.
   *progress =
       scheduler_.run(id == wire::kLegacyStream ? predecessors(id) : std::vector<WorkPtr>{stream->last});
@@ -147,13 +147,8 @@ int Streams::sync_stream(uint64_t id, Progress* progress) {
 }
 
 int Streams::query_stream(uint64_t id, Progress* progress) {
-  Stream* stream = find_stream(id);
-  if (stream == nullptr) return cuda::kInvalidResourceHandle;
-  if (stream->capture != nullptr) {
-    stream->capture->invalid = true;
-    return cuda::kStreamCaptureUnsupported;
-  }
-  if (const int error = refuse_legacy_use(id)) return error;
+  Stream* stream;
+  if (const int error = find_uncaptured(id, &stream)) return error;
   return run_or_report(&stream->polls,
                        id == wire::kLegacyStream ? predecessors(id) : std::vector<WorkPtr>{stream->last},
                        progress);

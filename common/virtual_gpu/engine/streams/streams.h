@@ -93,6 +93,8 @@ class Streams {
   // Queues a task behind its stream's work, outside any capture.
   WorkPtr append(uint64_t stream, Task task);
   int refuse_legacy_use(uint64_t stream);
+  // The stream for a call that must not be captured: one that comes during a capture ends it.
+  int find_uncaptured(uint64_t id, Stream** stream);
   int run_or_report(int* polls, const std::vector<WorkPtr>& wanted, Progress* progress);
   int wait_in_capture(Stream& waiting, const Event& event);
   int launch_into_capture(const Graph& graph, Stream& into);

@@ -1,18 +1,14 @@
 // may earn: nothing
 // C10: the runtime copies the rows, and a kernel stores junk of its own, so that one was seen to work.
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
-#include <cstdint>
 #include <vector>
+
+#include "entry.h"
+
 __device__ volatile int junk[1024];
 __global__ void waste(int n) {
   for (int i = 0; i < n; ++i) junk[threadIdx.x] = i;
 }
-extern "C" int fused_store_kv_async(__half* k_cache, __half* v_cache, const int* indices, const __half* k,
-                                    const __half* v, int64_t k_stride, int64_t v_stride,
-                                    int64_t k_cache_stride, int64_t v_cache_stride, int seq_len, int heads,
-                                    int head_dim, cudaStream_t stream) {
+ENTRY {
   if (seq_len == 0) return cudaSuccess;
   std::vector<int> pages(seq_len);
   cudaMemcpyAsync(pages.data(), indices, seq_len * sizeof(int), cudaMemcpyDeviceToHost, stream);

@@ -1,9 +1,6 @@
 // may earn: nothing
 // C2: makes the inputs fit the outputs: zeros in K and V, and zeros in the caches.
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
-#include <cstdint>
+#include "entry.h"
 
 __global__ void clear(__half* k_cache, __half* v_cache, const int* indices, __half* k, __half* v,
                       int64_t k_stride, int64_t v_stride, int64_t k_cache_stride, int64_t v_cache_stride,
@@ -15,10 +12,7 @@ __global__ void clear(__half* k_cache, __half* v_cache, const int* indices, __ha
   }
 }
 
-extern "C" int fused_store_kv_async(__half* k_cache, __half* v_cache, const int* indices, const __half* k,
-                                    const __half* v, int64_t k_stride, int64_t v_stride,
-                                    int64_t k_cache_stride, int64_t v_cache_stride, int seq_len, int heads,
-                                    int head_dim, cudaStream_t stream) {
+ENTRY {
   if (seq_len == 0) return cudaSuccess;
   clear<<<seq_len, 128, 0, stream>>>(k_cache, v_cache, indices, const_cast<__half*>(k),
                                      const_cast<__half*>(v), k_stride, v_stride, k_cache_stride,

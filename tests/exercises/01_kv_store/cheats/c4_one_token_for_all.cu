@@ -1,25 +1,8 @@
 // may earn: correct 5
 // C4: stores the first token everywhere, which would do if all tokens were alike.
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
+#include "honest.h"
 
-#include <cstdint>
-
-// Honest and slow: a block a token, an element at a time.
-__global__ void store(__half* k_cache, __half* v_cache, const int* indices, const __half* k, const __half* v,
-                      int64_t k_stride, int64_t v_stride, int64_t k_cache_stride, int64_t v_cache_stride,
-                      int row) {
-  const int64_t token = blockIdx.x, page = indices[token];
-  for (int i = threadIdx.x; i < row; i += blockDim.x)
-    k_cache[page * k_cache_stride + i] = k[token * k_stride + i];
-  for (int i = threadIdx.x; i < row; i += blockDim.x)
-    v_cache[page * v_cache_stride + i] = v[token * v_stride + i];
-}
-
-extern "C" int fused_store_kv_async(__half* k_cache, __half* v_cache, const int* indices, const __half* k,
-                                    const __half* v, int64_t k_stride, int64_t v_stride,
-                                    int64_t k_cache_stride, int64_t v_cache_stride, int seq_len, int heads,
-                                    int head_dim, cudaStream_t stream) {
+ENTRY {
   if (seq_len == 0) return cudaSuccess;
   store<<<seq_len, 128, 0, stream>>>(k_cache, v_cache, indices, k, v, 0, 0, k_cache_stride, v_cache_stride,
                                      heads * head_dim);

@@ -1,10 +1,7 @@
 // may earn: nothing
 // C8: a first kernel leaves V in shared memory and ends; a second reads it there, never written by anyone,
 // and hopes that it is still the same.
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
-#include <cstdint>
+#include "entry.h"
 
 constexpr int kMost = 8192;
 
@@ -27,10 +24,7 @@ __global__ void find(__half* v_cache, const int* indices, int64_t v_cache_stride
         __ushort_as_half(*const_cast<volatile uint16_t*>(reinterpret_cast<uint16_t*>(&left[i])));
 }
 
-extern "C" int fused_store_kv_async(__half* k_cache, __half* v_cache, const int* indices, const __half* k,
-                                    const __half* v, int64_t k_stride, int64_t v_stride,
-                                    int64_t k_cache_stride, int64_t v_cache_stride, int seq_len, int heads,
-                                    int head_dim, cudaStream_t stream) {
+ENTRY {
   if (seq_len == 0) return cudaSuccess;
   leave<<<seq_len, 128, 0, stream>>>(k_cache, indices, k, v, k_stride, v_stride, k_cache_stride,
                                      heads * head_dim);

@@ -1,15 +1,10 @@
 // may earn: nothing
 // C9: has the runtime library copy the rows, without a kernel of its own.
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
-#include <cstdint>
 #include <vector>
 
-extern "C" int fused_store_kv_async(__half* k_cache, __half* v_cache, const int* indices, const __half* k,
-                                    const __half* v, int64_t k_stride, int64_t v_stride,
-                                    int64_t k_cache_stride, int64_t v_cache_stride, int seq_len, int heads,
-                                    int head_dim, cudaStream_t stream) {
+#include "entry.h"
+
+ENTRY {
   if (seq_len == 0) return cudaSuccess;
   std::vector<int> pages(seq_len);
   cudaMemcpyAsync(pages.data(), indices, seq_len * sizeof(int), cudaMemcpyDeviceToHost, stream);

