@@ -87,6 +87,14 @@ def test_many_heavy_blocks_take_their_turns_whether_sampled_or_not(worker: int):
         assert many.body_seconds >= 1.9 * alone.body_seconds
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_two_heavy_blocks_on_one_sm_take_longer_than_one_on_each(seed: int):
+    """Of 264 blocks half compute: both blocks of every other SM, or the first of every SM."""
+    one_on_each = cost_of("some_compute", 264, 132, 2_000, seed)
+    two_on_half = cost_of("some_compute", 264, 66, 2_000, seed)
+    assert 1.5 < two_on_half.body_seconds / one_on_each.body_seconds < 2.1
+
+
 def test_blocks_that_do_the_same_have_no_straggler():
     cost = cost_of("some_follow", 1, 0, 300)
     assert "which does most" not in cost.sentence

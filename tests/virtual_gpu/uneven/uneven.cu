@@ -62,6 +62,21 @@ __global__ void some_follow(const int* next, int* to, int worker, int hops) {
   to[blockIdx.x * kThreads + threadIdx.x] = at;
 }
 
+// `worker` blocks compute, as many after them leave at once, and so on. Eight sums that do not wait for each
+// other keep an SM busy.
+__global__ void some_compute(const int* from, int* to, int worker, int rounds) {
+  if (blockIdx.x / worker % 2 != 0) return;
+  int sums[8] = {};
+#pragma unroll 1
+  for (int i = 0; i < rounds; ++i) {
+#pragma unroll
+    for (int& sum : sums) sum = sum * 1664525 + i;
+  }
+  int all = 0;
+  for (const int sum : sums) all += sum;
+  to[blockIdx.x * kThreads + threadIdx.x] = all;
+}
+
 int main(int count, char** words) {
   const struct {
     const char* name;
@@ -70,7 +85,8 @@ int main(int count, char** words) {
                  {"follows", follows},
                  {"follows_in_one_warp", follows_in_one_warp},
                  {"ramp", ramp},
-                 {"some_follow", some_follow}};
+                 {"some_follow", some_follow},
+                 {"some_compute", some_compute}};
   if (count != 5) return std::printf("KERNEL BLOCKS WORKER AMOUNT\n"), 2;
   // A hop goes far enough to leave every line and pair of sectors behind.
   int* host = new int[kElements];

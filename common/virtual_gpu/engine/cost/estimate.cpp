@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <cmath>
 #include <map>
+#include <numeric>
 #include <set>
 
+#include "cost/busiest_sm.h"
 #include "cost/sample.h"
 #include "exec/module.h"
 
@@ -50,6 +52,13 @@ struct Setting {
   double work = 1;                      // an average block, in units of an average sampled one
   const BlockTrace* longest = nullptr;  // of the sampled
   bool longest_stands_out = false;      // among all blocks
+  // Where a few blocks that run more or fewer instructions share an SM: sampled ones like those of the SM
+  // that runs the most, and how many it runs in units of the sampled ones'.
+  std::vector<const BlockTrace*> busiest;
+  double busiest_work = 1;
+
+ private:
+  void find_busiest(const LaunchSample& sample, uint64_t sms, uint64_t resident_blocks);
 };
 
 // The one with the most instructions, unless another takes clearly longer with fewer.
@@ -89,6 +98,27 @@ Setting::Setting(const LaunchReport& report, const Profile& profile) {
   longest = longest_of(traces);
   const double average = static_cast<double>(report.sample->total_weight) / blocks;
   longest_stands_out = static_cast<double>(longest->weight()) > kUneven * average;
+  if (waves < kFewWaves && instructions == traced)
+    find_busiest(*report.sample, static_cast<uint64_t>(busy),
+                 static_cast<uint64_t>(std::max(1, report.occupancy_blocks)));
+}
+
+void Setting::find_busiest(const LaunchSample& sample, uint64_t sms, uint64_t resident_blocks) {
+  const std::vector<uint64_t>& all = sample.instructions;
+  if (all.empty()) return;
+  const double average = static_cast<double>(std::accumulate(all.begin(), all.end(), uint64_t{0})) / blocks;
+  if (static_cast<double>(*std::max_element(all.begin(), all.end())) <= kUneven * average) return;
+  double wanted = 0, found = 0;
+  for (const uint64_t instructions : busiest_sm(all, sms, resident_blocks)) {
+    const auto apart = [&](const BlockTrace* t) {
+      return t->instructions > instructions ? t->instructions - instructions : instructions - t->instructions;
+    };
+    busiest.push_back(*std::min_element(traces.begin(), traces.end(),
+                                        [&](auto* a, auto* b) { return apart(a) < apart(b); }));
+    wanted += static_cast<double>(instructions);
+    found += static_cast<double>(busiest.back()->instructions);
+  }
+  busiest_work = wanted / std::max(1.0, found);
 }
 
 // A replay and how to read a whole SM's time and use of it.
@@ -182,6 +212,14 @@ class Estimator {
   Outcome whole_sm(const MemoryShare& memory, double budget) const {
     const Setting& s = setting_;
     ReplayRequest r = request(memory);
+    if (!s.busiest.empty() &&
+        static_cast<double>(s.busiest.size()) * s.block_instructions <= kMostReplayed / 2) {
+      r.traces = s.busiest;
+      r.blocks = s.busiest.size();
+      Outcome o = scaled(replay(r), s.busiest_work);
+      o.cycles *= s.busiest_work;
+      return o;
+    }
     const double blocks = s.per_sm * s.work * s.whole;  // in units of a traced block
     if (blocks * s.block_instructions <= budget || (s.per_sm <= 1 && s.block_instructions <= budget)) {
       r.blocks = static_cast<uint64_t>(std::max(1.0, std::round(s.per_sm)));

@@ -9,6 +9,7 @@ namespace {
 
 constexpr uint64_t kSampledBlocks = 6;
 constexpr uint64_t kL1Bytes = 256 * 1024;  // of an SM, shared memory included
+constexpr uint64_t kMostCounted = 1 << 14;
 constexpr double kGoldenRatio = 0.6180339887498949;
 
 // The i-th number that follows from a seed, with all bits well mixed.
@@ -48,7 +49,7 @@ class Rounded {
 
 LaunchSample::LaunchSample(KernelCode& code, uint64_t blocks, uint32_t warps, uint64_t l1_capacity,
                            uint64_t seed)
-    : kernel(code), warps_(warps) {
+    : kernel(code), instructions(blocks <= kMostCounted ? blocks : 0), warps_(warps) {
   // The first and the last block, and some between that follow no stride of the grid. With a seed all are
   // drawn, so that a kernel cannot know which of its blocks will be looked at.
   if (seed == 0) linears = {0};
@@ -79,6 +80,7 @@ void LaunchSample::ended(BlockTrace& trace, uint64_t linear) {
   const uint64_t weight = trace.weight();
   const std::lock_guard<std::mutex> lock(mutex_);
   total_weight += weight;
+  if (!instructions.empty()) instructions[linear] = trace.instructions;
   if (!trace.is_outline) return;
   const auto at = std::find_if(running_.begin(), running_.end(), [&](auto& r) { return r.get() == &trace; });
   std::unique_ptr<BlockTrace> outline = std::move(*at);

@@ -1,0 +1,14 @@
+// Which blocks of a launch share an SM.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+namespace vgpu {
+
+// The work of the blocks that the SM with the most of it gets, in the order in which they start. Blocks are
+// dealt to the SMs in turn until each has `resident` of them; every further one follows a block that has
+// ended. A block takes as long as it has work.
+std::vector<uint64_t> busiest_sm(const std::vector<uint64_t>& work, uint64_t sms, uint64_t resident);
+
+}  // namespace vgpu
