@@ -247,6 +247,7 @@ def _launch() -> dict[str, object]:
         "registers_estimated": False,
         "occupancy": {"blocks_per_sm": 16, "warps_per_sm": 32, "fraction": 0.5, "limiter": "registers"},
         "counters": {"global_load_requests": 2, "global_load_sectors": 8},
+        "waits_at": "",
         "distinct_load_sectors": 8,
         "distinct_plain_load_sectors": 8,
         "distinct_store_sectors": 0,
