@@ -177,6 +177,7 @@ class Launch:
     registers_estimated: bool
     occupancy: Occupancy
     counters: Counters
+    waits_at: str  # "file:line" of a loop in which threads wait for others or for a clock, or nothing
     distinct_load_sectors: int
     distinct_plain_load_sectors: int  # of them, those that not only cp.async read
     distinct_store_sectors: int

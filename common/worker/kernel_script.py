@@ -3,8 +3,10 @@ worker is its main script: it loads this file and calls main().
 
 It obeys as the native worker does. What it loads is a text of kernels alone. Between two orders it serves
 launches that come from the process with the rest of the file, over the socket LAUNCHES_FD names: a line of
-JSON each, with the kernel's name, the grid and the arguments. Tensors in the shared file are described by
-their offsets, and stores go there directly; others travel by value, there and back.
+JSON each, with the kernel's name, the grid and the arguments. Tensors in the given memory are described by
+their offsets, and stores go there directly; others travel by value. The other process never learns what
+kernels have read or computed: it has other values in that memory, and for what kernels stored in its own
+tensors it gets random bytes, by which their contents are found here when the tensor comes again.
 """
 
 from __future__ import annotations
@@ -30,7 +32,7 @@ import triton.language
 torch.set_num_threads(1)
 _MOST_TEXT = 400
 _MOST_MESSAGE = 256 << 20
-_PARAMETERS = 4096  # bytes of a tensor that may hold parameters
+_MOST_REGIONS = 256  # tensors of the other process that kernels store in
 _MAP_SHARED, _MAP_FIXED_NOREPLACE, _READ_WRITE = 1, 0x100000, 3
 _OF_TRITON = frozenset({"cdiv", "next_power_of_2", "language"})
 _libc = ctypes.CDLL(None, use_errno=True)
@@ -109,6 +111,33 @@ class Memory:
         return flat.as_strided(item["shape"], item["strides"])
 
 
+class Stored:
+    """What kernels have stored in tensors of the other process, by the random bytes that it has instead."""
+
+    def __init__(self) -> None:
+        self._regions: list[tuple[int, bytearray, bytearray]] = []  # address, random bytes, contents
+
+    def find(self, address: int, shown: bytes) -> bytearray | None:
+        """The contents, where the other process has left its bytes as they were."""
+        for first, tokens, contents in self._regions:
+            begin = address - first
+            if begin >= 0 and tokens[begin : begin + len(shown)] == shown:
+                return contents[begin : begin + len(shown)]
+        return None
+
+    def put(self, address: int, contents: bytes) -> bytes:
+        """Keep them; the bytes to show instead."""
+        tokens, end = os.urandom(len(contents)), address + len(contents)
+        for first, known, kept in self._regions:
+            if first <= address and end <= first + len(known):
+                known[address - first : end - first] = tokens
+                kept[address - first : end - first] = contents
+                return tokens
+        apart = [r for r in self._regions if r[0] + len(r[1]) <= address or r[0] >= end]
+        self._regions = [*apart[-_MOST_REGIONS:], (address, bytearray(tokens), bytearray(contents))]
+        return tokens
+
+
 class Launches:
     """The other process's requests."""
 
@@ -117,8 +146,8 @@ class Launches:
         self._stream = self._peer.makefile("rwb")
         self._file = file
         self._memory: dict[tuple[int, int], Memory] = {}
-        self._scratch: dict[tuple[int, int], bytearray] = {}
-        self.budget = 0  # bytes that may still come by value in this call
+        self._stored = Stored()
+        self._failed = False
         self.kernels: Kernels | None = None
         self.descriptor = descriptor
 
@@ -127,23 +156,24 @@ class Launches:
         if not line:
             return False
         try:
+            if self._failed:
+                raise ValueError("a kernel has failed in this call: it launches no more")
             answer = self._launch(json.loads(line))
         except Exception as problem:
+            self._failed = True  # to go on would show, launch by launch, what a kernel has read
             answer = {"problem": f"{type(problem).__name__}: {str(problem)[:_MOST_TEXT]}"}
         self._stream.write(json.dumps(answer).encode() + b"\n")
         self._stream.flush()
         return True
 
     def _travelled(self, item: dict[str, Any]) -> torch.Tensor:
-        """A tensor that came by value. Parameters are small; of anything larger the contents are what kernels
-        have stored there before, and not what other code did: it may have made the answer."""
-        raw = bytearray(base64.b64decode(item["data"])) or bytearray(8)
-        kind, key = getattr(torch, item["dtype"]), (item["address"], len(raw))
-        if len(raw) > _PARAMETERS:
-            raw = self._scratch.setdefault(key, bytearray(len(raw)))
-        else:
-            self.budget -= len(raw)
-        return torch.frombuffer(raw, dtype=kind)
+        """A tensor of the other process: with what kernels have stored there, or else with what came."""
+        shown = base64.b64decode(item["data"])
+        raw = self._stored.find(item["address"], shown) or bytearray(shown) or bytearray(8)
+        return torch.frombuffer(raw, dtype=getattr(torch, item["dtype"]))
+
+    def new_call(self) -> None:
+        self._failed = False
 
     def _launch(self, asked: dict[str, Any]) -> dict[str, Any]:
         key = (int(asked["base"]), os.fstat(self._file).st_size)
@@ -153,7 +183,7 @@ class Launches:
         kernel = getattr(self.kernels.module, asked["kernel"], None) if self.kernels is not None else None
         if not isinstance(kernel, triton.runtime.interpreter.InterpretedFunction):
             raise ValueError(f"{asked['kernel']} is no kernel of the file: define it at its top level")
-        travelled: list[tuple[int, torch.Tensor]] = []
+        travelled: list[tuple[dict[str, Any], torch.Tensor]] = []
 
         def value(item: Any) -> Any:
             if isinstance(item, list):
@@ -168,7 +198,7 @@ class Launches:
             if "offset" in item:
                 return memory.tensor(item)
             flat = self._travelled(item)
-            travelled.append((item["number"], flat))
+            travelled.append((item, flat))
             return flat.as_strided(item["shape"], item["strides"])
 
         grid = tuple(int(size) for size in asked["grid"])
@@ -177,26 +207,26 @@ class Launches:
         for name, annotation in kernel.fn.__annotations__.items():
             if "constexpr" in str(annotation) and _holds_a_tensor(given.get(name)):
                 raise ValueError(f"{name} is a tl.constexpr and cannot be a tensor")
-        if self.budget < 0:
-            raise ValueError("too much was passed by value: keep what you work on in the given tensors")
         kernel[grid](**given)
+        # Of all of them: which ones a kernel has changed would tell what it has read.
         back = {
-            number: base64.b64encode(flat.view(torch.uint8).numpy().tobytes()).decode()
-            for number, flat in travelled
+            item["number"]: base64.b64encode(self._stored.put(item["address"], contents)).decode()
+            for item, flat in travelled
+            if item["data"] and (contents := flat.view(torch.uint8).numpy().tobytes())
         }
         return {"back": back}
 
 
 class NewCall:
-    """An entry point: so many bytes may come by value until it is called again."""
+    """An entry point: a call begins."""
 
     def __init__(self, launches: Launches) -> None:
         self._launches = launches
         self.argtypes: list[Any] = []
         self.restype: Any = None
 
-    def __call__(self, budget: int) -> int:
-        self._launches.budget = budget
+    def __call__(self) -> int:
+        self._launches.new_call()
         return 0
 
 

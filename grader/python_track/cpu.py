@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import dataclasses
+import hashlib
 import math
 import os
 import time
 from pathlib import Path
 from types import TracebackType
+from typing import TYPE_CHECKING
 
 from common.core.errors import CourseError, MachineOverloaded
 from common.worker.process import Order, Worker, WorkerDied, WorkerMisbehaved, WorkerTimeout
@@ -21,6 +23,9 @@ from grader.python_track.calls import explained, python_call
 from grader.python_track.kernel_worker import Kernels
 from grader.spec import Call, PythonTrack
 
+if TYPE_CHECKING:
+    import torch
+
 _OUTPUT = 16 << 10
 _ALIGNMENT = 256
 _KERNELS_ALONE = ". In a file with Triton kernels, only what kernels store counts"
@@ -32,10 +37,12 @@ class InterpretedSession:
 
     def __init__(self, source: Path, track: PythonTrack, *, in_triton: bool = False) -> None:
         """With `in_triton` only what kernels store counts: they run in a second worker, of which the file's
-        other code has no part, and the first one cannot write the tensors' memory."""
+        other code has no part. The first one has memory of its own, which it cannot write, with other values
+        in it: what it computes from them and passes to a kernel is not the answer."""
         self._source, self._track, self._in_triton = source, track, in_triton
         self._file = os.memfd_create("course-tensors", os.MFD_CLOEXEC)
-        self._given = _read_only(self._file) if in_triton else self._file
+        self._shown = os.memfd_create("course-other-values", os.MFD_CLOEXEC) if in_triton else self._file
+        self._given = _read_only(self._shown) if in_triton else self._file
         self._kernels = Kernels(source, self._file) if in_triton else None
         self._worker: Worker | None = None
         self._library = -1
@@ -49,7 +56,7 @@ class InterpretedSession:
         self, kind: type[BaseException] | None, value: BaseException | None, trace: TracebackType | None
     ) -> None:
         self.close()
-        for descriptor in {self._file, self._given}:
+        for descriptor in {self._file, self._shown, self._given}:
             os.close(descriptor)
 
     @property
@@ -80,11 +87,14 @@ class InterpretedSession:
             held = math.prod(call.shape(name)) * tensor.element_size()
             size += -(-held // _ALIGNMENT) * _ALIGNMENT
         size = max(size, _ALIGNMENT)
-        os.ftruncate(self._file, 0)
-        os.ftruncate(self._file, size)
+        for file in {self._file, self._shown}:
+            os.ftruncate(file, 0)
+            os.ftruncate(file, size)
         for name, offset in offsets.items():
             for begin, data in _pieces(call, name):
                 write_all(self._file, data, offset + begin)
+                if self._shown != self._file:
+                    write_all(self._shown, _other_values(data, call.buffers[name]), offset + begin)
         reason = message = ""
         function = self._track.function
         try:
@@ -112,7 +122,7 @@ class InterpretedSession:
         try:
             worker = self._ready()
             if self._kernels is not None:
-                self._kernels.new_call(sum(call.buffers[name].nbytes for name in call.outputs))
+                self._kernels.new_call()
             order = python_call(self._track, call, place, None)
             (code,) = worker.calls([Order(self._library, function, ["python"], [order])], function, seconds)
             return code
@@ -168,6 +178,20 @@ def _pieces(call: Call, name: str) -> list[tuple[int, bytes]]:
     rows = call.buffers[name].contiguous()
     distance = call.apart[name] * rows.element_size()
     return [(number * distance, row.view(torch.uint8).numpy().tobytes()) for number, row in enumerate(rows)]
+
+
+def _other_values(data: bytes, like: torch.Tensor) -> bytes:
+    """As many elements, each drawn from the tensor's own: valid, in range, and of no use for the answer. They
+    follow from the data, so that a grading can be repeated."""
+    import torch
+
+    seed = int.from_bytes(hashlib.sha256(data).digest()[:8]) >> 1
+    elements = torch.frombuffer(bytearray(data or b"\0"), dtype=torch.uint8)[: len(data)]
+    elements = elements.view(-1, like.element_size())
+    drawn = torch.randint(
+        max(1, len(elements)), (len(elements),), generator=torch.Generator().manual_seed(seed)
+    )
+    return elements[drawn].numpy().tobytes()
 
 
 def _read_only(file: int) -> int:

@@ -12,6 +12,7 @@ from common.core.paths import REPOSITORY
 from grader.classes.submissions import find_submissions
 from grader.pipeline.grading import grade
 from grader.records.record import Record
+from grader.spec import case
 from tests.grader.stepped_exercise import EXERCISE, FOLDER
 
 FILES = FOLDER / "python"
@@ -192,3 +193,90 @@ def test_a_python_file_is_found_where_there_is_no_cuda(tmp_path: Path):
         ("ann", "kernel.py"),
         ("bob", "kernel.cu"),
     ]
+
+
+# The code around kernels makes the answer itself and gives it to a kernel, which only stores it.
+PASSES_THE_ANSWER = """
+import torch
+import triton
+import triton.language as tl
+
+@triton.jit
+def store(target, at, value):
+    tl.store(target + at, value)
+
+@triton.jit
+def store_all(target, values, count, SIZE: tl.constexpr):
+    for i in tl.static_range(SIZE):
+        tl.store(target + i, values[i], mask=i < count)
+
+@triton.jit
+def store_from(target, table, count, SIZE: tl.constexpr):
+    at = tl.arange(0, SIZE)
+    tl.store(target + at, tl.load(table + at, mask=at < count), mask=at < count)
+
+@triton.jit
+def store_bits(target, BITS: tl.constexpr, SIZE: tl.constexpr):
+    for i in tl.static_range(SIZE):
+        tl.store(target + i, (BITS >> (32 * i)) & 0x7FFFFFFF)
+
+def copy_many(rows, count):
+    if count > 4:
+        return 1
+    for source, target, elements in rows[:count]:
+        HERE
+    return 0
+"""
+AS_PARAMETERS = {
+    "a launch for each number": "for i in range(elements): store[(1,)](target, i, int(source[i]))",
+    "a tuple of numbers": (
+        "store_all[(1,)](target, tuple(map(int, source[:elements])), elements, SIZE=elements)"
+    ),
+    "a small tensor": "store_from[(1,)](target, source[:128].clone(), elements, SIZE=128)",
+    "one large number": (
+        "store_bits[(1,)](target, sum(int(x) << (32 * i) for i, x in enumerate(source[:elements])), "
+        "SIZE=elements)"
+    ),
+    # What a kernel saw comes back in a tensor of the host's, and goes to the next one by value.
+    "read by a kernel first": (
+        "seen = torch.zeros(128, dtype=torch.int32); store_from[(1,)](seen, source, elements, SIZE=128); "
+        "store_from[(1,)](target, seen.clone() + 0, elements, SIZE=128)"
+    ),
+}
+
+
+@pytest.mark.skipif(not HAS_TRITON, reason="needs triton")
+@pytest.mark.parametrize("way", AS_PARAMETERS)
+def test_answers_that_come_as_parameters_earn_nothing(tmp_path: Path, way: str):
+    """Must not earn: any point. The code around kernels has other values in the tensors than kernels have."""
+    cases = (case("ten elements", n=10, copies=1),)
+    small = dataclasses.replace(WHOLE, cases=cases, hidden=lambda rng: [case("hidden 1", n=9, copies=2)])
+    source = written(tmp_path, PASSES_THE_ANSWER.replace("HERE", AS_PARAMETERS[way]))
+    record = grade(small, source, submission="x", device="virtual", quick=True)
+    assert (record.verdict, record.points) == ("wrong answer", 0), record.cases[0].message
+
+
+TWO_KERNELS = (
+    PASSES_THE_ANSWER.replace("HERE", "through(source, target, elements)")
+    + """
+TILE = 256
+
+@triton.jit
+def move(source, target, count, TILE: tl.constexpr):
+    at = tl.program_id(0) * TILE + tl.arange(0, TILE)
+    tl.store(target + at, tl.load(source + at, mask=at < count), mask=at < count)
+
+def through(source, target, elements):
+    between = torch.empty(max(1, elements), dtype=torch.int32)
+    grid = (triton.cdiv(elements, TILE),)
+    if elements:
+        move[grid](source, between, elements, TILE=TILE)
+        move[grid](between, target, elements, TILE=TILE)
+"""
+)
+
+
+@pytest.mark.skipif(not HAS_TRITON, reason="needs triton")
+def test_kernels_may_pass_each_other_results_in_tensors_of_the_file(tmp_path: Path):
+    record = graded(written(tmp_path, TWO_KERNELS))
+    assert record.verdict == "correct, speed not measured", record.cases[0].message

@@ -116,3 +116,36 @@ def test_a_timed_call_that_captures_its_stream_earns_nothing_for_it():
     assert record.verdict == "not on its stream", (record.parts, record.cases)
     assert points(record)["speed"] == 0
     assert points(record)["correct"] < FULL.correct
+
+
+# Each block begins when the one before it is done. On a GPU that takes as long as all of them together, in
+# the model as long as one.
+ONE_AFTER_THE_OTHER = """__device__ unsigned done_blocks;
+
+__global__ void copy_rows_in_turns(const __grid_constant__ Rows rows) {
+  const Row& row = rows.row[blockIdx.y];
+  const unsigned turn = blockIdx.y * gridDim.x + blockIdx.x, blocks = gridDim.x * gridDim.y;
+  if (threadIdx.x == 0)
+    while (*static_cast<volatile unsigned*>(&done_blocks) != turn) {}
+  __syncthreads();
+  const int64_t i = int64_t{blockIdx.x} * blockDim.x + threadIdx.x;
+  if (i < row.count) row.target[i] = row.source[i];
+  __syncthreads();
+  __threadfence();
+  if (threadIdx.x == 0) atomicExch(&done_blocks, (turn + 1) % blocks);
+}
+
+}  // namespace
+"""
+
+
+def test_blocks_that_wait_for_each_other_have_no_time():
+    """Must not earn: speed."""
+    record = graded(
+        ("}  // namespace\n", ONE_AFTER_THE_OTHER),
+        (LAUNCH, f"if ({TIMED_ONLY}) {LAUNCH.replace('copy_rows<', 'copy_rows_in_turns<')} else {LAUNCH}"),
+    )
+    assert record.verdict == "correct, speed not measured"
+    line = next(n for n, text in enumerate(record.source.splitlines(), 1) if "!= turn" in text)
+    assert f"kernel.cu:{line} is a loop in which threads wait for others" in record.parts[-1].message
+    assert points(record)["speed"] == 0

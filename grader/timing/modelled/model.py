@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from dataclasses import dataclass
+from pathlib import Path
 from typing import NamedTuple
 
 from common.core.cpu_time import COUNTED
@@ -163,6 +164,8 @@ class _Modelling:
             raise NotModelled(f"{case.name}: {self._exercise.entry} {waits}")
         if not outcome.report.launches:
             raise NotModelled(f"{case.name}: nothing was launched on the device")
+        if places := [launch.waits_at for launch in outcome.report.launches if launch.waits_at]:
+            raise NotModelled(f"{case.name}: {_threads_wait(places[0])}")
         if outcome.runtime_copies > 0:
             copies = numbers.counted(outcome.runtime_copies, "copy", "copies")
             raise NotModelled(
@@ -262,6 +265,15 @@ def _waits(call: BoundedCall | None) -> str:
     return (
         f"waits for the device by {call.waited}{where}, whose time is not modelled: queue all work on the "
         "given stream and return"
+    )
+
+
+def _threads_wait(place: str) -> str:
+    file, _, line = place.rpartition(":")
+    return (
+        f"{Path(file).name}:{line} is a loop in which threads wait for others (a flag, a lock, a clock). How "
+        "long they would wait is not modelled: there is no modelled time. Let threads meet at "
+        "__syncthreads(), and blocks at the end of a kernel"
     )
 
 

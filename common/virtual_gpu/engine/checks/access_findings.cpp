@@ -170,7 +170,7 @@ void out_of_parameters(Warp& w, const Op& op, int lane, uint64_t offset) {
 }
 
 void race_between_blocks(const LaneAccess& a, const GlobalRaceMap::Party& other, bool other_writes,
-                         bool no_fence) {
+                         bool no_fence, bool both_volatile) {
   const auto build = [&](Finding& f) {
     const Launch& launch = *a.w.block->launch;
     const Allocation* touched = launch.env.memory.find(a.address);
@@ -180,9 +180,16 @@ void race_between_blocks(const LaneAccess& a, const GlobalRaceMap::Party& other,
                 " of " + f.allocation + " in one launch: this one " + verb_of(a.direction) + ", block " +
                 std::to_string(other.block - 1) + (other_writes ? " writes" : " reads") + " (" +
                 place_text(launch, other.op) + ")";
-    f.advice = no_fence ? "An atomic tells this block that the other is done, but not that its writes have "
-                          "arrived: __threadfence() between them and the atomic."
-                        : "Blocks run in no given order: use an atomic, or give each block its own part.";
+    if (no_fence)
+      f.advice =
+          "An atomic tells this block that the other is done, but not that its writes have arrived: "
+          "__threadfence() between them and the atomic.";
+    else if (both_volatile)
+      f.advice =
+          "volatile orders nothing: this block may see the word before or after the other writes it. Let the "
+          "other block write its data, __threadfence(), then raise a flag; wait for that flag in a loop.";
+    else
+      f.advice = "Blocks run in no given order: use an atomic, or give each block its own part.";
   };
   report(a.w, a.op, a.lane, Mistake::kRaceBetweenBlocks, build, other.op);
 }

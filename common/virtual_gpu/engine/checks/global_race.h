@@ -24,7 +24,6 @@ class GlobalRaceMap {
   };
   struct Touch {
     Party writer, reader, reader_before;  // of two blocks
-    bool writer_atomic = false;
   };
   enum class Knows : uint8_t { kNothing, kNoFence, kAll };
 

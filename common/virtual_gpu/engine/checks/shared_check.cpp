@@ -5,6 +5,7 @@
 
 #include "checks/copy_words.h"
 #include "checks/report.h"
+#include "exec/flags.h"
 
 namespace vgpu {
 
@@ -128,6 +129,10 @@ struct Access {
         f.advice = same_element_advice(thread_index(l, b.thread_of(w, lane)), thread_index(l, thread));
       else if (same_warp)
         f.advice = "Lanes of a warp do not run in step: put __syncwarp() between the two accesses.";
+      else if (synchronises && (stamp & kWhoAtomic))
+        f.advice =
+            "volatile orders nothing: put __syncthreads() between the two accesses. Only a flag needs no "
+            "barrier: a value that decides whether a loop goes on waiting.";
       else
         f.advice =
             "Threads of different warps meet only at a barrier: put __syncthreads() between the two "
@@ -181,6 +186,13 @@ struct Access {
     report(w, op, lane, mistake, build, who_op(stamp));
   }
 
+  // Whether two accesses that nothing orders are a flag and its use.
+  bool may_meet_here(uint32_t first, bool first_writes, uint32_t second, bool second_writes) const {
+    if (!(first & second & kWhoAtomic)) return false;
+    const std::vector<uint8_t>& uses = b.launch->kernel.flag_use;
+    return may_meet(uses[who_op(first)], first_writes, uses[who_op(second)], second_writes);
+  }
+
   // One word or byte with its stamps. `where` indexes `s`.
   void touch(StampArrays& s, size_t where, int lane, uint32_t address) {
     const uint32_t me = make_who(b.thread_of(w, lane), op.index, use == SharedUse::kAtomic || synchronises);
@@ -190,17 +202,14 @@ struct Access {
     if (reads && wt < b.start_tick && at < b.start_tick && b.options->check_init)
       uninitialised(lane, address);
     if (wt >= b.full_tick && b.options->check_race && !ordered(b, w, lane, wt, ww)) {
-      // Two accesses that both mean to synchronise do not race, unless they are lanes of one warp that
-      // pass plain volatile values.
-      const bool both_sync = (ww & kWhoAtomic) && (me & kWhoAtomic) &&
-                             (use == SharedUse::kAtomic || who_thread(ww) / kLanes != w.id);
+      const bool is_flag = may_meet_here(ww, true, me, use != SharedUse::kRead);
       const bool same_instruction = who_op(ww) == op.index && who_thread(ww) / kLanes == w.id &&
                                     wt == b.tick && use == SharedUse::kWrite;
       lanes_collide |= same_instruction;
-      if (!both_sync && !same_instruction) race(lane, address, ww, wt, true);
+      if (!is_flag && !same_instruction) race(lane, address, ww, wt, true);
     }
-    if (use != SharedUse::kAtomic && at >= b.full_tick && b.options->check_race && !(me & kWhoAtomic) &&
-        !ordered(b, w, lane, at, aw))
+    if (use != SharedUse::kAtomic && at >= b.full_tick && b.options->check_race &&
+        !ordered(b, w, lane, at, aw) && !may_meet_here(aw, true, me, use != SharedUse::kRead))
       race(lane, address, aw, at, true);
     if (use == SharedUse::kRead) {
       uint32_t& rt = s.read_tick[where];
@@ -219,7 +228,7 @@ struct Access {
       const uint32_t whos[2] = {s.read_who[where], s.read2_who[where]};
       for (int i = 0; i < 2; ++i) {
         if (ticks[i] < b.full_tick || ordered(b, w, lane, ticks[i], whos[i])) continue;
-        if ((whos[i] & kWhoAtomic) && (me & kWhoAtomic)) continue;
+        if (may_meet_here(whos[i], false, me, true)) continue;
         race(lane, address, whos[i], ticks[i], false);
         break;
       }

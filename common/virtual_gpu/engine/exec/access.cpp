@@ -6,6 +6,7 @@
 #include "checks/report.h"
 #include "cost/trace.h"
 #include "cuda_error.h"
+#include "exec/flags.h"
 #include "exec/traffic.h"
 
 namespace vgpu {
@@ -68,32 +69,41 @@ void check_global_race(Warp& w, const Op& op, int lane, uint64_t address, uint32
   Block& b = *w.block;
   GlobalRaceMap& map = *b.launch->global_race;
   const bool writes = direction == Direction::kStore || direction == Direction::kAtomic;
-  const bool atomic = direction == Direction::kAtomic || (op.flags & (kPolls | kReleases));
-  if (atomic) {
+  const std::vector<uint8_t>& uses = b.launch->kernel.flag_use;
+  const uint8_t use = uses[op.index];
+  if ((use & kStrong) && writes) {
     if (op.flags & kPublishes) map.fence(b.linear);
-    map.meet(b.linear, address, direction != Direction::kStore, writes);
+    map.meet(b.linear, address, use & kAtomic, true);
   }
   const GlobalRaceMap::Party me = map.party(b.linear, op.index);
   map.for_each(address, bytes, [&](GlobalRaceMap::Touch& t) {
     const auto unknown = [&](const GlobalRaceMap::Party& other) {
       return other.block != 0 && other.block != me.block && map.knows(b.linear, other) != Knows::kAll;
     };
-    const bool against_write = unknown(t.writer) && !(atomic && t.writer_atomic);
-    const bool against_read = writes && !atomic && (unknown(t.reader) || unknown(t.reader_before));
-    if (against_write || against_read) {
-      const GlobalRaceMap::Party& reader = unknown(t.reader) ? t.reader : t.reader_before;
-      const GlobalRaceMap::Party& other = against_write ? t.writer : reader;
+    const auto races_with_reader = [&](const GlobalRaceMap::Party& reader) {
+      if (!unknown(reader)) return false;
+      const uint8_t load = uses[reader.op];
+      // A plain load before an atomic is a guess that the atomic checks.
+      return load & kStrong ? !(use & kStrong) || !may_meet(load, false, use, true) : !(use & kAtomic);
+    };
+    const bool against_write = unknown(t.writer) && !(use & uses[t.writer.op] & kStrong &&
+                                                      may_meet(uses[t.writer.op], true, use, writes));
+    const bool in_reader = writes && races_with_reader(t.reader);
+    if (against_write || in_reader || (writes && races_with_reader(t.reader_before))) {
+      const GlobalRaceMap::Party& other = against_write ? t.writer : in_reader ? t.reader : t.reader_before;
       checks::race_between_blocks({w, op, lane, address, bytes, direction}, other, against_write,
-                                  map.knows(b.linear, other) == Knows::kNoFence);
+                                  map.knows(b.linear, other) == Knows::kNoFence,
+                                  (use & uses[other.op] & kStrong) != 0);
     }
     if (writes) {
       t.writer = me;
-      t.writer_atomic = atomic;
     } else {
       if (t.reader.block != me.block) t.reader_before = t.reader;
       t.reader = me;
     }
   });
+  // What a flag shows of others does not excuse the look at the flag itself.
+  if (use & (kWaits | kDecides)) map.meet(b.linear, address, true, false);
 }
 
 }  // namespace

@@ -29,8 +29,9 @@ enum MemFlags : uint8_t {
   kAddress64 = 2,  // the address register is 64 bits wide
   kPolls = 4,      // volatile, relaxed, acquire: others may write it meanwhile
   kResultUnused = 8,
-  kReleases = 16,   // release or volatile store
-  kPublishes = 32,  // release for the whole device: what came before is visible to whoever sees this
+  kReleases = 16,        // release or volatile store
+  kPublishes = 32,       // release for the whole device: what came before is visible to whoever sees this
+  kStoresConstant = 64,  // the code spells the value out
 };
 
 constexpr uint32_t kNoBlock = ~0u;
@@ -121,6 +122,7 @@ struct Code {
   std::vector<OpValues> op_values;           // beside `ops`
   std::vector<uint32_t> values;
   uint32_t value_count = 0;
+  std::vector<bool> predicates;  // by value
   std::vector<CallSite> calls;
   std::vector<ParamArea> params, returns;  // of a .func
   std::vector<ConstantSlot> constants;

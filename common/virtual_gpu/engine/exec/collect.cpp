@@ -3,6 +3,7 @@
 #include <map>
 
 #include "exec/block.h"
+#include "exec/flags.h"
 
 namespace vgpu {
 
@@ -99,6 +100,8 @@ void count_lines(const Launch& launch, const std::vector<OpCounts>& ops,
         Counters c;
         add_op(c, op, ops[op.index], n.warps, n.lanes, matrix_stores);
         report.total.add(c);
+        if (report.waits_at.empty() && (launch.kernel.flag_use[op.index] & kWaits))
+          report.waits_at = known->second.first + ":" + std::to_string(known->second.second);
         lines[known->second].add(c);
       }
     }

@@ -15,7 +15,16 @@ uint32_t lane_array_bytes(int bytes) {
   return bytes == 0 ? 4 : static_cast<uint32_t>(bytes) * kLanes;
 }
 
-// Successors of a block, the fall-through one first.
+using Bits = std::vector<uint64_t>;
+bool test(const Bits& b, uint32_t i) {
+  return b[i / 64] >> (i % 64) & 1;
+}
+void set(Bits& b, uint32_t i) {
+  b[i / 64] |= 1ull << (i % 64);
+}
+
+}  // namespace
+
 std::vector<uint32_t> successors(const Code& code, uint32_t b) {
   const BasicBlock& bb = code.blocks[b];
   std::vector<uint32_t> out;
@@ -44,16 +53,6 @@ std::vector<uint32_t> successors(const Code& code, uint32_t b) {
   }
   return out;
 }
-
-using Bits = std::vector<uint64_t>;
-bool test(const Bits& b, uint32_t i) {
-  return b[i / 64] >> (i % 64) & 1;
-}
-void set(Bits& b, uint32_t i) {
-  b[i / 64] |= 1ull << (i % 64);
-}
-
-}  // namespace
 
 void FunctionLowering::build_blocks(Code& code) {
   const size_t n = ops_.size();

@@ -6,6 +6,7 @@
 #include "checks/report.h"
 #include "checks/shared_check.h"
 #include "exec/access.h"
+#include "exec/flags.h"
 #include "exec/memory_ops.h"
 
 namespace vgpu {
@@ -127,6 +128,12 @@ struct AnyWidth {
   }
 };
 
+// Whether what a volatile load sees decides something: then it learns what the store's warp did before. A
+// load of data cannot know whether it came before the store or after it.
+bool is_flag(const Warp& w, const Op& op) {
+  return w.block->launch->kernel.flag_use[op.index] & (kWaits | kDecides);
+}
+
 // ---- one space each; `address` is in the terms of that space. Out of line: generic accesses use them too.
 
 template <class F>
@@ -138,7 +145,7 @@ template <class F>
   F::fill(w, op, good, mask, shape, [&](int lane) { return DeviceMemory::host(address[lane]); });
   if (op.flags & kPolls) {
     ++w.polls;
-    if (w.block->options->check_race)
+    if (w.block->options->check_race && is_flag(w, op))
       for (Mask m = good; m != 0; m &= m - 1) order_through(w, address[first_lane(m)], true, false, false);
   }
 }
@@ -165,13 +172,13 @@ template <class F>
   const Shape shape = shape_of(address, mask, bytes);
   const Mask good = check_shared_bounds(w, op, address, bytes, mask, shape, Direction::kLoad);
   count_shared(w, op, address, bytes, good, shape, Direction::kLoad);
+  if (b.watch_shared) check_shared(w, op, address, bytes, good, shape, SharedUse::kRead, polls);
   if (polls) {
     ++w.polls;
-    if (b.options->check_race)
+    if (b.options->check_race && is_flag(w, op))
       for (Mask m = good; m != 0; m &= m - 1)
         order_through(w, kSharedWindow + address[first_lane(m)], true, false, false);
   }
-  if (b.watch_shared) check_shared(w, op, address, bytes, good, shape, SharedUse::kRead, polls);
   F::fill(w, op, good, mask, shape, [&](int lane) { return b.shared.data() + address[lane]; });
 }
 

@@ -166,6 +166,7 @@ std::unique_ptr<Code> FunctionLowering::run() {
   guard_ = 0;
   emit_control(Control::kReturn, InstrClass::kControl);
   mark_unused_results();
+  mark_constant_stores();
   build_blocks(*code_);
   assign_slots(*code_);
   post_dominators(*code_);
@@ -184,6 +185,22 @@ void FunctionLowering::mark_unused_results() {
   }
   for (VirtualOp& v : ops_)
     if (v.op.cls == InstrClass::kAtomic && !read[v.op.dst]) v.op.flags |= kResultUnused;
+}
+
+// nvcc moves a constant into a register before it stores it.
+void FunctionLowering::mark_constant_stores() {
+  const auto is_constant = [&](uint32_t slot) { return slots_[slot].kind == VirtualSlot::Kind::kConstant; };
+  std::vector<bool> varies(slots_.size(), false), moved(slots_.size(), false);
+  for (const VirtualOp& v : ops_) {
+    const bool moves = v.op.cls == InstrClass::kMove && std::ranges::all_of(v.uses, is_constant);
+    for (uint32_t s : v.defs) (moves ? moved : varies)[s] = true;
+  }
+  for (VirtualOp& v : ops_) {
+    const uint32_t value = v.op.src[1];
+    if ((v.op.flags & kReleases) && v.list.empty() &&
+        (is_constant(value) || (moved[value] && !varies[value])))
+      v.op.flags |= kStoresConstant;
+  }
 }
 
 // Constants and special registers are always there; only registers are worth a place in the list.
@@ -208,6 +225,7 @@ void FunctionLowering::record_origins(Code& code, KernelCode& kernel) const {
     record_values(code, ops_[i]);
   }
   code.value_count = static_cast<uint32_t>(slots_.size());
+  for (const VirtualSlot& slot : slots_) code.predicates.push_back(slot.bytes == 0);
 }
 
 // The address of a parameter in a register: loads through it read a place that is known.

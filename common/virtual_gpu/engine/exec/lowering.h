@@ -52,6 +52,7 @@ class FunctionLowering {
   void note_parameter_address(const ptx::Instruction& in);
   void lower_instruction(const ptx::Instruction& in);
   void mark_unused_results();
+  void mark_constant_stores();
   uint32_t reg_slot(int reg) const { return static_cast<uint32_t>(reg) + 1; }
   int reg_bytes(const ptx::Operand& o) const;  // of a register operand; 0 for a predicate
   uint32_t constant(uint64_t value, int bytes);
@@ -127,6 +128,8 @@ class FunctionLowering {
   uint32_t carry_ = 0;  // slot of the condition code
 };
 
+// Successors of a basic block, the fall-through one first.
+std::vector<uint32_t> successors(const Code& code, uint32_t block);
 const OpForm* find_form(std::string_view name);
 std::vector<std::string_view> split_opcode(std::string_view opcode);
 bool parse_type(std::string_view token, ptx::Type* type);

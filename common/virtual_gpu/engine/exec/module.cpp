@@ -8,6 +8,7 @@
 #include <deque>
 
 #include "cuda_error.h"
+#include "exec/flags.h"
 #include "exec/lowering.h"
 
 namespace vgpu {
@@ -283,6 +284,7 @@ void lower_kernel(ModuleImage& module, KernelCode& kernel) {
     }
   }
   kernel.traits.mixes_atomics = mixes_atomics(kernel);
+  find_flags(module, kernel);
   kernel.info.registers = std::clamp((kernel.info.registers + 7) / 8 * 8, 16, 255);
 }
 

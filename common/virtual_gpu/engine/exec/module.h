@@ -58,6 +58,7 @@ struct KernelCode {
   std::unordered_map<std::string, uint32_t> shared_offset;
   uint32_t dynamic_begin = kSharedBegin;  // where `extern __shared__` starts
   std::vector<OpOrigin> origins;          // by Op::index
+  std::vector<uint8_t> flag_use;          // FlagUse bits, by Op::index
   uint32_t block_count = 0;               // basic blocks of all codes
   bool blocks_collide = false;            // they did once: side by side their work would be thrown away
   std::shared_ptr<KernelPlan> plan;       // the cost model's view of the code, made at its first launch
