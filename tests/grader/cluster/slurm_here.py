@@ -47,7 +47,8 @@ SlurmctldLogFile={folder}/slurmctld.log
 SlurmdSpoolDir={folder}/spool-%n
 SlurmdPidFile={folder}/%n.pid
 SlurmdLogFile={folder}/%n.log
-NodeName=node[1-{nodes}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}] CPUs=1 State=UNKNOWN
+NodeName=DEFAULT CPUs=1 RealMemory=4000 State=UNKNOWN
+NodeName=node[1-{nodes}] NodeHostname={host} NodeAddr=127.0.0.1 Port=[{first}-{last}]
 PartitionName=all Nodes=ALL Default=YES MaxTime=INFINITE State=UP
 """
 

@@ -12,6 +12,7 @@ import shutil
 import signal
 import subprocess
 import sys
+from contextlib import ExitStack
 from pathlib import Path
 
 import pytest
@@ -76,8 +77,9 @@ def test_a_class_on_slurm_has_the_records_of_one_machine_whatever_is_killed(tmp_
     def done() -> int:
         return len(list((there / "records").rglob("*.json")))
 
-    with slurm_here() as slurm:
+    with slurm_here() as slurm, ExitStack() as started:
         first = start(folder, there, slurm.environment, *options)
+        started.callback(first.kill)
         assert wait_until(lambda: done() >= 1 or first.poll() is not None, 5 * _MINUTES)
         assert first.poll() is None, log.read_text()
         slurm.kill_node("node2")
@@ -87,6 +89,7 @@ def test_a_class_on_slurm_has_the_records_of_one_machine_whatever_is_killed(tmp_
         first.wait()
         kept = {path: path.read_bytes() for path in (there / "records").rglob("*.json") if _has_key(path)}
         second = start(folder, there, slurm.environment, *options)
+        started.callback(second.kill)
         second.wait(30 * _MINUTES)
         assert second.returncode == 0, log.read_text()
     assert {path: path.read_bytes() for path in kept} == kept, "what was graded is not graded again"
