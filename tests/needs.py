@@ -61,6 +61,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "grader/test_baseline_case.py",
         "grader/test_bench_virtual.py",
         "grader/test_bundle.py::test_a_student_can_check_a_kernel",
+        "grader/cluster/test_slurm.py",
         "grader/test_class_run.py::test_a_record_names_the_file",
         "grader/test_every_kind_of_submission.py",
         "grader/test_mutants.py::test_mutants_of_the_first_exercise",

@@ -10,6 +10,7 @@ from common.core.errors import CourseError
 from grader.building.scratch_folder import scratch_folder
 from grader.classes import similarity
 from grader.classes.class_run import ClassRun, grade_all
+from grader.classes.local_processes import LocalProcesses
 from grader.classes.submissions import Found, Submission, find_submissions
 from grader.course.settings import Settings, choose_device
 from grader.records.device_info import DeviceInfo
@@ -37,7 +38,8 @@ def references(exercise: str | None) -> list[Submission]:
 
 def graded(run: ClassRun, submissions: Sequence[Submission]) -> list[Record]:
     """A record for each, in their order."""
-    build_engine()  # takes minutes, once per machine: no submission's time limit should pay for it
+    if isinstance(run.executor, LocalProcesses):
+        build_engine()  # takes minutes, once per machine: no submission's time limit should pay for it
     return grade_all(run, submissions)
 
 

@@ -1,18 +1,17 @@
-"""Grades many submissions: in parallel on the virtual GPU, one at a time on a GPU, resumable at any point.
+"""Grades many submissions: in parallel, on a GPU one at a time, here or elsewhere, resumable at any point.
 
 OUTPUT/records/EXERCISE/STUDENT.json     the record, written whole the moment it is there
 OUTPUT/records/EXERCISE/.keys/STUDENT    what it was made from; written after it, so a missing or other key
                                          only ever means that a submission is graded again
 OUTPUT/.secret                           draws the hidden cases of the class: the same file has the same
                                          points, whoever hands it in and whenever
+OUTPUT/run.jsonl                         how the runs went: who graded what, for how long, what was lost
 OUTPUT/.scratch/                         what is being graded now; swept by the next run
 """
 
 from __future__ import annotations
 
 import fcntl
-import hashlib
-import json
 import shutil
 import sys
 from collections import Counter
@@ -23,10 +22,12 @@ from pathlib import Path
 
 from common.core.errors import CourseError, MachineOverloaded
 from common.core.files import PARTIAL, write_whole
-from grader.classes.dependencies import changed, dependencies
-from grader.classes.executor import UNGRADED, Executor, LocalProcesses, Task, bare_record
+from grader.classes.dependencies import changed, dependencies, read_key, record_key
+from grader.classes.executor import UNGRADED, Executor, Task, bare_record
 from grader.classes.grading_process import DEFAULT_GRADER, Orphans
+from grader.classes.local_processes import LocalProcesses
 from grader.classes.progress import run_progress
+from grader.classes.run_log import RunLog
 from grader.classes.submissions import Submission, read_source
 from grader.records.device_info import DeviceInfo
 from grader.records.record import Record
@@ -37,7 +38,6 @@ from grader.words.text import listed
 
 UNREADABLE = "unreadable submission"
 SECRET = ".secret"
-_SUBMISSION = "the submission"
 
 
 @dataclass(frozen=True)
@@ -92,9 +92,12 @@ def grade_all(run: ClassRun, submissions: Sequence[Submission]) -> list[Record]:
                 run_progress(len(tasks)) as progress,
                 closing(run.executor.graded(run, tasks, progress)) as graded,
             ):
-                for task, record in graded:
+                log = RunLog.begin(run.output, len(tasks))
+                for one in graded:
                     orphans.end()
+                    task, record = one.task, one.record
                     _keep(run, task.submission, record, "" if _may_succeed_later(record) else task.key)
+                    log.add(one)
                     done[task.submission] = record
                     progress.finished(task.name, record.verdict)
         return [done[submission] for submission in submissions]
@@ -108,7 +111,7 @@ def draw_new_secret(run: ClassRun) -> None:
 def kept_record(run: ClassRun, submission: Submission) -> Record | None:
     """The record of an earlier run, if it was made from what the submission holds now."""
     try:
-        key = _key(_dependencies(run, submission.exercise), read_source(submission))
+        key = record_key(_dependencies(run, submission.exercise), read_source(submission))
     except CourseError:
         key = ""  # unreadable ones are kept under this key
     return _kept(run, submission, key)
@@ -128,7 +131,7 @@ def _what_changed(
         return
     causes = Counter[tuple[str, ...]]()
     for submission in submissions:
-        if before := _read_key(run.record_path(submission)):
+        if before := _key_of(run.record_path(submission)):
             causes[tuple(changed(before, depends[submission.exercise]))] += 1
     for names, count in causes.items():
         if names:
@@ -143,7 +146,7 @@ def _prepare(run: ClassRun, submission: Submission, depends: Mapping[str, str]) 
         record = bare_record(run, submission, f"{UNREADABLE}: {problem}")
         _keep(run, submission, record, "")
         return record
-    key = _key(depends, data)
+    key = record_key(depends, data)
     kept = None if run.fresh else _kept(run, submission, key)
     return kept or Task(submission, data, key)
 
@@ -151,20 +154,6 @@ def _prepare(run: ClassRun, submission: Submission, depends: Mapping[str, str]) 
 def _may_succeed_later(record: Record) -> bool:
     """Whether the machine is at fault: then the next run grades the submission again."""
     return record.verdict == UNGRADED and any(MachineOverloaded.words in flag for flag in record.flags)
-
-
-def _key(depends: Mapping[str, str], data: bytes) -> str:
-    """All that a record depends on, the submission's bytes included."""
-    return json.dumps({**depends, _SUBMISSION: hashlib.sha256(data).hexdigest()}, sort_keys=True)
-
-
-def _read_key(record: Path) -> dict[str, str]:
-    """What the record was made from, without the submission; nothing where it does not say."""
-    try:
-        key = json.loads(_key_path(record).read_bytes())
-        return {name: value for name, value in key.items() if name != _SUBMISSION}
-    except (OSError, ValueError, AttributeError):
-        return {}
 
 
 def _kept(run: ClassRun, submission: Submission, key: str) -> Record | None:
@@ -182,6 +171,14 @@ def _keep(run: ClassRun, submission: Submission, record: Record, key: str) -> No
     record.write(path)
     _key_path(path).parent.mkdir(exist_ok=True)
     write_whole(_key_path(path), key)
+
+
+def _key_of(record: Path) -> dict[str, str]:
+    """What the record was made from; nothing where there is none."""
+    try:
+        return read_key(_key_path(record).read_bytes())
+    except OSError:
+        return {}
 
 
 def _key_path(record: Path) -> Path:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import json
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -24,6 +25,7 @@ _READ = {
     "the model's margins": (REPOSITORY / "common" / "measured", ("**/*.json",)),
 }
 _SCRIPTS = sorted((REPOSITORY / "common" / "worker").glob("*.py"))  # processes are started with them
+_SUBMISSION = "the submission"
 _EXERCISE = ("*.py", "baseline*.cu", "*.cuh", "*.json")  # not the README, nor the starter
 
 
@@ -41,6 +43,19 @@ def dependencies(
         "the settings": _of_texts([f"{wall_seconds:g}"]),
         "the secret": _of_texts([seed]),
     }
+
+
+def record_key(depends: Mapping[str, str], data: bytes) -> str:
+    """All that a record depends on, the submission's bytes included, as JSON."""
+    return json.dumps({**depends, _SUBMISSION: hashlib.sha256(data).hexdigest()}, sort_keys=True)
+
+
+def read_key(text: str | bytes) -> dict[str, str]:
+    """What a record was made from, without the submission; nothing where the key does not say."""
+    try:
+        return {name: value for name, value in json.loads(text).items() if name != _SUBMISSION}
+    except (ValueError, AttributeError):
+        return {}
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:

@@ -51,6 +51,7 @@ class Job:
     at_once: int = 1  # gradings that run beside each other, this one included
     seed: str | None = None
     grader: str = DEFAULT_GRADER
+    gpu: str = ""  # the number of the card; the first one when empty
 
     @property
     def record(self) -> Path:
@@ -121,6 +122,8 @@ def _grade(job: Job, run: int, progress: Connection) -> None:
     os.sched_setaffinity(0, job.cpus)
     os.environ["OMP_NUM_THREADS"] = str(len(job.cpus))
     os.environ[AT_ONCE] = str(job.at_once)
+    if job.gpu:
+        os.environ["CUDA_VISIBLE_DEVICES"] = job.gpu
     _log_to(job.log)
     _move_to(job.scratch)
     module, _, function = job.grader.partition(":")

@@ -46,6 +46,7 @@ VERBS = {
         "make a small demo class, from release to feedback",
         ("nbgrader",),
     ),
+    "cluster": Verb("instructor.cluster", "start or join a Dask cluster to grade on"),
     "release": Verb("instructor.release", "write the bundle that students get into a folder"),
     "bench": Verb("instructor.bench", "time baselines, solutions and alternatives over all bench shapes"),
     "tune": Verb("instructor.tune", "search the best values of a kernel's tunables", ("tune",)),
@@ -59,7 +60,7 @@ VERBS = {
     "test": Verb(
         "machine.test",
         "run the linters, the type checker and the test suite",
-        ("test", "tune", "nbgrader"),
+        ("test", "tune", "nbgrader", "cluster"),
     ),
 }
 

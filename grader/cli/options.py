@@ -24,6 +24,14 @@ def add_exercise(parser: argparse.ArgumentParser, *, optional: bool = False) -> 
     parser.add_argument("exercise", metavar="NN", nargs="?" if optional else None, help="01, kv_store, …")
 
 
+def add_on(parser: argparse.ArgumentParser) -> None:
+    parser.add_argument(
+        "--on",
+        metavar="PLACE",
+        help="where to grade: here (the default), tls://HOST:PORT or a scheduler's file of Dask, slurm",
+    )
+
+
 def add_json(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--json", action="store_true", help="write JSON to standard output")
 

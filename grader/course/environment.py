@@ -35,6 +35,7 @@ GROUPS = {
     "triton": "Triton, for kernels written in Python",
     "nbgrader": "nbgrader, to run a class",
     "tune": "optuna, to search tunables",
+    "cluster": "Dask, to grade on other machines",
     "test": "the linters, the type checker and the test tools",
     "browser": "playwright, to drive this machine's Chromium in tests",
 }

@@ -164,6 +164,7 @@ def test_nothing_is_left_of_what_was_killed(graded):
         ".lock",
         ".secret",
         "records",
+        "run.jsonl",
         "similarity.csv",
     }
 

@@ -6,6 +6,7 @@ import csv
 import dataclasses
 import io
 import json
+import re
 import sys
 from html.parser import HTMLParser
 from xml.etree import ElementTree
@@ -184,11 +185,13 @@ def test_tables_are_drawn_with_rich_and_without(monkeypatch):
 
 def test_progress_is_lines_without_a_terminal(capsys):
     with progress.run_progress(2) as shown:
+        shown.workers(4)
         shown.says("alice", "building")
         shown.finished("alice", "full marks")
         shown.finished("bob", "wrong answer")
     first, second = capsys.readouterr().err.splitlines()
-    assert first.startswith("[1/2] alice: full marks (about ")
+    pace = r"\(4 workers, [\d.]+ per minute, about \d+ s left\)"
+    assert re.fullmatch(rf"\[1/2\] alice: full marks {pace}", first)
     assert second == "[2/2] bob: wrong answer"
 
 

@@ -26,11 +26,13 @@ from grader.actions.grade import (
 )
 from grader.building.scratch_folder import scratch_folder
 from grader.classes.class_run import UNGRADED, ClassRun, draw_new_secret
+from grader.classes.local_processes import LocalProcesses
+from grader.classes.run_log import read_runs
 from grader.classes.submissions import Submission
 from grader.cli import options as shared
 from grader.cli.parser import Parser, above_zero, count
-from grader.course.settings import Settings, choose_device, read_settings
-from grader.records.device_info import DeviceInfo
+from grader.cluster.choose import Place, executor_for
+from grader.course.settings import Settings, read_settings
 from grader.records.record import Record
 from grader.records.replay import differences
 from grader.render import terminal
@@ -51,11 +53,15 @@ def main(arguments: list[str]) -> int:
     if options.replay is not None:
         return _replay(options)
     settings = read_settings(options.settings)
-    device = choose_device(options.device, settings)
-    if not device.modelled and (options.jobs or 1) > 1:
-        raise CourseError("on a GPU submissions are graded one at a time: leave out --jobs")
-    shared.announce(device, settings, to_stderr=options.json)
-    return (_grade_paths if options.paths else _self_check)(options, settings, device)
+    with executor_for(options.on, settings, options.device) as place:
+        if options.jobs and not isinstance(place.executor, LocalProcesses):
+            raise CourseError(
+                "--jobs is for this machine; a cluster has as many at once as its workers have threads"
+            )
+        if not place.device.modelled and (options.jobs or 1) > 1:
+            raise CourseError("on a GPU submissions are graded one at a time: leave out --jobs")
+        shared.announce(place.device, settings, to_stderr=options.json)
+        return (_grade_paths if options.paths else _self_check)(options, settings, place)
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -63,6 +69,7 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("paths", metavar="PATH", nargs="*", type=Path)
     shared.add_device(parser)
+    shared.add_on(parser)
     shared.add_json(parser)
     add("--exercise", metavar="NN", help="of files whose names lack it; in a self-check, only this one")
     add("--output", metavar="DIR", type=Path, help=f"for records (default: {shared.DEFAULT_GRADES}/)")
@@ -80,7 +87,12 @@ def _parser() -> argparse.ArgumentParser:
         help="the most CPU time and sleep for one submission (default: 300)",
     )
     add("--csv", metavar="FILE", type=Path, help="write a table for spreadsheets")
-    add("--html", metavar="DIR", type=Path, help="write one page per submission, and an index")
+    add(
+        "--html",
+        metavar="DIR",
+        type=Path,
+        help="write one page per submission, an index, and a page on the run",
+    )
     add("--gradescope", metavar="FILE", type=Path, help="write results.json (of one submission)")
     add(
         "--replay",
@@ -91,14 +103,14 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _grade_paths(options: argparse.Namespace, settings: Settings, device: DeviceInfo) -> int:
+def _grade_paths(options: argparse.Namespace, settings: Settings, place: Place) -> int:
     with scratch_folder() as scratch:
         found = found_in(options.paths, options.exercise, scratch)
         for note in found.notes:
             print(f"note: {note}", file=sys.stderr)
         if options.gradescope and len(found.submissions) != 1:
             raise CourseError(f"--gradescope is for one submission; {len(found.submissions)} were found")
-        run = _run(options, settings, device, options.output or shared.DEFAULT_GRADES)
+        run = _run(options, settings, place, options.output or shared.DEFAULT_GRADES)
         if options.new_secret:
             draw_new_secret(run)
         records = _graded(run, found.submissions)
@@ -111,24 +123,25 @@ def _grade_paths(options: argparse.Namespace, settings: Settings, device: Device
     return 0
 
 
-def _self_check(options: argparse.Namespace, settings: Settings, device: DeviceInfo) -> int:
+def _self_check(options: argparse.Namespace, settings: Settings, place: Place) -> int:
     options.fresh = True
     with scratch_folder() as scratch:
         solutions = references(options.exercise)
-        run = _run(options, settings, device, options.output or scratch)
+        run = _run(options, settings, place, options.output or scratch)
         records = _graded(run, solutions)
         _show(options, settings, run, records)
     return 0 if all(has_full_marks(record) for record in records) else 1
 
 
-def _run(options: argparse.Namespace, settings: Settings, device: DeviceInfo, output: Path) -> ClassRun:
+def _run(options: argparse.Namespace, settings: Settings, place: Place, output: Path) -> ClassRun:
     return ClassRun(
-        device=device,
+        device=place.device,
         exercises={exercise.id: exercise for exercise in registry.all_exercises()},
         output=output,
         wall_seconds=options.wall_seconds or settings.wall_seconds,
         jobs=options.jobs,
         fresh=options.fresh,
+        executor=place.executor,
     )
 
 
@@ -142,7 +155,7 @@ def _graded(run: ClassRun, submissions: Sequence[Submission]) -> list[Record]:
 
 def _show(options: argparse.Namespace, settings: Settings, run: ClassRun, records: Sequence[Record]) -> None:
     remark = settings.remark(run.device.kind)
-    _write_files(options, records, remark)
+    _write_files(options, run, records, remark)
     if options.json:
         print(json.dumps([_plain(run, record, official=not remark) for record in records], indent=1))
         return
@@ -157,14 +170,14 @@ def _show(options: argparse.Namespace, settings: Settings, run: ClassRun, record
         print(f"{len(failed)} {UNGRADED}; their flags give the reasons, --fresh tries again", file=sys.stderr)
 
 
-def _write_files(options: argparse.Namespace, records: Sequence[Record], remark: str) -> None:
+def _write_files(options: argparse.Namespace, run: ClassRun, records: Sequence[Record], remark: str) -> None:
     try:
         if options.csv:
             write_csv(records, options.csv, official=not remark)
         if options.gradescope:
             write_results(records[0], options.gradescope, remark)
         if options.html:
-            index = write_pages(records, options.html, remark)
+            index = write_pages(records, options.html, remark, read_runs(run.output))
             print(f"pages: {index}", file=sys.stderr)
     except OSError as problem:
         raise CourseError(f"{problem.filename} cannot be written: {problem.strerror}") from problem

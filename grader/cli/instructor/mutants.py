@@ -12,8 +12,9 @@ from grader.classes.class_run import ClassRun, draw_new_secret
 from grader.classes.executor import UNGRADED
 from grader.cli import options as shared
 from grader.cli.parser import Parser, count
+from grader.cluster.choose import executor_for
 from grader.course import student
-from grader.course.settings import choose_device, read_settings
+from grader.course.settings import read_settings
 from grader.mutants.making import all_mutants, sampled
 from grader.mutants.reasons import entry, fingerprint, read_reasons
 from grader.mutants.rules import rule_of
@@ -40,25 +41,27 @@ def main(arguments: list[str]) -> int:
         metavar="DIR",
         help="where results are kept (default: mutants/NN)",
     )
+    shared.add_on(parser)
     shared.add_json(parser)
     options = parser.parse_args(arguments)
-    device = choose_device(VIRTUAL, read_settings())
     exercise = registry.find(options.exercise)
     if not exercise.solution.is_file():
         raise CourseError(f"{exercise.id} has no solution here to make mistakes in")
-    run = ClassRun(
-        device,
-        {exercise.id: exercise},
-        options.output or _FOLDER / exercise.id,
-        jobs=options.jobs,
-        grader=GRADER,
-    )
-    if options.new_secret:
-        draw_new_secret(run)
     mutants = all_mutants(exercise.solution.read_text(), str(exercise.solution))
     reasons = read_reasons(exercise)
     chosen = sampled(mutants, options.sample, options.seed) if options.sample else mutants
-    table = try_all(run, exercise, chosen, reasons)
+    with executor_for(options.on, read_settings(), VIRTUAL) as place:
+        run = ClassRun(
+            place.device,
+            {exercise.id: exercise},
+            options.output or _FOLDER / exercise.id,
+            jobs=options.jobs,
+            grader=GRADER,
+            executor=place.executor,
+        )
+        if options.new_secret:
+            draw_new_secret(run)
+        table = try_all(run, exercise, chosen, reasons)
     if options.json:
         print(json.dumps(_as_json(exercise, table), indent=1))
     else:

@@ -5,16 +5,18 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
+from grader.classes.run_log import Run
 from grader.records.record import Record
 from grader.render.pages.html import submission_page
 from grader.render.pages.markup import page, table, tag
+from grader.render.pages.run_page import write_run_page
 from grader.render.public import for_student
 from grader.render.terminal import speed_words
 from grader.spec.names import file_name
 from grader.words import numbers
 
 
-def write_pages(records: Sequence[Record], folder: Path, remark: str = "") -> Path:
+def write_pages(records: Sequence[Record], folder: Path, remark: str = "", runs: Sequence[Run] = ()) -> Path:
     """Write all pages below `folder` and return the index."""
     rows = []
     for record in map(for_student, records):
@@ -37,5 +39,8 @@ def write_pages(records: Sequence[Record], folder: Path, remark: str = "") -> Pa
     columns = ("submission", "exercise", ">points", ">of", "verdict", "speed", "to look at")
     head = (tag("h1", "Grades"), tag("p", numbers.counted(len(records), "submission")))
     note = tag("p", remark, class_="doubt") if remark else None
-    index.write_text(page("Grades", *head, note, table(columns, rows)), encoding="utf-8")
+    about = None
+    if runs:
+        about = tag("p", tag("a", "How the grading went", href=write_run_page(runs, folder).name))
+    index.write_text(page("Grades", *head, note, about, table(columns, rows)), encoding="utf-8")
     return index

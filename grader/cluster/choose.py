@@ -1,0 +1,140 @@
+"""Where a class is graded, from `--on` or the setting `on`: this machine, a Dask cluster, or Slurm.
+
+here                    this machine (the default); needs no further package
+FILE                    a Dask scheduler by its file: `./course cluster start DIR` writes DIR/scheduler.json
+tls://HOST:PORT         the same by its address; tcp:// only on this machine, unless the site allows it
+slurm                   jobs that this command submits and ends; their options are in course.toml
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import logging
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+from urllib.parse import urlsplit
+
+from common.core.errors import CourseError
+from grader.classes.executor import Executor
+from grader.classes.local_processes import LocalProcesses
+from grader.cluster.certificate import security_beside
+from grader.course import environment
+from grader.course.settings import Settings, choose_device
+from grader.records.device_info import GPU, VIRTUAL, DeviceInfo
+
+if TYPE_CHECKING:
+    from grader.cluster.dask_cluster import DaskCluster
+
+HERE, SLURM = "here", "slurm"
+GROUP = "cluster"
+_CONNECT_SECONDS = 30
+
+
+@dataclass(frozen=True)
+class Place:
+    """Where a class is graded, and the device that grades there."""
+
+    executor: Executor
+    device: DeviceInfo
+
+
+@contextmanager
+def executor_for(on: str | None, settings: Settings, device: str | None) -> Iterator[Place]:
+    """The place, until the end of the block."""
+    place = on or settings.on or HERE
+    if place == HERE:
+        yield Place(LocalProcesses(), choose_device(device, settings))
+        return
+    must_be_installed()
+    logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what a user can fix is said in sentences
+    with (_slurm if place == SLURM else _dask)(place, settings) as cluster:
+        kind = device or settings.official_device or VIRTUAL
+        yield Place(cluster, cluster.device() if kind == GPU else DeviceInfo(VIRTUAL, settings.profile))
+
+
+def must_be_installed() -> None:
+    """Dask, which is installed when it is first needed."""
+    environment.ensure([GROUP])
+    try:
+        import dask_jobqueue  # noqa: F401
+    except ImportError as problem:
+        raise CourseError(
+            "Dask is not installed in this Python: `./course` without COURSE_PYTHON installs it, or "
+            f"`pip install -r requirements/{GROUP}.txt`"
+        ) from problem
+
+
+@contextmanager
+def _dask(place: str, settings: Settings) -> Iterator[DaskCluster]:
+    from grader.cluster.dask_cluster import DaskCluster
+
+    cluster = DaskCluster(_connecting(place, settings), without_walls=settings.cluster.missing_walls)
+    try:
+        yield cluster
+    finally:
+        cluster.close()
+
+
+def _address_for(place: str, settings: Settings) -> str:
+    """The scheduler's address, if submissions may be sent there."""
+    address = _address_of(place)
+    if urlsplit(address).scheme == "tcp" and not _is_here(address) and not settings.cluster.unencrypted:
+        raise CourseError(
+            f"{address} is another machine, and tcp:// encrypts nothing: others could read submissions and "
+            "hidden cases on the way, and run programs on the nodes. Start the scheduler with TLS "
+            "(docs/teaching.md), or set unencrypted = true under [cluster] in course.toml."
+        )
+    return address
+
+
+@contextmanager
+def _slurm(place: str, settings: Settings) -> Iterator[DaskCluster]:
+    from grader.cluster.slurm import slurm_cluster
+
+    with slurm_cluster(settings) as cluster:
+        yield cluster
+
+
+def _connecting(place: str, settings: Settings) -> Callable[[], Any]:
+    """A function that connects to a scheduler. One that is started again may have another address in its
+    file, and another certificate."""
+    from distributed import Client
+
+    def connect() -> Any:
+        address, security = _address_for(place, settings), security_beside(place)
+        try:
+            return Client(address, security=security, timeout=_CONNECT_SECONDS, set_as_default=False)
+        except (OSError, TypeError, ValueError, RuntimeError) as problem:
+            raise CourseError(
+                f"the Dask scheduler at {address} does not answer: {problem}. Is it running, can this "
+                "machine reach it, and does Dask's configuration name the files for TLS (docs/teaching.md)?"
+            ) from problem
+
+    return connect
+
+
+def _address_of(place: str) -> str:
+    """An address as it is; of a scheduler's file, the address in it."""
+    if "://" in place:
+        if urlsplit(place).scheme not in ("tcp", "tls"):
+            raise CourseError(f"--on {place}: a scheduler's address begins with tls:// or tcp://")
+        return place
+    try:
+        return str(json.loads(Path(place).read_text())["address"])
+    except (OSError, ValueError, KeyError, TypeError) as problem:
+        raise CourseError(
+            f"--on {place} is neither {HERE}, {SLURM}, an address (tls://HOST:PORT) nor a scheduler's file: "
+            f"{problem}"
+        ) from problem
+
+
+def _is_here(address: str) -> bool:
+    host = urlsplit(address).hostname or ""
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host == "localhost"
