@@ -28,7 +28,7 @@ def link(
 ) -> tuple[Entry, bool]:
     """Link objects into `output` inside a cache entry; the flag says whether it was there already."""
     inputs = [*command, "--", *libraries, "--", *(compiled.key for compiled in objects)]
-    key = digest("link", fingerprint, output, *compiler_variables(), *inputs)
+    key = digest("link", fingerprint, output, *compiler_variables(command[0]), *inputs)
     if (entry := cache.find(key)) is not None:
         return entry, True
     with cache.lock(key):

@@ -42,6 +42,7 @@ _PREPROCESSING = ("preprocess host", "preprocess device")
 _SYNTAX_FLAG = "--fdevice-syntax-only"  # nvcc's, by which cicc ends when it has written the stubs
 _SYNTAX_FLAG_OF_CICC = " --device-syntax-only"
 _MODULE_ID_FLAG = " --gen_module_id_file"
+_SEPARATE_FLAG = " --device-c"
 _DRY_RUN_SECONDS = 60
 
 # In place of what fatbinary writes for the host code: the same, but for the data, which `join` adds.
@@ -84,6 +85,8 @@ def steps_of(unit: Unit, folder: Path, output: Path) -> list[Step] | None:
     host_object, packed = files / "host.o", files / f"{unit.source.stem}.fatbin"
     variables, commands = _listed([*unit.command, "--keep", "--keep-dir", str(files), str(unit.source)])
     known = commands.keys() == _LISTED and _MODULE_ID_FLAG in commands["split"]
+    if known and _SEPARATE_FLAG in commands["pack"]:
+        return None  # its object has other names, by which device code is linked
     if not known or _SYNTAX_FLAG_OF_CICC not in commands["stubs"] or f'"{packed}"' not in commands["pack"]:
         return None
     writes_code = " -o " in commands["assemble"]

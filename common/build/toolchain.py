@@ -31,14 +31,8 @@ _PARTS = {
     "include/cccl/cuda/std/version": "nvidia-cuda-cccl",
 }
 # Variables the compilers read themselves: a different value can give a different object.
-_COMPILER_VARIABLES = (
-    "CPATH",
-    "C_INCLUDE_PATH",
-    "CPLUS_INCLUDE_PATH",
-    "LIBRARY_PATH",
-    "NVCC_PREPEND_FLAGS",
-    "NVCC_APPEND_FLAGS",
-)
+_HOST_VARIABLES = ("CPATH", "C_INCLUDE_PATH", "CPLUS_INCLUDE_PATH", "LIBRARY_PATH")
+NVCC_VARIABLES = ("NVCC_PREPEND_FLAGS", "NVCC_APPEND_FLAGS")
 
 
 class ToolchainError(CourseError):
@@ -119,9 +113,11 @@ def find_ninja() -> Ninja:
     return Ninja(path, _first_line(path, "--version"))
 
 
-def compiler_variables() -> list[str]:
-    """The user's own settings that compilers obey, to be hashed with the rest."""
-    return [f"{name}={os.environ.get(name, '')}" for name in _COMPILER_VARIABLES]
+def compiler_variables(compiler: str) -> list[str]:
+    """The user's own settings that this compiler obeys, to be hashed with the rest."""
+    unread = NVCC_VARIABLES if compiler == str(find_host_compiler().path) else ()
+    names = (*_HOST_VARIABLES, *NVCC_VARIABLES)
+    return [f"{name}={'' if name in unread else os.environ.get(name, '')}" for name in names]
 
 
 def compiler_environment(scratch: Path) -> dict[str, str]:

@@ -31,7 +31,9 @@ class Unit:
 
     def manifest_key(self) -> str:
         identity = [str(self.source), hash_file(self.source), *self.command]
-        return digest("manifest", self.output, self.fingerprint, *compiler_variables(), *identity)
+        return digest(
+            "manifest", self.output, self.fingerprint, *compiler_variables(self.command[0]), *identity
+        )
 
 
 @dataclass(frozen=True)

@@ -80,7 +80,7 @@ EARLY = OWN_COPY | OTHERS_COPY | UNORDERED_COPY
 REFILLS = _set("CopyOverRead", "CopyOverWrite")
 RACES = _set("RaceWithWrite", "RaceWithRead", "LanesCollide", "RaceBetweenBlocks")
 UNWRITTEN = _set("UnwrittenShared", "UnwrittenLocal", "UnwrittenGlobal", "UnwrittenTransfer")
-HANGS = _set("Hang")
+HANGS = _set("Hang", "TimeLimit")
 # The stronger come first: a finding is explained only by a stronger one, or by an earlier one as strong.
 STRENGTH = (
     WRAPPED,

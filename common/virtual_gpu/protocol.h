@@ -11,6 +11,8 @@ constexpr uint32_t kMagic = 0x31555056;  // "VPU1"
 constexpr uint32_t kVersion = 2;
 constexpr uint32_t kMaxPayload = 256u << 20;  // a longer request is a protocol error: the engine closes
 
+constexpr char kBetweenModules = '\0';  // of PTX, whose text has no such byte
+
 // Where the address ranges lie, the same in every process. The program keeps the device range reserved
 // and unreadable; pinned and managed host memory is shared, so its address is the same on both sides.
 #ifdef VGPU_BESIDE_A_SANITIZER  // which leaves a program these
@@ -63,8 +65,9 @@ enum class Request : uint32_t {
   kGetLimit,    // Limit -> Limit
   kMemInfo,     // -> MemInfo
   kCodeModule,  // path of an object file of the program's -> Id, for CodePlace
+  kRefused,     // name of a function of the runtime API that the library does not have
   // modules
-  kLoadModule = 20,   // PTX text -> Id
+  kLoadModule = 20,   // PTX text -> Id; several texts, kBetweenModules between them, are linked into one
   kUnloadModule,      // Id
   kGetFunction,       // Named (module, name) -> FunctionReply + ParamSlot[]
   kGetSymbol,         // Named (module, name) -> SymbolReply

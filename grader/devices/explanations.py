@@ -18,7 +18,7 @@ _SIGNALS = {
     "was written past the end of an allocation",
     "SIGILL": "Host code ran an invalid instruction: most often the end of a function without a return",
 }
-_REASON_OF_KIND = {"hang": "timeout", "trap": "crash"}
+_REASON_OF_KIND = {"hang": "timeout", "limit": "timeout", "trap": "crash"}
 
 
 def explain(outcome: Outcome) -> tuple[str, str]:
@@ -49,7 +49,7 @@ def _usually(outcome: Outcome) -> str:
 def _seen(findings: Sequence[Finding]) -> tuple[Finding, Finding] | None:
     """The finding that made the call fail, and its cause."""
     causes = by_cause(findings)
-    for kinds in (("hang", "trap", "unsupported", "host"), ("memory", "sync")):
+    for kinds in (("hang", "limit", "trap", "unsupported", "host"), ("memory", "sync")):
         for cause in causes:
             for finding in (cause.finding, *cause.effects):
                 if finding.kind in kinds:

@@ -81,7 +81,7 @@ def run(exercise: None, file: Path, notify: Notify, *, seconds: float) -> dict[s
     """A program with a main() of its own, on the virtual GPU: its output, findings and counters."""
     from grader.actions.run import OnVirtual, Source, run_on_virtual
 
-    how, source = OnVirtual(with_figures=True), Source(file)
+    how, source = OnVirtual(with_figures=True), Source([file])
     notify("building")
     program, warnings = source.build(how.target)
     notify("running on the virtual GPU")

@@ -7,7 +7,13 @@ from pathlib import Path
 import pytest
 
 from common.build import toolchain
-from common.build.toolchain import ToolchainError, find_host_compiler, find_ninja, find_nvcc
+from common.build.toolchain import (
+    ToolchainError,
+    compiler_variables,
+    find_host_compiler,
+    find_ninja,
+    find_nvcc,
+)
 
 FAKE_NVCC = """#!/bin/sh
 echo "nvcc: NVIDIA (R) Cuda compiler driver"
@@ -113,3 +119,11 @@ def test_this_machine_has_what_the_course_needs():
     assert nvcc.ptxas.is_file()
     assert find_host_compiler().version
     assert find_ninja().version
+
+
+def test_flags_for_nvcc_in_the_environment_concern_nvcc_alone(monkeypatch):
+    compiler = str(find_host_compiler().path)
+    before = {name: compiler_variables(name) for name in (compiler, "nvcc")}
+    monkeypatch.setenv("NVCC_APPEND_FLAGS", "-DX")
+    assert compiler_variables(compiler) == before[compiler], "the virtual GPU would be built again"
+    assert compiler_variables("nvcc") != before["nvcc"]

@@ -59,6 +59,12 @@ def test_every_verb_explains_itself(verb):
         ("k.cu -- --device 0 -DN", "k.cu", "--device 0 -DN"),
         ("-- k.cu --device 0", "k.cu", "--device 0"),
         ("k.cu a -- b -- c", "k.cu", "a b -- c"),
+        ("k.cu other.cu host.cpp plain.c 3", "k.cu other.cu host.cpp plain.c", "3"),
+        ("k.cu 3 other.cu", "k.cu other.cu", "3"),
+        ("k.cu made.o libours.a -- other.cu", "k.cu made.o libours.a", "other.cu"),
+        ("k.cu -lm -L lib -l ours 3", "k.cu -lm -L lib -l ours", "3"),
+        ("k.cu --nvcc -rdc=true --nvcc=-std=c++20 3", "k.cu --nvcc=-rdc=true --nvcc=-std=c++20", "3"),
+        ("k.cu --max-seconds 5 3", "k.cu --max-seconds 5", "3"),
         ("k.cu --help", "k.cu", "--help"),
         ("--unknown k.cu", "--unknown k.cu", ""),
         ("k.cu --device", "k.cu --device", ""),
@@ -81,6 +87,7 @@ def test_run_knows_its_own_arguments_from_the_programs(line, ours, theirs):
             "there is no check 'rice'; the checks are memory, race",
         ),
         ("k.cu --device virtual --json /nowhere/out", 125, "cannot write /nowhere/out"),
+        ("k.cu --max-seconds soon", 2, "--max-seconds: 'soon' is not a number above 0"),
     ],
 )
 def test_a_wrong_run_is_a_sentence(arguments, status, sentence):

@@ -71,4 +71,4 @@ def assert_ended(program: Path, number: int) -> None:
     )
     assert not run.timed_out
     assert run.status == 0
-    assert "hang" in {finding.kind for finding in run.report.findings}
+    assert "limit" in {finding.kind for finding in run.report.findings}

@@ -170,7 +170,7 @@ def _paths(folder: Path, *, cached: bool) -> EnginePaths:
 def _key(source_dir: Path, cxx: HostCompiler, nvcc: Nvcc, isa: Isa) -> str:
     """Of what the sources say and not of where they lie: another copy of the course need not build again."""
     variant = (*_ISA_FLAGS[isa], *_sanitizer_flags())
-    fingerprints = (cxx.fingerprint, nvcc.fingerprint, *compiler_variables(), *variant)
+    fingerprints = (cxx.fingerprint, nvcc.fingerprint, *compiler_variables(str(cxx.path)), *variant)
     return digest("virtual GPU", *fingerprints, "--", *_contents(source_dir))
 
 

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cstdarg>
 #include <cstdio>
+#include <cstring>
 #include <iterator>
 
 #include "api.h"
+#include "connection.h"
 #include "error_table.h"
 
 namespace vgpu {
@@ -41,6 +43,7 @@ void say(const char* format, ...) {
 int not_supported(const char* function, bool* warned) {
   if (!__atomic_exchange_n(warned, true, __ATOMIC_RELAXED)) {
     say("%s is not supported here and answers cudaErrorNotSupported", function);
+    Connection::get().call(wire::Request::kRefused, nullptr, 0, function, std::strlen(function), nullptr);
   }
   return record_error(cudaErrorNotSupported);
 }

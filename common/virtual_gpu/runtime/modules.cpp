@@ -25,6 +25,22 @@ bool is_in_main_program(const void* fatbin) {
          object != nullptr && object->l_prev == nullptr;
 }
 
+// The PTX of all files that the module was linked from.
+cudaError_t text_of(const Module& module, int device_capability, std::string* text) {
+  std::vector<const void*> fatbins = {module.fatbin};
+  fatbins.insert(fatbins.end(), module.linked.begin(), module.linked.end());
+  for (const void* fatbin : fatbins) {
+    const PtxChoice ptx = choose_ptx(fatbin, device_capability);
+    if (ptx.text.empty()) {
+      say("%s", ptx.problem.c_str());
+      return cudaErrorNoKernelImageForDevice;
+    }
+    if (!text->empty()) text->push_back(wire::kBetweenModules);
+    text->append(ptx.text);
+  }
+  return cudaSuccess;
+}
+
 }  // namespace
 
 // Never destroyed: static destructors of the program may still launch and copy.
@@ -38,6 +54,11 @@ Module* Registry::add(const void* fatbin) {
   modules_.push_back(std::make_unique<Module>());
   modules_.back()->fatbin = fatbin;
   return modules_.back().get();
+}
+
+void Registry::link(Module* module, const void* fatbin) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  module->linked.push_back(fatbin);
 }
 
 void Registry::remove(Module* module) {
@@ -131,14 +152,12 @@ cudaError_t Registry::load_locked(Module* module) {
   Connection& connection = Connection::get();
   if (const cudaError_t error = connection.ready(); error != cudaSuccess) return error;
   const wire::DeviceInfo& device = connection.device();
-  const PtxChoice ptx = choose_ptx(module->fatbin, device.cc_major * 10 + device.cc_minor);
-  cudaError_t error = cudaErrorNoKernelImageForDevice;
+  std::string text;
+  cudaError_t error = text_of(*module, device.cc_major * 10 + device.cc_minor, &text);
   Bytes reply;
   wire::Id id{};
-  if (ptx.text.empty()) {
-    say("%s", ptx.problem.c_str());
-  } else {
-    error = connection.call(Request::kLoadModule, ptx.text.data(), ptx.text.size(), nullptr, 0, &reply);
+  if (error == cudaSuccess) {
+    error = connection.call(Request::kLoadModule, text.data(), text.size(), nullptr, 0, &reply);
     if (error == cudaSuccess) error = Connection::unpack(reply, &id);
   }
   if (error != cudaSuccess) {

@@ -35,6 +35,7 @@ struct Variable {
 
 struct Module {
   const void* fatbin = nullptr;
+  std::vector<const void*> linked;  // fat binaries of other files, whose code belongs to the same module
   enum class State { kNew, kLoaded, kRefused } state = State::kNew;
   cudaError_t refusal = cudaSuccess;
   uint64_t id = 0;
@@ -47,6 +48,7 @@ class Registry {
   static Registry& get();
 
   Module* add(const void* fatbin);
+  void link(Module* module, const void* fatbin);
   void remove(Module* module);
   void add_function(Module* module, const void* host, const char* name);
   void add_variable(Module* module, const void* host, const char* name, void** managed_pointer);

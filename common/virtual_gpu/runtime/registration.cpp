@@ -26,6 +26,17 @@ VGPU_API void** __cudaRegisterFatBinary(void* fatbin) {
 
 VGPU_API void __cudaRegisterFatBinaryEnd(void**) {}
 
+// A file that was compiled with -rdc=true. `*linked` is the module of all such files of a program or library,
+// and null for the first of them; the code that calls this is made when they are linked.
+VGPU_API void __vgpuRegisterLinkedBinary(void*** linked, void (*register_entities)(void**), void* fatbin) {
+  if (*linked == nullptr) {
+    *linked = __cudaRegisterFatBinary(fatbin);
+  } else {
+    vgpu::Registry::get().link(module_of(*linked), fatbin);
+  }
+  register_entities(*linked);
+}
+
 VGPU_API void __cudaUnregisterFatBinary(void** handle) {
   vgpu::Registry::get().remove(module_of(handle));
 }

@@ -1,5 +1,7 @@
 #include "checks/launch_findings.h"
 
+#include <cmath>
+#include <cstdio>
 #include <map>
 
 #include "checks/report.h"
@@ -46,7 +48,7 @@ std::string standings(const Block& b) {
 std::string reason_text(HangReason reason, const Options& options) {
   switch (reason) {
     case HangReason::kCpuTime:
-      return "the launch has used up its CPU time";
+      return "";  // time_limit()
     case HangReason::kInstructions:
       return "it has run " + std::to_string(options.max_warp_instructions) + " warp instructions";
     case HangReason::kThreadsPoll:
@@ -57,6 +59,13 @@ std::string reason_text(HangReason reason, const Options& options) {
       return "its resident blocks wait for blocks that can start only when these end";
   }
   return "";
+}
+
+// "120 s", "0.5 s".
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.6g s", seconds);
+  return text;
 }
 
 }  // namespace
@@ -93,11 +102,37 @@ void assertion_failed(Warp& w, const Op& op, int lane, const std::string& what) 
   });
 }
 
+// A launch that may only be slow: how far it has come, and how long the rest takes at this rate.
+void time_limit(Warp& w, const Op& op, int lane) {
+  report(w, op, lane, Mistake::kTimeLimit, [&](Finding& f) {
+    const Launch& launch = *w.block->launch;
+    const uint64_t done = launch.blocks_done, blocks = launch.request.grid.count();
+    const double limit = w.block->options->max_seconds;
+    f.message = "the launch was stopped at its limit of " + seconds_text(limit) + " of CPU time, with " +
+                std::to_string(done) + " of " + count_of(blocks, "block") + " done; block " +
+                dim_text(w.block->index) + " has " + standings(*w.block);
+    if (done == 0) {
+      f.advice =
+          "No block has ended: if a loop may have no end, look at its exit condition. If the kernel is only "
+          "slow, ";
+    } else {
+      const double needed = limit * static_cast<double>(blocks) / static_cast<double>(done);
+      f.advice = "At this rate the launch needs about " + seconds_text(std::ceil(needed)) + ": ";
+    }
+    f.advice +=
+        "run a smaller problem, or raise the limit (--max-seconds of ./course run, max_seconds in "
+        "VGPU_OPTIONS).";
+  });
+}
+
 void endless(Warp& w, const Op& op, int lane, HangReason reason) {
+  if (reason == HangReason::kCpuTime) return time_limit(w, op, lane);
   report(w, op, lane, Mistake::kHang, [&](Finding& f) {
     f.message = "block " + dim_text(w.block->index) +
                 " does not end: " + reason_text(reason, *w.block->options) + ": " + standings(*w.block);
     f.advice = "Look at the loop's exit condition, and at who is to set what it waits for.";
+    if (reason == HangReason::kInstructions)
+      f.advice += " If the kernel is only long, --max-seconds of ./course run allows it more.";
   });
 }
 

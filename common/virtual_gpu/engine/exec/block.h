@@ -64,6 +64,7 @@ struct Launch {
   GlobalRaceMap* global_race = nullptr;
   std::atomic<int> error{0};      // the first cudaError_t
   std::atomic<bool> stop{false};  // everything, at once
+  std::atomic<uint64_t> blocks_done{0};
   PrintfLog printed;
   std::function<bool()> out_of_time;
 };

@@ -40,6 +40,7 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
         running.push_back(std::move(b));
         continue;
       }
+      if (outcome == Block::Outcome::kDone) ++launch.blocks_done;
       b->end();
       spare.push_back(std::move(b));
       progress = true;
@@ -77,7 +78,7 @@ void run_to_the_end(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
       if (number >= blocks) break;
       if (!block) block = std::make_unique<Block>(worker);
       block->start(number);
-      block->run(false);
+      if (block->run(false) == Block::Outcome::kDone) ++launch.blocks_done;
       block->end();
     }
   });

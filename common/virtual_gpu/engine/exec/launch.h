@@ -96,7 +96,8 @@ class LoadedModule {
   virtual bool symbol(const std::string& name, Symbol* out) const = 0;
 };
 
-// Parses and allocates the module's variables. On failure returns nullptr, sets a cudaError_t
+// Parses `ptx`, one module or several that wire::kBetweenModules separates and that are linked, and allocates
+// the variables. On failure returns nullptr, sets a cudaError_t
 // (kInvalidPtx or kMemoryAllocation of cuda_error.h) and a sentence.
 std::unique_ptr<LoadedModule> load_module(const std::string& ptx, DeviceMemory& memory, int* error,
                                           std::string* message);

@@ -351,7 +351,8 @@ uint64_t FunctionLowering::symbol_address(const std::string& name, Space* space,
     *space = Space::kGeneric;
     return kFunctionBase + 16ull * static_cast<uint64_t>(function);
   }
-  throw NotImplemented{"symbol " + name + " is declared nowhere in the module"};
+  throw NotImplemented{"a use of " + demangle(name) +
+                       ", which no file of the program defines for the device"};
 }
 
 uint32_t FunctionLowering::source(const Operand& o, int bytes, char type_class) {

@@ -10,12 +10,14 @@
 #include "cuda_error.h"
 #include "exec/flags.h"
 #include "exec/lowering.h"
+#include "ptx/link.h"
 
 namespace vgpu {
 
 using ptx::Space;
 
-std::string demangle(const std::string& name) {
+std::string demangle(const std::string& linked_name) {
+  const std::string name = linked_name.substr(0, linked_name.find(ptx::kFileMark));
   // A bare "c" would be read as a type: char.
   if (!name.starts_with("_Z")) return name;
   int status = 0;
@@ -288,10 +290,23 @@ void lower_kernel(ModuleImage& module, KernelCode& kernel) {
   kernel.info.registers = std::clamp((kernel.info.registers + 7) / 8 * 8, 16, 255);
 }
 
+namespace {
+
+ptx::Module parse_all(const std::string& texts) {
+  std::vector<ptx::LinkUnit> units;
+  for (size_t begin = 0, end; begin <= texts.size(); begin = end + 1) {
+    end = std::min(texts.find(wire::kBetweenModules, begin), texts.size());
+    units.push_back(ptx::parse_for_linking(texts.substr(begin, end - begin)));
+  }
+  return ptx::link(std::move(units));
+}
+
+}  // namespace
+
 std::unique_ptr<LoadedModule> load_module(const std::string& ptx, DeviceMemory& memory, int* error,
                                           std::string* message) {
   try {
-    auto module = std::make_unique<ModuleImage>(ptx::parse(ptx), memory);
+    auto module = std::make_unique<ModuleImage>(parse_all(ptx), memory);
     if (!module->allocate(message)) {
       *error = cuda::kMemoryAllocation;
       return nullptr;
@@ -301,6 +316,10 @@ std::unique_ptr<LoadedModule> load_module(const std::string& ptx, DeviceMemory& 
   } catch (const ptx::ParseError& e) {
     *error = cuda::kInvalidPtx;
     *message = e.what();
+    return nullptr;
+  } catch (const ptx::LinkError& e) {
+    *error = cuda::kInvalidPtx;
+    *message = "the program's device code cannot be linked: " + demangle(e.symbol) + " " + e.what();
     return nullptr;
   }
 }

@@ -105,6 +105,7 @@ void ModuleParser::parse_function_directives(Function& function) {
 // A definition takes the place of the declarations before it, so that indices and order stay as first seen.
 int ModuleParser::declare_function(Function header, std::string_view name) {
   const int line = header.ptx_line;
+  note_linkage(name);
   const auto [entry, is_new] = symbols_.try_emplace(
       name, ModuleSymbol{SymbolKind::kFunction, static_cast<int>(module_.functions.size())});
   const int index = entry->second.index;

@@ -80,10 +80,14 @@ void ModuleParser::parse_address_size() {
 
 void ModuleParser::parse_linked() {
   bool is_extern = false;
+  is_shared_ = is_weak_ = false;
   DeclarationHead attributes;  // `.visible .attribute(.managed) .global …`
   while (true) {
     if (is_linkage(tokens_.peek())) {
-      is_extern |= tokens_.take().text == ".extern";
+      const std::string_view word = tokens_.take().text;
+      is_extern |= word == ".extern";
+      is_shared_ = true;
+      is_weak_ |= word == ".weak" || word == ".common";
     } else if (tokens_.peek().is_directive(".attribute")) {
       parse_attribute(tokens_, attributes);
     } else {
@@ -100,6 +104,11 @@ void ModuleParser::parse_linked() {
     throw ParseError(token.line, in_quotes(token.text) + " variables at module scope are not supported");
   }
   parse_variables(*space, is_extern, attributes.is_managed);
+}
+
+void ModuleParser::note_linkage(std::string_view name) {
+  if (is_shared_) linkage_.shared.emplace(name);
+  if (is_weak_) linkage_.weak.emplace(name);
 }
 
 void ModuleParser::parse_variables(Space space, bool is_extern, bool is_managed) {
@@ -130,6 +139,7 @@ void ModuleParser::parse_variables(Space space, bool is_extern, bool is_managed)
 
 // An .extern declaration and the definition it announces are one variable.
 int ModuleParser::declare_variable(Variable variable, std::string_view name, int line) {
+  note_linkage(name);
   const auto [entry, is_new] = symbols_.try_emplace(
       name, ModuleSymbol{SymbolKind::kVariable, static_cast<int>(module_.variables.size())});
   const int index = entry->second.index;

@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "ast.h"
+#include "link.h"
 #include "module_symbols.h"
 #include "source_locations.h"
 #include "token_stream.h"
@@ -16,6 +17,7 @@ class ModuleParser {
   explicit ModuleParser(std::string_view text) : tokens_(text), locations_(module_) {}
 
   Module parse();
+  const Linkage& linkage() const { return linkage_; }  // of what was parsed
 
  private:
   struct Alias {
@@ -29,6 +31,7 @@ class ModuleParser {
   void parse_target();
   void parse_address_size();
   void parse_linked();  // [.visible .extern .weak .common] variable or function
+  void note_linkage(std::string_view name);
   void parse_variables(Space space, bool is_extern, bool is_managed);
   int declare_variable(Variable variable, std::string_view name, int line);
   void parse_alias();
@@ -46,6 +49,8 @@ class ModuleParser {
   ModuleSymbols symbols_;
   std::unordered_map<std::string_view, Alias> aliases_;
   uint64_t initialised_bytes_ = 0;
+  Linkage linkage_;
+  bool is_shared_ = false, is_weak_ = false;  // the declaration that is being parsed
 };
 
 }  // namespace vgpu::ptx

@@ -1,5 +1,6 @@
 // Requests about the session as a whole: hello, device printf, faults, limits, reset.
 #include <algorithm>
+#include <cctype>
 #include <cstdio>
 
 #include "checks/host_findings.h"
@@ -9,6 +10,7 @@
 namespace vgpu {
 namespace {
 
+constexpr size_t kLongestName = 80;       // of a function of the runtime API
 constexpr size_t kPrintfPiece = 1 << 20;  // of device printf text in one reply
 
 void take_printf(Session& session, Reply& reply) {
@@ -52,6 +54,18 @@ void code_module(Session& session, Bytes path, Reply& reply) {
   reply.put(wire::Id{session.host_code.add_module(std::string(path.begin(), path.end()))});
 }
 
+// The sentence is made here: a report holds no words of a program's.
+void refused(Session& session, Bytes function, Reply& reply) {
+  const std::string name(function.begin(), function.end());
+  const bool is_name = std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
+  if (!name.starts_with("cuda") || name.size() > kLongestName || !is_name) {
+    reply.error = cuda::kInvalidValue;
+    return;
+  }
+  session.refused = true;
+  session.report.add_message(name + " is not supported here and answers cudaErrorNotSupported");
+}
+
 // Modules are unloaded one by one by the runtime library, which knows how to load them again.
 void device_reset(Session& session, Reply& reply) {
   Progress progress;
@@ -73,6 +87,7 @@ const RequestRow kSessionRequests[] = {
     request<&get_limit>(wire::Request::kGetLimit),
     request<&mem_info>(wire::Request::kMemInfo, Sender::kBoth),
     request<&code_module>(wire::Request::kCodeModule, Sender::kProgram, AfterError::kServed),
+    request<&refused>(wire::Request::kRefused, Sender::kProgram, AfterError::kServed),
 };
 
 }  // namespace

@@ -67,6 +67,7 @@ bool Session::make_room(Reply& reply) {
 void Session::refuse(Reply& reply, int error, const std::string& sentence) {
   reply.error = error;
   reply.payload.clear();
+  refused |= error == cuda::kNotSupported;
   if (!sentence.empty() && report.add_message(sentence)) reply.put_text(sentence);
 }
 
@@ -133,8 +134,8 @@ ReportContext Session::compose_context() {
     reported.finding = std::move(finding);
   }
   std::vector<ReportedLeak> leaks;
-  // A program that was stopped by an error had no chance to free anything.
-  if (sticky_error == 0 && !host_faulted)
+  // A program that was stopped by an error had no chance to free anything; most stop at a refusal, too.
+  if (sticky_error == 0 && !host_faulted && !refused)
     for (const Allocation* leak : memory.leaks())
       leaks.push_back({leak, host_code.lines(leak->allocated_by)});
   return {report,

@@ -84,6 +84,7 @@ class Session {
   int sticky_error = 0;
   bool program_gone = false;
   bool host_faulted = false;  // the program touched device memory itself, and crashed
+  bool refused = false;       // a call asked for what the virtual GPU does not have
 
   LaunchEnvironment environment();
   uint64_t limit(uint32_t which) const;  // `which` is an index of kDefaultLimits

@@ -1,0 +1,1 @@
+"""nvcc's command line, its linking of device code, and a drop-in for it, for the virtual GPU."""
