@@ -109,24 +109,6 @@ void misaligned(const LaneAccess& a, const std::string& allocation) {
   });
 }
 
-void unwritten_global(const LaneAccess& a, const Allocation& allocation) {
-  report_access(a, Mistake::kUnwrittenGlobal, [&](Finding& f) {
-    f.allocation = allocation.name;
-    f.message = who(a.w, a.lane) + " reads offset " + std::to_string(a.address - allocation.base) + " of " +
-                allocation.name + ", which nothing has written";
-    f.advice =
-        "Fresh device memory has arbitrary contents: copy data in, cudaMemset it, or write it before "
-        "reading.";
-  });
-}
-
-void unwritten_local(const LaneAccess& a) {
-  report_access(a, Mistake::kUnwrittenLocal, [&](Finding& f) {
-    f.message = who(a.w, a.lane) + " reads an element of a local array that it has not written";
-    f.advice = "Initialise the array before it is read.";
-  });
-}
-
 void out_of_shared(const LaneAccess& a) {
   report_access(a, Mistake::kSharedOutOfBounds, [&](Finding& f) {
     const SharedRegion* near = nullptr;

@@ -28,8 +28,6 @@ struct Surroundings {
 
 void bad_address(const LaneAccess& access, const Surroundings& around);
 void misaligned(const LaneAccess& access, const std::string& allocation);
-void unwritten_global(const LaneAccess& access, const Allocation& allocation);
-void unwritten_local(const LaneAccess& access);
 void out_of_shared(const LaneAccess& access);
 void out_of_local(const LaneAccess& access, uint32_t end);
 void out_of_parameters(Warp& w, const Op& op, int lane, uint64_t offset);

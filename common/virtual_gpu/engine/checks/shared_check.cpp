@@ -53,6 +53,7 @@ struct Access {
   bool synchronises;
   Block& b;
   bool lanes_collide = false;
+  uint32_t lane_address = 0;  // of the lane that is looked at
 
   // A read and another thread's copy into the same place, with no barrier between them. Threads make the same
   // groups of copies, round by round, so the groups that the reader had committed show who was too early.
@@ -142,13 +143,9 @@ struct Access {
     report(w, op, lane, mistake, build, who_op(stamp), same_warp);
   }
 
-  [[gnu::cold]] void uninitialised(int lane, uint32_t address) {
-    report(w, op, lane, Mistake::kUnwrittenShared, [&](Finding& f) {
-      f.message =
-          who(w, lane) + " reads " + shared_text(b, address) + ", which no thread of the block has written";
-      f.advice = "Shared memory starts with arbitrary contents: write every element before it is read.";
-      f.address = address;
-    });
+  [[gnu::cold]] void uninitialised(int lane, uint32_t address, uint32_t bytes) {
+    const Origin origin{Mistake::kUnwrittenShared, op.index, b.thread_of(w, lane), address};
+    note_unwritten(w, op, lane, origin, address - lane_address, bytes);
   }
 
   [[gnu::cold]] void in_flight(int lane, uint32_t address, uint32_t stamp) {
@@ -194,13 +191,13 @@ struct Access {
   }
 
   // One word or byte with its stamps. `where` indexes `s`.
-  void touch(StampArrays& s, size_t where, int lane, uint32_t address) {
+  void touch(StampArrays& s, size_t where, int lane, uint32_t address, uint32_t bytes) {
     const uint32_t me = make_who(b.thread_of(w, lane), op.index, use == SharedUse::kAtomic || synchronises);
     const uint32_t wt = s.write_tick[where], ww = s.write_who[where];
     const uint32_t at = s.atomic_tick[where], aw = s.atomic_who[where];
     const bool reads = use == SharedUse::kRead || use == SharedUse::kAtomic;
     if (reads && wt < b.start_tick && at < b.start_tick && b.options->check_init)
-      uninitialised(lane, address);
+      uninitialised(lane, address, bytes);
     if (wt >= b.full_tick && b.options->check_race && !ordered(b, w, lane, wt, ww)) {
       const bool is_flag = may_meet_here(ww, true, me, use != SharedUse::kRead);
       const bool same_instruction = who_op(ww) == op.index && who_thread(ww) / kLanes == w.id &&
@@ -311,6 +308,7 @@ struct Access {
 
   void lane_access(int lane, uint32_t address, uint32_t bytes) {
     SharedShadow& sh = b.shadow;
+    lane_address = address;
     if (b.pending_async != 0 && b.options->check_async)
       for (uint32_t word = address / 4; word <= (address + bytes - 1) / 4; ++word)
         if (sh.in_flight[word] != 0 && use != SharedUse::kAsyncIssue) {
@@ -320,10 +318,10 @@ struct Access {
     if (address % 4 == 0 && bytes % 4 == 0) {
       for (uint32_t word = address / 4; word < (address + bytes) / 4; ++word) {
         if (sh.split[word] < b.start_tick) {
-          touch(sh.words, word, lane, word * 4);
+          touch(sh.words, word, lane, word * 4, 4);
           continue;
         }
-        for (uint32_t i = word * 4; i < word * 4 + 4; ++i) touch(sh.bytes, i, lane, i);
+        for (uint32_t i = word * 4; i < word * 4 + 4; ++i) touch(sh.bytes, i, lane, i, 1);
         if (use == SharedUse::kWrite) {
           sh.split[word] = 0;
           for (auto [to, from] : {std::pair{&sh.words.write_tick, &sh.bytes.write_tick},
@@ -336,7 +334,7 @@ struct Access {
     }
     for (uint32_t i = address; i < address + bytes; ++i) {
       if (sh.split[i / 4] < b.start_tick) split_word(i / 4);
-      touch(sh.bytes, i, lane, i);
+      touch(sh.bytes, i, lane, i, 1);
     }
   }
 };

@@ -17,8 +17,8 @@ void matrix_on_partial_warp(Warp& w, const Op& op) {
 
 void barrier_after_exit(Warp& w, const Op& op, int lane) {
   report(w, op, lane, Mistake::kBarrierAfterExit, [&](Finding& f) {
-    f.message = "a barrier of the whole block, which " + std::to_string(w.block->exited_threads) + " of " +
-                std::to_string(w.block->launch->threads) + " threads never reach: they have exited";
+    f.message = "a barrier of the whole block, which " + lanes_text(w.exited) + " of warp " +
+                std::to_string(w.id) + " never reach: they have exited";
     f.advice =
         "Let every thread reach __syncthreads(): guard the work with the condition, not the way to the "
         "barrier.";
@@ -41,20 +41,6 @@ void barrier_operands(Warp& w, const Op& op, int lane, uint32_t id, uint32_t thr
     f.message = "barrier " + std::to_string(id) + " with " + std::to_string(threads) +
                 " threads: a block has barriers 0 to 15, and a thread count is a multiple of 32";
     f.advice = "Check both operands of the barrier.";
-  });
-}
-
-void shuffle_from_absent_lane(Warp& w, const Op& op, int lane, int from) {
-  const bool exited = w.exited >> from & 1, missing = !(w.exists >> from & 1);
-  report(w, op, lane, Mistake::kShuffleFromAbsentLane, [&](Finding& f) {
-    f.message = "lane " + std::to_string(lane) + " shuffles a value from lane " + std::to_string(from) +
-                ", which " +
-                (missing  ? "does not exist: the block is not a whole number of warps"
-                 : exited ? "has exited"
-                          : "does not take part");
-    f.advice =
-        "A shuffle reads only lanes that execute it: keep all lanes alive and in step until the exchange is "
-        "done.";
   });
 }
 

@@ -6,12 +6,11 @@
 namespace vgpu::checks {
 
 void matrix_on_partial_warp(Warp& w, const Op& op);
-// A barrier of the whole block, after some of its threads have exited.
+// A barrier of the whole block, after some lanes of this warp have exited.
 void barrier_after_exit(Warp& w, const Op& op, int lane);
 // The lanes of a warp wait at `op`, others of the block at `other`.
 void different_barriers(Warp& w, const Op& op, int lane, const Op& other);
 void barrier_operands(Warp& w, const Op& op, int lane, uint32_t id, uint32_t threads);
-void shuffle_from_absent_lane(Warp& w, const Op& op, int lane, int from);
 // `lanes` execute `op`, and their own mask does not name them.
 void mask_leaves_caller_out(Warp& w, const Op& op, Mask lanes, uint32_t mask);
 void mask_names_absent_lanes(Warp& w, const Op& op, Mask here, Mask absent);

@@ -142,8 +142,11 @@ Mask allowed_lanes(Warp& w, const Op& op, const uint64_t* address, uint32_t byte
       report_misaligned({w, op, lane, a, bytes, direction}, recent->name);
       continue;
     }
-    if (reads && o.check_init && !written(*recent, a, bytes))
-      checks::unwritten_global({w, op, lane, a, bytes, direction}, *recent);
+    if (reads && o.check_init && !written(*recent, a, bytes)) {
+      const Origin origin{Mistake::kUnwrittenGlobal, op.index, b.thread_of(w, lane), a, recent};
+      for (uint32_t i = 0; i < bytes; ++i)
+        if (!written(*recent, a + i, 1)) note_unwritten(w, op, lane, origin, i, 1);
+    }
     if (b.launch->global_race) check_global_race(w, op, lane, a, bytes, direction);
     good |= 1u << lane;
   }
@@ -358,11 +361,19 @@ Mask check_local(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes,
       continue;
     }
     if (direction == Direction::kLoad && b.options->check_init) {
-      bool fresh = false;
-      for (uint32_t i = 0; i < bytes; ++i) fresh |= !(seen[a + i] >> lane & 1);
-      if (fresh) checks::unwritten_local({w, op, lane, a, bytes, direction});
+      const Origin origin{Mistake::kUnwrittenLocal, op.index, b.thread_of(w, lane), a};
+      const auto& moved = b.undefined.local;
+      for (uint32_t i = 0; i < bytes; ++i) {
+        if (!(seen[a + i] >> lane & 1))
+          note_unwritten(w, op, lane, origin, i, 1);
+        else if (!moved.empty())
+          if (const auto at = moved.find(local_key(w, lane, address[lane] + i)); at != moved.end())
+            b.undefined.loaded.push_back({lane, i, at->second});
+      }
     } else if (direction != Direction::kLoad) {
       for (uint32_t i = 0; i < bytes; ++i) seen[a + i] |= 1u << lane;
+      if (!b.undefined.local.empty())
+        for (uint32_t i = 0; i < bytes; ++i) b.undefined.local.erase(local_key(w, lane, address[lane] + i));
     }
     good |= 1u << lane;
   }

@@ -13,6 +13,7 @@ namespace vgpu {
 
 struct PendingCopy {
   Mask lanes = 0;                    // still in flight
+  Mask unwritten = 0;                // of these, some bytes of the source were never written
   uint32_t op = 0;                   // index of the cp.async
   uint32_t tick = 0;                 // when it was issued
   uint64_t matrix_instructions = 0;  // of its warp, up to then; and so on

@@ -11,6 +11,19 @@ namespace vgpu {
 
 namespace {
 
+// Bytes that nothing had written stay undefined where they are copied to.
+void copy_unwritten(Warp& w, const PendingCopy& p, int lane) {
+  Block& b = *w.block;
+  const DeviceMemory& memory = b.launch->env.memory;
+  const uint64_t src = p.src[static_cast<size_t>(lane)];
+  const Allocation* from = memory.find(src);
+  if (from == nullptr) return;
+  const uint32_t origin = b.undefined.add({Mistake::kUnwrittenGlobal, p.op, b.thread_of(w, lane), src, from});
+  for (uint32_t i = 0; i < p.take[static_cast<size_t>(lane)]; ++i)
+    if (!memory.is_written(*from, src + i, 1))
+      b.undefined.shared[p.dst[static_cast<size_t>(lane)] + i] = {origin, 0xff, false};
+}
+
 // The bytes that these lanes' copies read.
 uint64_t complete(Warp& w, PendingCopy& p, Mask done) {
   Block& b = *w.block;
@@ -32,6 +45,8 @@ uint64_t complete(Warp& w, PendingCopy& p, Mask done) {
       flying[i] = 0;
     }
     if (b.watch_shared) stamp_async_write(w, p, static_cast<int>(lane));
+    if (!b.undefined.shared.empty()) forget_shared(b, p.dst.data(), p.bytes, 1u << lane);
+    if (p.unwritten >> lane & 1) copy_unwritten(w, p, static_cast<int>(lane));
   }
   p.lanes &= ~done;
   return read;
@@ -126,11 +141,15 @@ void async_copy(Warp& w, const Op& op) {
     }
     good &= readable | ~reads;
   }
+  Mask unwritten = 0;
+  for (const LoadedByte& byte : b.undefined.loaded) unwritten |= 1u << byte.lane;
+  b.undefined.loaded.clear();
   if (good == 0) return;
   if (b.watch_shared) check_shared(w, op, dst, bytes, good, dst_shape, SharedUse::kAsyncIssue, false);
   AsyncCopies& a = *w.async;
   PendingCopy p;
   p.lanes = good;
+  p.unwritten = unwritten;
   p.op = op.index;
   p.tick = b.tick;
   p.matrix_instructions = w.matrix_instructions;

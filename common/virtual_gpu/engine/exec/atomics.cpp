@@ -147,6 +147,7 @@ void order(Warp& w, const Op& op, uint64_t address, bool check) {
   for (Mask m = good; m != 0; m &= m - 1)
     order(w, op, kSharedWindow + address[first_lane(m)], b.options->check_race);
   if (b.watch_shared) check_shared(w, op, address, bytes, good, shape, SharedUse::kAtomic, true);
+  if (!b.undefined.shared.empty()) report_moved(w, op, address, bytes, good);
   return good;
 }
 

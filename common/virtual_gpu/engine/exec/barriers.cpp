@@ -12,12 +12,15 @@ namespace vgpu {
 
 namespace {
 
+// Warps that have exited altogether release a barrier. One that has lost some of its lanes may not: PTX asks
+// that all threads of a warp execute a barrier, and hardware only counts those that are left.
 void report_exited(Block& b, const Barrier& bar) {
-  Warp& w = b.warps[static_cast<size_t>(std::countr_zero(bar.arrived_warps))];
-  int lane = 0;
-  for (const Split& s : w.splits)
-    if (s.state == SplitState::kAtBarrier && s.waiting) lane = first_lane(s.mask);
-  checks::barrier_after_exit(w, *bar.first, lane);
+  for (Warp& w : b.warps) {
+    if (w.exited == 0 || w.live() == 0) continue;
+    for (const Split& s : w.splits)
+      if (s.state == SplitState::kAtBarrier && s.waiting)
+        return checks::barrier_after_exit(w, *bar.first, first_lane(s.mask));
+  }
 }
 
 // All threads of a block must come to the same barrier in the source.

@@ -53,6 +53,7 @@ void Block::start(uint64_t number) {
   occurrences = 0;
   printf_text.clear();
   printf_cut = false;
+  undefined.clear();
   // What a fresh block finds in shared memory is arbitrary, but the same on every run.
   std::fill(shared.begin(), shared.end(), uint8_t{0xcd});
   if (pending_async != 0) std::fill(shadow.in_flight.begin(), shadow.in_flight.end(), 0u);
@@ -72,6 +73,7 @@ void Block::start(uint64_t number) {
     w.ready = 0;
     w.current = -1;
     w.async->start_block();
+    w.undefined.values.clear();
     for (Frame* f : w.frames) f->lanes = 0;
     add_split(w, w.exists, 0, enter_frame(w, *launch->entry, nullptr, nullptr, w.exists), -1);
   }

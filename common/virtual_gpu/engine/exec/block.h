@@ -114,6 +114,7 @@ struct Block {
   std::vector<Warp> warps;
   std::vector<uint8_t> shared;
   SharedShadow shadow;
+  UndefinedMemory undefined;
   uint32_t tick =
       1;  // advances when threads meet or commit copies; never restarts, so old stamps are simply old
   uint32_t start_tick = 1;              // stamps below it belong to an earlier block

@@ -113,6 +113,12 @@ struct OpValues {
   uint16_t written = 0, read = 0;
 };
 
+// Where a value lies in the register file; 0 bytes a lane for a predicate.
+struct ValuePlace {
+  uint32_t offset = 0;
+  uint8_t bytes = 0;
+};
+
 struct Code {
   std::string name;
   bool is_entry = false;
@@ -122,13 +128,16 @@ struct Code {
   std::vector<OpValues> op_values;           // beside `ops`
   std::vector<uint32_t> values;
   uint32_t value_count = 0;
-  std::vector<bool> predicates;  // by value
+  std::vector<bool> predicates;                    // by value
+  std::vector<ValuePlace> value_places;            // by value
+  std::vector<std::vector<uint64_t>> live_values;  // per basic block: a bit for each value it may still read
   std::vector<CallSite> calls;
   std::vector<ParamArea> params, returns;  // of a .func
   std::vector<ConstantSlot> constants;
   std::vector<SpecialSlot> specials;
-  uint32_t reg_bytes = 0;    // whole register file
-  uint32_t const_begin = 0;  // constants lie in [const_begin, const_end)
+  uint32_t reg_bytes = 0;        // whole register file
+  uint32_t registers_begin = 0;  // places of values begin here
+  uint32_t const_begin = 0;      // constants lie in [const_begin, const_end)
   uint32_t const_end = 0;
   std::vector<uint8_t> const_image;
   std::vector<std::pair<uint32_t, uint32_t>> undefined;  // registers (offset, bytes) read before any write

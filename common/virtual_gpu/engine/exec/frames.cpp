@@ -112,13 +112,15 @@ void fresh_local(Warp& w, const Frame& frame, Mask lanes) {
       std::memset(b.local[w.id] + word * (4 * kLanes) + static_cast<uint32_t>(first_lane(m)) * 4, 0, 4);
 }
 
-void copy_area(const uint8_t* from_regs, const ParamArea& from, uint8_t* to_regs, const ParamArea& to,
-               Mask lanes) {
+void copy_area(Warp& w, const uint8_t* from_regs, const ParamArea& from, uint8_t* to_regs,
+               const ParamArea& to, Mask lanes) {
   const uint32_t words = (std::min(from.bytes, to.bytes) + 3) / 4;
   for (uint32_t word = 0; word < words; ++word) {
     const uint32_t* s = reinterpret_cast<const uint32_t*>(from_regs + from.offset) + word * kLanes;
     uint32_t* d = reinterpret_cast<uint32_t*>(to_regs + to.offset) + word * kLanes;
     for (Mask m = lanes; m != 0; m &= m - 1) d[first_lane(m)] = s[first_lane(m)];
+    if (w.undefined.any())
+      follow_copied_word(w, reinterpret_cast<const uint8_t*>(s), reinterpret_cast<const uint8_t*>(d), lanes);
   }
 }
 
@@ -160,6 +162,7 @@ Frame* enter_frame(Warp& w, const Code& code, Frame* caller, const CallSite* sit
   } else {
     // What a register holds that nobody has set must not depend on the block that was here before.
     for (const auto& [offset, bytes] : code.undefined) std::memset(frame->regs + offset, 0, bytes);
+    if (w.undefined.any()) w.undefined.clear_frame(frame->regs, frame->regs + code.reg_bytes);
   }
   frame->caller = caller;
   frame->site = site;
@@ -216,7 +219,7 @@ bool call_function(Warp& w, int split, const Op& op) {
     uint8_t* caller_regs = here.frame->regs;
     Frame* frame = enter_frame(w, *code, here.frame, &site, lanes);
     for (size_t i = 0; i < code->params.size(); ++i)
-      copy_area(caller_regs, site.arguments[i], frame->regs, code->params[i], lanes);
+      copy_area(w, caller_regs, site.arguments[i], frame->regs, code->params[i], lanes);
     if (first) {
       Split& s = w.splits[static_cast<size_t>(split)];
       s.mask = lanes;
@@ -236,7 +239,7 @@ void return_from(Warp& w, int split, Mask lanes) {
   Split& s = w.splits[static_cast<size_t>(split)];
   Frame* frame = s.frame;
   for (size_t i = 0; i < frame->code->returns.size(); ++i)
-    copy_area(frame->regs, frame->code->returns[i], frame->caller->regs, frame->site->returns[i], lanes);
+    copy_area(w, frame->regs, frame->code->returns[i], frame->caller->regs, frame->site->returns[i], lanes);
   leave_frame(w, frame, lanes);
   // Joins inside the function are behind these lanes; the call's own one gathers them.
   int join = s.join;

@@ -21,6 +21,13 @@ inline Mask& predicate(Warp& w, uint32_t offset) {
   return *reinterpret_cast<Mask*>(w.regs + offset);
 }
 
+// The lanes that an op's guard lets through.
+inline Mask guard_mask(const Warp& w, const Op& op, Mask active) {
+  if (op.guard == 0) return active;
+  const Mask p = *reinterpret_cast<const Mask*>(w.regs + op.guard);
+  return active & (op.guard_negated ? ~p : p);
+}
+
 // Writes f(i) to the destination's active lanes.
 template <bool kFull, class D, class F>
 inline void write_lanes(Warp& w, uint32_t dst, F f) {

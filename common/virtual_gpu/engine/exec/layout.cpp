@@ -176,6 +176,7 @@ void FunctionLowering::assign_slots(Code& code) {
       offset[s] = place((v.area_bytes + 3) / 4 * 4 * kLanes, 64);
     }
   }
+  code.registers_begin = top;
   std::vector<uint32_t> order;
   for (uint32_t s = 1; s < slots; ++s)
     if (is_register(s) && from[s] != kNever) order.push_back(s);
@@ -219,6 +220,10 @@ void FunctionLowering::assign_slots(Code& code) {
     if (ops_[i].list_is_slots && op.control != static_cast<uint8_t>(Control::kBranchIndex))
       for (uint32_t& s : code.lists[i]) s = offset[s];
   }
+  code.value_places.resize(slots);
+  for (uint32_t s = 1; s < slots; ++s)
+    if (is_register(s)) code.value_places[s] = {offset[s], slots_[s].bytes};
+  code.live_values = std::move(in);
   for (CallSite& call : code.calls) {
     for (ParamArea& a : call.arguments) a.offset = offset[a.offset];
     for (ParamArea& a : call.returns) a.offset = offset[a.offset];

@@ -143,6 +143,7 @@ template <class F>
   const Mask good = check_global(w, op, address, bytes, mask, shape, Direction::kLoad);
   if (op.cls != InstrClass::kLoadConst) count_global(w, op, address, bytes, good, shape, Direction::kLoad);
   F::fill(w, op, good, mask, shape, [&](int lane) { return DeviceMemory::host(address[lane]); });
+  if (!w.block->undefined.loaded.empty()) take_loaded(w, op);
   if (op.flags & kPolls) {
     ++w.polls;
     if (w.block->options->check_race && is_flag(w, op))
@@ -180,6 +181,8 @@ template <class F>
         order_through(w, kSharedWindow + address[first_lane(m)], true, false, false);
   }
   F::fill(w, op, good, mask, shape, [&](int lane) { return b.shared.data() + address[lane]; });
+  if (!b.undefined.shared.empty()) note_moved(w, address, bytes, good);
+  if (!b.undefined.loaded.empty()) take_loaded(w, op);
 }
 
 template <class F>
@@ -195,6 +198,7 @@ template <class F>
       b.watch_shared && check_shared(w, op, address, bytes, good, shape, SharedUse::kWrite, releases);
   auto at = [&](int lane) { return b.shared.data() + address[lane]; };
   F::empty(w, op, good, shape.contiguous, at);
+  if (!b.undefined.shared.empty()) forget_shared(b, address, bytes, good);
   if (releases && b.options->check_race)
     for (Mask m = good; m != 0; m &= m - 1)
       order_through(w, kSharedWindow + address[first_lane(m)], false, true, false);
@@ -221,6 +225,7 @@ template <class F>
     read_local(w, lane, address[lane], bytes, values[lane]);
   }
   F::fill(w, op, good, mask, Shape{}, [&](int lane) { return values[lane]; });
+  if (!w.block->undefined.loaded.empty()) take_loaded(w, op);
 }
 
 template <class F>

@@ -12,6 +12,13 @@ namespace vgpu {
 
 namespace {
 
+// Undefined bytes in shared memory: fragments are not followed, so a load of them is a use.
+void meet_moved(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, bool stores) {
+  if (w.block->undefined.shared.empty()) return;
+  if (!stores) report_moved(w, op, address, bytes, mask);
+  forget_shared(*w.block, address, bytes, mask);
+}
+
 // One access of `bytes` a lane, at generic or space-typed addresses. Returns the host place of each lane,
 // nullptr where the access is suppressed.
 void open_access(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, bool stores,
@@ -34,6 +41,7 @@ void open_access(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes,
     count_shared(w, op, low, bytes, good, shape, direction);
     if (b.watch_shared)
       check_shared(w, op, low, bytes, good, shape, stores ? SharedUse::kWrite : SharedUse::kRead, false);
+    meet_moved(w, op, low, bytes, good, stores);
     for (Mask m = good; m != 0; m &= m - 1) place[first_lane(m)] = b.shared.data() + low[first_lane(m)];
   }
   if (global) {
@@ -113,6 +121,7 @@ Mask row_places(Warp& w, const Op& op, bool stores, uint8_t** place) {
   count_shared(w, op, address, 16, good, shape, Direction::kStore);
   if (b.watch_shared)
     check_shared(w, op, address, 16, good, shape, stores ? SharedUse::kWrite : SharedUse::kRead, false);
+  meet_moved(w, op, address, 16, good, stores);
   for (int i = 0; i < rows; ++i) place[i] = good >> i & 1 ? b.shared.data() + address[i] : nullptr;
   return good;
 }

@@ -19,25 +19,24 @@ constexpr uint64_t kShortSlice = 2'000;  // … when other splits of its warp co
 constexpr uint32_t kPollLimit = 64;      // polls before it makes way: it waits for somebody
 constexpr int kPatience = 8;             // times it makes way before lanes at joins are let go for its sake
 
-Mask guard_mask(const Warp& w, const Op& op, Mask active) {
-  if (op.guard == 0) return active;
-  const Mask p = *reinterpret_cast<const Mask*>(w.regs + op.guard);
-  return active & (op.guard_negated ? ~p : p);
-}
-
-void run_ops(Warp& w, const Op* op, const Op* end, Mask mask) {
+void run_ops(Warp& w, const Code& code, const Op* op, const Op* end, Mask mask) {
   const int full = mask == kAllLanes;
   w.exec = mask;
-  for (; op != end; ++op) {
-    if (op->guard == 0) {
-      op->fn[full](w, *op);
-      continue;
+  while (true) {
+    w.run_end = w.undefined.any() ? nullptr : end;
+    for (; op < w.run_end; ++op) {
+      if (op->guard == 0) {
+        op->fn[full](w, *op);
+        continue;
+      }
+      const Mask m = guard_mask(w, *op, mask);
+      if (m == 0) continue;
+      w.exec = m;
+      op->fn[m == kAllLanes](w, *op);
+      w.exec = mask;
     }
-    const Mask m = guard_mask(w, *op, mask);
-    if (m == 0) continue;
-    w.exec = m;
-    op->fn[m == kAllLanes](w, *op);
-    w.exec = mask;
+    if (op == end) return;
+    op = run_followed(w, code, op, end, mask);
   }
 }
 
@@ -109,12 +108,14 @@ bool run_split(Warp& w, int split) {
     slice += n;
     if (b.trace != nullptr) b.trace->enter(w.id, code.first_block + at, n);
     const Op* ops = code.ops.data();
-    run_ops(w, ops + bb.begin, ops + bb.end - bb.has_control, mask);
+    if (w.undefined.any()) forget_dead(w, code, at, mask);
+    run_ops(w, code, ops + bb.begin, ops + bb.end - bb.has_control, mask);
     if (!bb.has_control) {
       enter_block(w, split, at + 1);
     } else {
       const Op& op = ops[bb.end - 1];
       w.exec = mask;
+      if (w.undefined.any()) follow_control(w, code, op, mask);
       switch (static_cast<Control>(op.control)) {
         case Control::kBranch:
           branch(w, split, bb, op);

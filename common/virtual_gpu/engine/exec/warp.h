@@ -6,6 +6,7 @@
 
 #include "exec/code.h"
 #include "exec/op.h"
+#include "exec/undefined.h"
 
 namespace vgpu {
 
@@ -47,8 +48,9 @@ struct Split {
 struct AsyncCopies;
 
 struct Warp {
-  uint8_t* regs = nullptr;  // register file of the running frame; 64-byte aligned
-  Mask exec = 0;            // lanes on for the operation at hand: the split's lanes and the guard
+  uint8_t* regs = nullptr;      // register file of the running frame; 64-byte aligned
+  Mask exec = 0;                // lanes on for the operation at hand: the split's lanes and the guard
+  const Op* run_end = nullptr;  // where the run of operations at hand ends; nullptr: after this one
   Block* block = nullptr;
   Mask exists = 0;  // lanes that the block has at all
   Mask exited = 0;
@@ -68,6 +70,7 @@ struct Warp {
   int ready = 0;  // splits in state kReady
   int current = -1;
   AsyncCopies* async = nullptr;
+  UndefinedRegisters undefined;
   std::vector<Frame*> frames;  // all frames ever made, reused
   Mask live() const { return exists & ~exited; }
 };

@@ -19,6 +19,7 @@ struct Exchange {
   uint64_t value[kLanes] = {};
   Mask predicate = 0;
   Mask present = 0;
+  UndefinedLane undefined[kLanes];  // what the value or predicate lacks
 };
 
 bool is_shuffle(WarpSync k) {
@@ -35,6 +36,9 @@ void gather(Exchange& x, Warp& w, const Op& op, Mask lanes) {
   const WarpSync kind = op.warp_sync.what;
   x.present |= lanes;
   if (kind == WarpSync::kMeet || kind == WarpSync::kElect) return;
+  if (w.undefined.any())
+    for (Mask m = lanes; m != 0; m &= m - 1)
+      x.undefined[first_lane(m)] = w.undefined.at(w.regs + op.src[0], first_lane(m));
   if (is_vote(kind)) {
     x.predicate |= predicate(w, op.src[0]) & lanes;
     return;
@@ -46,11 +50,20 @@ void gather(Exchange& x, Warp& w, const Op& op, Mask lanes) {
   }
 }
 
+// What such a lane gives is undefined, and reported where it is used.
+UndefinedLane from_absent_lane(Warp& w, const Op& op, int lane, int from) {
+  Origin origin{Mistake::kShuffleFromAbsentLane, op.index, w.block->thread_of(w, lane)};
+  origin.lane = from;
+  origin.exited = w.exited >> from & 1;
+  return {kAllLanes, w.block->undefined.add(origin), true};
+}
+
 void shuffle(Warp& w, const Op& op, const Exchange& x, Mask lanes) {
   const WarpSync kind = op.warp_sync.what;
   const uint32_t* b = lanes_in<uint32_t>(w, op.src[1]);
   const uint32_t* c = lanes_in<uint32_t>(w, op.src[2]);
   uint32_t result[kLanes] = {};
+  UndefinedLane undefined[kLanes];
   Mask inside = 0;
   for (Mask m = lanes; m != 0; m &= m - 1) {
     const int lane = first_lane(m);
@@ -79,13 +92,17 @@ void shuffle(Warp& w, const Op& op, const Exchange& x, Mask lanes) {
     }
     if (!ok) from = lane;
     if (ok) inside |= 1u << lane;
+    undefined[lane] = x.undefined[from];
     if (!(x.present >> from & 1)) {
-      if (w.block->options->check_sync) checks::shuffle_from_absent_lane(w, op, lane, from);
+      if (w.block->options->check_sync) undefined[lane] = from_absent_lane(w, op, lane, from);
       from = lane;
     }
     result[lane] = static_cast<uint32_t>(x.value[from]);
   }
   write_lanes<false, uint32_t>(w, op.dst, [&](int i) { return result[i]; });
+  for (Mask m = op.dst != 0 ? lanes : 0; m != 0; m &= m - 1)
+    if (undefined[first_lane(m)].bits != 0 || w.undefined.any())
+      w.undefined.set(w.regs + op.dst, first_lane(m), undefined[first_lane(m)]);
   if (op.warp_sync.has_second) write_predicate(w, op.dst2, inside);
 }
 
@@ -129,6 +146,27 @@ uint32_t reduce(WarpSync kind, const Exchange& x, Mask members) {
   return r;
 }
 
+// How the result of anything but a shuffle lacks what the members' values lack.
+void hand_on_undefined(Warp& w, const Op& op, const Exchange& x, Mask lanes, Mask members) {
+  const WarpSync kind = op.warp_sync.what;
+  for (uint32_t dst : {op.dst, op.warp_sync.has_second ? op.dst2 : 0}) w.undefined.clear(w.regs + dst, lanes);
+  Mask open = 0;
+  UndefinedLane sum;
+  for (Mask m = members; m != 0; m &= m - 1) {
+    const UndefinedLane& u = x.undefined[first_lane(m)];
+    if (u.bits == 0) continue;
+    open |= 1u << first_lane(m);
+    sum.add(u);
+  }
+  const Mask yes = x.predicate & members & ~open, no = members & ~x.predicate & ~open;
+  const bool settled = (kind == WarpSync::kVoteAny && yes != 0) || (kind == WarpSync::kVoteAll && no != 0) ||
+                       (kind == WarpSync::kVoteUniform && yes != 0 && no != 0);
+  if (open == 0 || settled || op.dst == 0) return;
+  sum.bits = kind == WarpSync::kBallot ? open : is_vote(kind) ? 1 : kAllLanes;
+  sum.computed = true;
+  for (Mask m = lanes; m != 0; m &= m - 1) w.undefined.set(w.regs + op.dst, first_lane(m), sum);
+}
+
 // Gives the lanes of one split their results; `members` are the lanes that exchange with each other.
 void apply(Warp& w, const Op& op, const Exchange& x, Mask lanes, Mask members) {
   const WarpSync kind = op.warp_sync.what;
@@ -139,6 +177,7 @@ void apply(Warp& w, const Op& op, const Exchange& x, Mask lanes, Mask members) {
     shuffle(w, op, part, lanes);
     return;
   }
+  if (w.undefined.any() && kind != WarpSync::kMeet) hand_on_undefined(w, op, x, lanes, members);
   auto uniform = [&](uint32_t v) { write_lanes<false, uint32_t>(w, op.dst, [&](int) { return v; }); };
   const Mask yes = x.predicate & members;
   switch (kind) {
