@@ -50,6 +50,12 @@ def fetched(spent: Spent) -> set[str]:
     return {word.rpartition("-")[0] for line in lines for word in line.split()}
 
 
+def complaints(check: Spent) -> list[str]:
+    """Of `pip check`. Some of NVIDIA's wheels for aarch64 name their platform as pip does not know it."""
+    lines = check.output.splitlines() if check.status else []
+    return [line for line in lines if not re.match(r"nvidia-\S+ \S+ is not supported on this platform", line)]
+
+
 @pytest.fixture
 def folder(tmp_path):
     """A root is of several GB: none is kept after its test."""
@@ -71,7 +77,7 @@ def test_a_clone_grades_the_reference(folder, debian):
         assert check.status == 0, check.output[-3000:]
         assert fetched(check) == set(), "all was there after the first command"
         sound = root.run(".venv/bin/python -m pip check", cwd="/course")
-        assert sound.status == 0, sound.output
+        assert complaints(sound) == []
         (root.folder / "elsewhere").mkdir()
         (root.folder / "elsewhere" / "note.ipynb").write_text(NOTEBOOK)
         run = root.run("/course/.venv/bin/jupyter execute --inplace note.ipynb", cwd="/elsewhere")
