@@ -129,8 +129,11 @@ def _unit(source: Path, arch: str, flags: Sequence[str], spelled: str, walls: Co
     )
 
 
-def write_for_engine(kernels: Sequence[KernelResources], folder: Path) -> Path:
-    """The file from which the engine learns what ptxas made of the kernels that it runs as PTX."""
+def write_for_engine(
+    kernels: Sequence[KernelResources], folder: Path, device_code: bytes | None = None
+) -> Path:
+    """The file from which the engine learns what ptxas made of the kernels that it runs as PTX. With
+    `device_code`, it runs that PTX alone: figures go by kernels' names, and others may have the same."""
     path = folder / "resources.json"
     known = {
         kernel.name: {
@@ -139,7 +142,8 @@ def write_for_engine(kernels: Sequence[KernelResources], folder: Path) -> Path:
         }
         for kernel in kernels
     }
-    path.write_text(json.dumps(known))
+    only = {} if device_code is None else {"device_code": device_code.decode("latin-1")}  # byte by byte
+    path.write_text(json.dumps({"kernels": known, **only}))
     return path
 
 

@@ -60,7 +60,7 @@ class Engine:
     ) -> None:
         """`options` are the engine's, such as {"race": False, "max_seconds": 5}.
 
-        `resources` is a JSON file of ptxas figures by mangled kernel name, for true register counts. Lines of
+        `resources` is the JSON file of write_for_engine: ptxas figures, for true register counts. Lines of
         host code are looked up in files below `lines_from` alone. The engine itself opens no file once it
         serves its program. `memory_bytes` is what its device offers; without it, what this machine can spare.
         With it, an engine that takes much more for itself is ended.

@@ -54,8 +54,8 @@ def _seen_by_the_host(report: Report, changed: int) -> str:
     copied = int(report.totals.get("to_host_bytes", 0))
     if copied > little:
         return (
-            f"{copied:,} bytes were copied to the host, where the answer has {changed:,}: keep what you work "
-            "on in device memory"
+            f"{copied:,} bytes were copied to the host (times of events count, too), where the answer has "
+            f"{changed:,}: keep what you work on in device memory"
         )
     printed = int(report.totals.get("printed_bytes", 0))
     waited = report.call.waited if report.call is not None else ""

@@ -14,6 +14,7 @@ from common.build.program import Target
 from common.build.resources import KernelResources, write_for_engine
 from common.core.background import begin
 from common.core.errors import CourseError
+from common.machine_code.embedded_ptx import embedded_ptx
 from grader.building.build import Built, build, kernel_resources
 
 
@@ -37,8 +38,19 @@ class Libraries:
 
     @functools.cached_property
     def registers(self) -> Path:
-        """The figures as a file for the engine."""
-        return write_for_engine(self.resources, self.scratch)
+        """The figures as a file for the engine, which then runs no device code but what nvcc made."""
+        return write_for_engine(self.resources, self.scratch, self._made_by_nvcc)
+
+    @functools.cached_property
+    def device_code(self) -> Path:
+        """The same without the figures, which may take ptxas a while."""
+        folder = self.scratch / "device_code"
+        folder.mkdir(exist_ok=True)
+        return write_for_engine((), folder, self._made_by_nvcc)
+
+    @functools.cached_property
+    def _made_by_nvcc(self) -> bytes:
+        return embedded_ptx(self.virtual_library.read_bytes()) or b""
 
     @property
     def virtual_library(self) -> Path:

@@ -109,7 +109,7 @@ class VirtualDevice(Device):
         library = program.virtual_library
         if any(map(_ASKS_FOR_REGISTERS.match, needed_symbols(library))):
             return self.session_with_figures(program)
-        return VirtualSession(library, profile=self.profile)
+        return VirtualSession(library, resources=program.device_code, profile=self.profile)
 
     def session_with_figures(
         self, program: Libraries, options: Mapping[str, object] | None = None, *, beside: int = 1

@@ -126,15 +126,17 @@ std::vector<std::string> words_of(int argc, char** argv) {
   return words;
 }
 
-std::map<std::string, vgpu::KernelFacts> read_resources(const std::string& path) {
-  std::map<std::string, vgpu::KernelFacts> compiled;
-  if (path.empty()) return compiled;
+void read_resources(const std::string& path, SessionConfig& config) {
+  if (path.empty()) return;
   try {
     const vgpu::json::Value file = vgpu::json::parse_file(path);
-    for (const auto& [kernel, resources] : file.object()) {
+    if (const auto* code = file.get("device_code")) config.device_code = code->string();
+    const auto* kernels = file.get("kernels");
+    if (kernels == nullptr) fail("--resources: there is no \"kernels\" in " + path);
+    for (const auto& [kernel, resources] : kernels->object()) {
       const auto* registers = resources.get("registers");
       if (registers == nullptr) continue;
-      vgpu::KernelFacts& facts = compiled[kernel];
+      vgpu::KernelFacts& facts = config.compiled[kernel];
       facts.registers = static_cast<int>(registers->number());
       if (const auto* machine = resources.get("machine"))
         facts.machine = std::make_shared<vgpu::MachineCode>(*machine);
@@ -142,7 +144,6 @@ std::map<std::string, vgpu::KernelFacts> read_resources(const std::string& path)
   } catch (const std::runtime_error& error) {
     fail(std::string("--resources: ") + error.what());
   }
-  return compiled;
 }
 
 // A request to stop is honoured between requests and soon inside a kernel. The alarm wakes a wait that was
@@ -171,7 +172,7 @@ int main(int argc, char** argv) {
     Arguments arguments = parse(words_of(argc, argv));
     SessionConfig& config = arguments.config;
     config.profile = vgpu::load_profile(arguments.profiles, arguments.profile);
-    config.compiled = read_resources(arguments.resources);
+    read_resources(arguments.resources, config);
     config.memory_limit = arguments.memory_limit != 0
                               ? arguments.memory_limit
                               : vgpu::default_memory_limit(config.profile.memory_bytes);

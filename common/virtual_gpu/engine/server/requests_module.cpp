@@ -10,10 +10,27 @@ std::string text_of(Bytes bytes) {
   return std::string(bytes.begin(), bytes.end());
 }
 
+// Each byte as the character of that number: a file in JSON can name any bytes so.
+std::string as_characters(std::string_view bytes) {
+  std::string out;
+  for (const char c : bytes) {
+    const auto byte = static_cast<uint8_t>(c);
+    if (byte >= 0x80) out += static_cast<char>(0xc0 | byte >> 6);
+    out += byte >= 0x80 ? static_cast<char>(0x80 | (byte & 0x3f)) : c;
+  }
+  return out;
+}
+
 void load(Session& session, Bytes ptx, Reply& reply) {
   int error = cuda::kInvalidPtx;
   std::string message;
-  std::shared_ptr<LoadedModule> module = load_module(text_of(ptx), session.memory, &error, &message);
+  const std::string text(text_of(ptx));
+  if (session.config.device_code && as_characters(text) != *session.config.device_code)
+    return session.refuse(
+        reply, cuda::kNotSupported,
+        "the library loads device code that is not in the submitted file: only kernels that "
+        "nvcc compiled from it are run");
+  std::shared_ptr<LoadedModule> module = load_module(text, session.memory, &error, &message);
   if (module == nullptr) return session.refuse(reply, error, message);
   const uint64_t id = session.next_id++;
   session.modules[id] = std::move(module);

@@ -98,6 +98,8 @@ void event_record(Session& session, const wire::EventRecord& in, Reply& reply) {
 void event_elapsed(Session& session, const wire::EventElapsed& in, Reply& reply) {
   wire::Milliseconds out{};
   reply.error = session.streams.elapsed(in.start, in.end, &out.value);
+  // How long a kernel took may depend on what it has read.
+  if (session.call.open) session.report.traffic.to_host_bytes += sizeof out.value;
   if (reply.error == 0) reply.put(out);
 }
 

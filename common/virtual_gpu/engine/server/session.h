@@ -4,6 +4,7 @@
 #include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <string>
 
@@ -32,6 +33,7 @@ struct SessionConfig {
   uint64_t memory_limit = 0;
   std::string report_path;                      // empty: none is written
   std::map<std::string, KernelFacts> compiled;  // by mangled name
+  std::optional<std::string> device_code;       // the only PTX that may be loaded, as UTF-8 of its bytes
   bool quiet = false;                           // no findings and sentences on stderr
   HostCode::Lookup look_up_lines = addr2line;
 };
