@@ -248,6 +248,7 @@ def _launch() -> dict[str, object]:
         "occupancy": {"blocks_per_sm": 16, "warps_per_sm": 32, "fraction": 0.5, "limiter": "registers"},
         "counters": {"global_load_requests": 2, "global_load_sectors": 8},
         "waits_at": "",
+        "unlike_replayed": 1.0,
         "distinct_load_sectors": 8,
         "distinct_plain_load_sectors": 8,
         "distinct_store_sectors": 0,
