@@ -133,7 +133,7 @@ def write_for_engine(
     kernels: Sequence[KernelResources], folder: Path, device_code: bytes | None = None
 ) -> Path:
     """The file from which the engine learns what ptxas made of the kernels that it runs as PTX. With
-    `device_code`, it runs that PTX alone: figures go by the names of kernels, and others may have the same."""
+    `device_code`, it runs that PTX alone: figures go by kernels' names, and others may have the same."""
     path = folder / "resources.json"
     known = {
         kernel.name: {

@@ -24,18 +24,17 @@ def edited(before: str, launch: str) -> str:
     return text.replace(NAMESPACE, f"{before}\n{NAMESPACE}").replace(LAUNCH, launch)
 
 
-def graded(text: str, **options: bool) -> Record:
-    return grade(
-        WHOLE, made_source("kernel.cu", text), submission="x", device="virtual", seed="a seed", **options
-    )
+def graded(text: str, *, quick: bool = False) -> Record:
+    source = made_source("kernel.cu", text)
+    return grade(WHOLE, source, submission="x", device="virtual", seed="a seed", quick=quick)
 
 
 def points(record: Record) -> dict[str, float]:
     return {part.name: part.points for part in record.parts}
 
 
-# Device code that nvcc and ptxas never saw: the library brings its own text and registers it as nvcc's code would.
-# It could hide sleeps, spills and instructions that ptxas makes many of, or take the name of a smaller kernel.
+# Device code that nvcc and ptxas never saw: the library brings its own text and registers it as nvcc's code
+# would. It could hide sleeps, spills and slow instructions, or take the name of a smaller kernel.
 SMUGGLED = r"""
 #include <cstdlib>
 #include <cstring>
@@ -76,7 +75,9 @@ static void load_hidden() {
   loaded = true;
   const size_t bytes = (hidden_text.size() + 8) / 8 * 8;
   auto* data = static_cast<unsigned char*>(std::calloc(1, 16 + 64 + bytes));
-  const auto put = [&](size_t at, unsigned long long value, size_t width) { std::memcpy(data + at, &value, width); };
+  const auto put = [&](size_t at, unsigned long long value, size_t width) {
+    std::memcpy(data + at, &value, width);
+  };
   put(0, 0xBA55ED50, 4), put(4, 1, 2), put(6, 16, 2), put(8, 64 + bytes, 8);
   put(16, 1, 2), put(18, 0x101, 2), put(20, 64, 4), put(24, bytes, 8), put(44, 90, 4);
   std::memcpy(data + 80, hidden_text.data(), hidden_text.size());
@@ -104,9 +105,10 @@ def test_device_code_that_nvcc_did_not_make_is_not_run(name: str):
 
 
 def test_nor_is_code_beside_that_of_nvcc():
-    """Must not earn: any point. Data in the section of device code once made the grader take ptxas's figures from
-    elsewhere than from the code that runs."""
-    beside = '__attribute__((section(".nv_fatbin"), used)) static const unsigned long long more[16] = {0xBA55ED50};'
+    """Must not earn: any point. With data in the section of device code, ptxas's figures would not be those
+    of the code that runs."""
+    section = '__attribute__((section(".nv_fatbin"), used))'
+    beside = f"{section} static const unsigned long long more[16] = {{0xBA55ED50}};"
     record = graded(edited(beside, LAUNCH))
     assert record.points == 0, record.parts
     assert "device code that is not in the submitted file" in record.cases[0].message

@@ -139,6 +139,24 @@ __global__ void copy_rows_in_turns(const __grid_constant__ Rows rows) {
 """
 
 
+# A long loop that does next to nothing stands before the work: the model, which sees the beginning of long
+# blocks, would take it for all of the kernel.
+CHEAP_BEGINNING = """  int idle = 0;
+#pragma unroll 1
+  for (int k = 0; k < 9000; ++k) asm volatile("add.s32 %0, %0, 1;" : "+r"(idle));
+  for (int k = 0; k < 300 && row.count > 5000; ++k)
+    if (row.source[(i * 977 + k * 131 + idle) % row.count] == -1) return;
+"""
+
+
+def test_a_cheap_beginning_does_not_stand_for_the_whole():
+    """Must not earn: speed."""
+    record = graded((COPY, CHEAP_BEGINNING + COPY))
+    assert record.verdict == "correct, speed not measured"
+    assert "its time is modelled from its beginning" in record.parts[-1].message
+    assert points(record)["speed"] == 0
+
+
 def test_blocks_that_wait_for_each_other_have_no_time():
     """Must not earn: speed."""
     record = graded(

@@ -18,6 +18,7 @@ from pathlib import Path
 
 import pytest
 
+from common.build.resources import write_for_engine
 from common.virtual_gpu.profiles import DEFAULT_PROFILE, PROFILES, profiles
 from tests.virtual_gpu.engine_client import (
     ADDRESS,
@@ -25,6 +26,7 @@ from tests.virtual_gpu.engine_client import (
     MAGIC,
     ON_DEVICE,
     PINNED,
+    PTX,
     REQUEST,
     REQUESTS,
     STICKY,
@@ -373,13 +375,25 @@ def test_many_launches_are_summed_up_and_the_report_stays_small(start: Start) ->
 
 def test_registers_come_from_ptxas_where_they_are_known(start: Start, tmp_path: Path) -> None:
     resources = tmp_path / "resources.json"
-    resources.write_text(json.dumps({"fill": {"registers": 77, "spill_stores": 0}}))
+    resources.write_text(json.dumps({"kernels": {"fill": {"registers": 77, "spill_stores": 0}}}))
     engine = start("--resources", str(resources))
     program = engine.ready("fill", "add")
     program.launch("fill", program.malloc(128), 7, 32)
     program.ask("DeviceSync")
     (launch,) = engine.harness.report()["launches"]
     assert (launch["registers"], launch["registers_estimated"]) == (77, False)
+
+
+@pytest.mark.parametrize("comment", ["", "// caf\u00e9\n"])
+def test_where_the_device_code_is_named_no_other_is_loaded(
+    start: Start, tmp_path: Path, comment: str
+) -> None:
+    code = (comment + PTX).encode("latin-1")
+    engine = start("--resources", str(write_for_engine((), tmp_path, code)))
+    program = engine.ready()
+    other = program.ask("LoadModule", code + b"// more\n")
+    assert (other.error, program.ask("LoadModule", code).error) == (NOT_SUPPORTED, 0)
+    assert "device code that is not in the submitted file" in other.text()
 
 
 def test_a_host_fault_says_where_the_pointer_points(start: Start) -> None:

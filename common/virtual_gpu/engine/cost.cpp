@@ -63,6 +63,7 @@ ModelledLaunch model_launch(const LaunchReport& report, const Profile& profile, 
     const std::set<uint32_t> entered = blocks_entered(sample);
     const Estimate estimate = estimate_launch(report, profile, before,
                                               missing(entered, l2.code_of(&sample.kernel)), timeline_warps);
+    model.unlike_replayed = estimate.unlike_replayed;
     l2.touch(*sample.loads, *sample.stores);
     l2.touch_code(&sample.kernel, entered);
     model.body = body_of(estimate, report, profile);

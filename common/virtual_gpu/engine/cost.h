@@ -45,6 +45,7 @@ struct ModelledLaunch {
   double floor_seconds = 0;              // what an empty launch shows between two events
   double gap_seconds = 0;                // what each further launch of a sequence adds beside its body
   double seconds = 0;                    // floor and body
+  double unlike_replayed = 1;            // Estimate::unlike_replayed
   Timeline timeline;                     // where it was asked for
 };
 

@@ -33,6 +33,9 @@ from grader.timing.targets import decide_modelled, describe
 from grader.timing.timed import Timed, how_timed
 from grader.words import numbers
 
+# How much longer an instruction may take later in a kernel than in the part that stands for the whole.
+_UNLIKE = 1.25
+
 
 class NotModelled(Exception):
     """The submission has no time that counts; the text gives the reason."""
@@ -166,6 +169,8 @@ class _Modelling:
             raise NotModelled(f"{case.name}: nothing was launched on the device")
         if places := [launch.waits_at for launch in outcome.report.launches if launch.waits_at]:
             raise NotModelled(f"{case.name}: {_threads_wait(places[0])}")
+        if unlike := [launch for launch in outcome.report.launches if launch.unlike_replayed > _UNLIKE]:
+            raise NotModelled(f"{case.name}: {_slower_later(unlike[0])}")
         if outcome.runtime_copies > 0:
             copies = numbers.counted(outcome.runtime_copies, "copy", "copies")
             raise NotModelled(
@@ -274,6 +279,14 @@ def _threads_wait(place: str) -> str:
         f"{Path(file).name}:{line} is a loop in which threads wait for others (a flag, a lock, a clock). How "
         "long they would wait is not modelled: there is no modelled time. Let threads meet at "
         "__syncthreads(), and blocks at the end of a kernel"
+    )
+
+
+def _slower_later(launch: Launch) -> str:
+    return (
+        f"{numbers.short_kernel(launch.kernel)} is so long that its time is modelled from its beginning, and "
+        f"later its instructions take {launch.unlike_replayed:.1f} times as long: there is no modelled time. "
+        "Give each block less to do, or begin with what takes longest"
     )
 
 

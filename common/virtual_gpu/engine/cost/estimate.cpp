@@ -25,7 +25,8 @@ constexpr double kShownReplayed = 200'000;  // instructions of all warps, for a 
 // Machine code that no cache holds: the first bytes come with the launch, the others at this rate, as the
 // kernels of exercise 04 show on an H200.
 constexpr double kInstructionBytes = 16, kFirstCodeBytes = 4096, kCodeBytesPerCycle = 7.2;
-constexpr double kUnlike = 2;  // times as heavy: the sampled blocks do not stand for such a block
+constexpr double kTripWeight = 600;  // cycles: a trip to memory, about
+constexpr double kUnlike = 2;        // times as heavy: the sampled blocks do not stand for such a block
 
 KernelPlan& plan_of(const LaunchSample& sample, const Profile& profile) {
   KernelCode& kernel = sample.kernel;
@@ -143,6 +144,7 @@ class Estimator {
     Estimate out;
     if (setting_.traces.empty()) return out;
     plan_ = &plan_of(*report_.sample, profile_);
+    weights_ = block_weights();
     out.waves = setting_.waves;
     out.traffic = launch_traffic(report_, profile_, {setting_.waves, setting_.work, l2_});
     const double hertz = profile_.clock_ghz * 1e9;
@@ -183,11 +185,69 @@ class Estimator {
       out.straggler = report_.sample->heaviest_linear;
     }
     out.round_trips = static_cast<int>(std::lround(std::max(alone.round_trips, heaviest.round_trips)));
+    out.unlike_replayed = std::max(unlike_, wavefront_cycles() / hertz / out.seconds);
     if (timeline_warps_ > 0) out.timeline = timeline(out.traffic);
     return out;
   }
 
  private:
+  // About the cycles of each basic block, if one instruction waited for the other: enough to tell code that
+  // takes long from code that does not.
+  std::vector<BlockWeight> block_weights() const {
+    std::vector<BlockWeight> weights(plan_->blocks.size());
+    for (const auto& code : report_.sample->kernel.codes) {
+      if (!code) continue;
+      for (size_t b = 0; b < code->blocks.size(); ++b) {
+        BlockWeight& weight = weights[code->first_block + b];
+        weight.instructions = code->blocks[b].end - code->blocks[b].begin;
+        for (const PlannedOp& op : plan_->blocks[code->first_block + b].alone.ops)
+          weight.cycles += op_cycles(op);
+      }
+    }
+    return weights;
+  }
+  static double op_cycles(const PlannedOp& op) {
+    switch (op.kind) {
+      case PlanKind::kGlobalLoad:
+      case PlanKind::kGlobalAtomic:
+      case PlanKind::kLocalLoad:
+      case PlanKind::kAsyncWait:
+        return kTripWeight;
+      case PlanKind::kSharedLoad:
+      case PlanKind::kSharedAtomic:
+        return cycles::kSharedLoad;
+      case PlanKind::kFence:
+        return cycles::kFence;
+      default:
+        return std::max(op.cost.latency, op.cost.cycles);
+    }
+  }
+
+  // Replays, and keeps how the part that is replayed compares with the whole.
+  ReplayResult replayed(const ReplayRequest& r) {
+    const ReplayResult result = replay(r);
+    BlockWeight whole;
+    for (size_t i = 0; i < std::min<size_t>(r.blocks, r.traces.size()); ++i) {
+      const std::vector<uint64_t>& entered = r.traces[i]->entered;
+      const double times =
+          std::ceil(static_cast<double>(r.blocks - i) / static_cast<double>(r.traces.size()));
+      for (size_t b = 0; b < entered.size(); ++b)
+        whole.add(weights_[b], times * static_cast<double>(entered[b]));
+    }
+    const BlockWeight& part = result.weight;
+    if (part.cycles > 0 && whole.instructions > 0)
+      unlike_ = std::max(unlike_, whole.cycles / whole.instructions * part.instructions / part.cycles);
+    return result;
+  }
+
+  // Shared memory of an SM serves one request, or part of one, per cycle.
+  double wavefront_cycles() const {
+    const Counters& c = report_.total;
+    return static_cast<double>(c.shared_load_wavefronts + c.shared_store_wavefronts +
+                               c.shared_atomic_wavefronts) /
+           setting_.busy;
+  }
+
   ReplayRequest request(const MemoryShare& memory) const {
     ReplayRequest r;
     r.plan = plan_;
@@ -195,6 +255,7 @@ class Estimator {
     r.resident = static_cast<int>(setting_.resident);
     r.dispatch_cycles = setting_.busy / profile_.dispatch_blocks_per_second * profile_.clock_ghz * 1e9;
     r.memory = memory;
+    r.weights = &weights_;
     return r;
   }
 
@@ -209,7 +270,7 @@ class Estimator {
   }
 
   // All that one SM does, within about so many replayed instructions.
-  Outcome whole_sm(const MemoryShare& memory, double budget) const {
+  Outcome whole_sm(const MemoryShare& memory, double budget) {
     const Setting& s = setting_;
     ReplayRequest r = request(memory);
     if (!s.busiest.empty() &&
@@ -223,7 +284,7 @@ class Estimator {
     const double blocks = s.per_sm * s.work * s.whole;  // in units of a traced block
     if (blocks * s.block_instructions <= budget || (s.per_sm <= 1 && s.block_instructions <= budget)) {
       r.blocks = static_cast<uint64_t>(std::max(1.0, std::round(s.per_sm)));
-      const ReplayResult result = replay(r);
+      const ReplayResult result = replayed(r);
       const double factor = blocks / static_cast<double>(r.blocks);
       Outcome o = scaled(result, factor);
       o.cycles *= std::max(1.0, factor);
@@ -231,7 +292,7 @@ class Estimator {
     }
     if (3 * s.resident * s.block_instructions <= budget && s.per_sm >= 2 * s.resident) {
       r.blocks = static_cast<uint64_t>(s.resident);
-      const ReplayResult first = replay(r);
+      const ReplayResult first = replayed(r);
       r.blocks *= 2;
       const ReplayResult second = replay(r);
       Outcome o = scaled(second, blocks / static_cast<double>(r.blocks));
@@ -249,7 +310,7 @@ class Estimator {
 
   // Blocks that all run at once, from beginning to end. Of long ones the beginning is replayed; what the
   // second half of that took stands for the rest.
-  static Outcome one_wave(ReplayRequest r, double budget) {
+  Outcome one_wave(ReplayRequest r, double budget) {
     double instructions = 0, traced = 0;
     for (const BlockTrace* trace : r.traces) {
       instructions += static_cast<double>(trace->instructions);
@@ -259,7 +320,7 @@ class Estimator {
     const double share =
         budget / (static_cast<double>(r.blocks) * traced / static_cast<double>(r.traces.size()));
     if (share >= 1) {
-      Outcome o = scaled(replay(r), whole);
+      Outcome o = scaled(replayed(r), whole);
       o.cycles *= whole;
       o.round_trips *= whole;
       return o;
@@ -274,7 +335,7 @@ class Estimator {
     } else {
       r.share_of_trace = share;
     }
-    const ReplayResult result = replay(r);
+    const ReplayResult result = replayed(r);
     Outcome o = scaled(result, parts * whole);
     o.round_trips *= parts * whole;
     const double rest = (parts * whole - 1) / parts * half;  // in units of the second half
@@ -296,7 +357,7 @@ class Estimator {
   }
 
   // A block that has the device for itself: the longest of those sampled.
-  Outcome one_block(const MemoryShare& memory, double budget) const {
+  Outcome one_block(const MemoryShare& memory, double budget) {
     ReplayRequest r = request(memory);
     r.blocks = r.resident = 1;
     r.traces = {setting_.longest};
@@ -395,6 +456,8 @@ class Estimator {
   const int timeline_warps_;
   const Setting setting_;
   KernelPlan* plan_ = nullptr;
+  std::vector<BlockWeight> weights_;  // by basic block
+  double unlike_ = 1;                 // Estimate::unlike_replayed
   double code_cycles_ = 0;
 };
 

@@ -21,6 +21,8 @@ struct Estimate {
   std::optional<uint64_t> straggler;  // a block that bounds the launch by what it alone has to do
   LaunchTraffic traffic;
   std::vector<std::pair<const char*, double>> terms;
+  // How much longer an instruction takes, on average over whole blocks, than in the part that was replayed.
+  double unlike_replayed = 1;
   Timeline timeline;  // where it was asked for
 };
 

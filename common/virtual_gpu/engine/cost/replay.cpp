@@ -174,6 +174,8 @@ class Sm {
       const size_t memory_end = after < events.size() ? events[after].memory : w.trace->memory.size();
       w.memory_count = static_cast<uint32_t>(memory_end) - w.memory_begin;
       w.memory_seen = 0;
+      if (in_.weights != nullptr)
+        for (size_t i = w.event; i < after; ++i) result_.weight.add((*in_.weights)[events[i].block]);
       w.event = after;
       w.at = 0;
     }

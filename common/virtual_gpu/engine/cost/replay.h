@@ -24,6 +24,15 @@ struct MemoryShare {
   double store_dram_bytes = 32;  // … for a stored sector
 };
 
+// A basic block: its instructions, and about the cycles until the last of them is done.
+struct BlockWeight {
+  double instructions = 0, cycles = 0;
+  void add(const BlockWeight& other, double times = 1) {
+    instructions += times * other.instructions;
+    cycles += times * other.cycles;
+  }
+};
+
 struct ReplayRequest {
   const KernelPlan* plan = nullptr;
   std::vector<const BlockTrace*> traces;  // blocks take them in turn
@@ -36,7 +45,8 @@ struct ReplayRequest {
   double share_of_trace = 1;
   double dispatch_cycles = 0;  // between two blocks that this SM gets
   MemoryShare memory;
-  Timeline* timeline = nullptr;  // filled for the first warps of the first block
+  const std::vector<BlockWeight>* weights = nullptr;  // by basic block
+  Timeline* timeline = nullptr;                       // filled for the first warps of the first block
 };
 
 // What was used, in cycles of the SM (of one of its four schedulers for issue and pipes).
@@ -50,6 +60,7 @@ struct ReplayResult {
   double middle_cycles = 0;  // when half of the rounds, or of the events, were behind all warps
   int round_trips = 0;       // dependent trips to L2 or DRAM on the longest chain of a warp
   uint64_t instructions = 0;
+  BlockWeight weight;  // of the basic blocks that were entered
   Usage usage;
 };
 

@@ -62,8 +62,10 @@ LaunchSample::LaunchSample(KernelCode& code, uint64_t blocks, uint32_t warps, ui
     if (at < blocks && std::find(linears.begin(), linears.end(), at) == linears.end()) linears.push_back(at);
   }
   std::sort(linears.begin(), linears.end());
-  for (size_t i = 0; i < linears.size(); ++i)
+  for (size_t i = 0; i < linears.size(); ++i) {
     traces.push_back(std::make_unique<BlockTrace>(warps, l1_capacity));
+    traces.back()->entered.resize(code.block_count);
+  }
 }
 
 BlockTrace& LaunchSample::started(uint64_t linear) {

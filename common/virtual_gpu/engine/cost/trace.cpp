@@ -94,6 +94,7 @@ void BlockTrace::clear() {
     w.instructions = w.traced_instructions = w.asks = w.traced_asks = w.asked_at = w.polled = 0;
   }
   instructions = traced_instructions = 0;
+  std::ranges::fill(entered, 0);
 }
 
 uint64_t WarpTrace::weight() const {

@@ -87,6 +87,7 @@ struct BlockTrace {
     instructions += ops;
     WarpTrace& w = warps[warp];
     w.instructions += ops;
+    if (!entered.empty()) ++entered[block];
     if (w.cut) return;
     if (w.room <= 0) {
       w.cut = true;
@@ -105,6 +106,8 @@ struct BlockTrace {
   void local(uint32_t warp, uint32_t op, uint64_t sectors);
 
   std::vector<WarpTrace> warps;
+  std::vector<uint64_t>
+      entered;  // by basic block: how often, also where the trace is cut; an outline has none
   bool is_outline = false;
   uint64_t instructions = 0, traced_instructions = 0;  // of all warps
   SectorClock loaded, loaded_pairs;                    // by plain loads and cp.async

@@ -65,7 +65,8 @@ struct LaunchReport {
   std::shared_ptr<const LaunchSample> sample;                      // for the cost model; not kept
   double wall_seconds = 0;
   double modelled_seconds = 0;
-  int occupancy_blocks = 0;  // resident blocks per SM on the profile
+  double unlike_replayed = 1;  // how much longer an instruction takes, on average, than in the part replayed
+  int occupancy_blocks = 0;    // resident blocks per SM on the profile
   int registers = 0;
   bool registers_estimated = true;
 };

@@ -64,6 +64,7 @@ int Session::run(const LaunchTask& task, const Work& work, double* seconds) {
   ModelledLaunch modelled = model_launch(figures, config.profile, l2, calls, shown);
   name_lines(modelled.timeline, request);
   figures.modelled_seconds = modelled.seconds;
+  figures.unlike_replayed = modelled.unlike_replayed;
   figures.sample.reset();
   *seconds = modelled.body.seconds;
   const int error = figures.error;
