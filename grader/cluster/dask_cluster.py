@@ -40,6 +40,7 @@ _ALONE_SECONDS = 60.0  # without a worker, until the next note
 _REFUSED_SECONDS = 10.0  # nobody but refused nodes for so long ends the run
 _RECONNECT_SECONDS = 600.0
 _RESULT_SECONDS = 20.0
+_FIRST_SECONDS = 3600.0  # a job may wait long in Slurm's queue
 
 
 @dataclass
@@ -92,7 +93,7 @@ class DaskCluster:
     def device(self) -> DeviceInfo:
         """The GPU of the workers that announce one. Marks of one run come from one kind of GPU."""
         found: set[tuple[str, str]] = set()
-        for address, facts in self._workers().items():
+        for address, facts in self._first_workers().items():
             if facts["resources"].get(GPU.upper()):
                 asked = self._client.submit(node.gpus, workers=[address], pure=False)
                 found |= {(name, driver) for name, driver in asked.result(timeout=60)}
@@ -106,6 +107,14 @@ class DaskCluster:
             "no worker of the cluster announces a GPU: start them with --resources GPU=1, or say "
             "--device virtual"
         )
+
+    def _first_workers(self) -> dict[str, Any]:
+        """Those that are there; where jobs are still in a queue, wait for the first."""
+        deadline = time.monotonic() + _FIRST_SECONDS
+        while not (found := self._workers()) and time.monotonic() < deadline:
+            self._keep_up()
+            time.sleep(_TICK_SECONDS)
+        return found
 
     def graded(
         self, run: ClassRun, tasks: Sequence[Task], progress: RunProgress

@@ -12,7 +12,9 @@ from common.build.engine.build import build_engine
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from grader.classes.class_run import ClassRun, grade_all, kept_record
+from grader.classes.local_processes import LocalProcesses
 from grader.classes.submissions import KERNEL, PYTHON_KERNEL, Submission
+from grader.cluster.choose import Place
 from grader.course.settings import choose_device, read_settings
 from grader.nbgrader.class_folder import ClassFolder
 from grader.records.record import Record
@@ -38,17 +40,26 @@ def grade(exercise: Exercise, source: Path, **how: Any) -> Record:
 
 
 def class_run(
-    folder: ClassFolder, *, device: str = "", jobs: int | None = None, fresh: bool = False, grader: str = ""
+    folder: ClassFolder,
+    *,
+    device: str = "",
+    jobs: int | None = None,
+    fresh: bool = False,
+    grader: str = "",
+    place: Place | None = None,
 ) -> ClassRun:
+    """`place` is where kernels are graded; without it, on this machine's `device`."""
     settings = read_settings()
+    here = place or Place(LocalProcesses(), choose_device(device or None, settings))
     return ClassRun(
-        device=choose_device(device or None, settings),
+        device=here.device,
         exercises={exercise.id: exercise for exercise in registry.all_exercises()},
         output=folder.grades,
         wall_seconds=settings.wall_seconds,
         jobs=jobs,
         fresh=fresh,
         grader=grader or GRADER,
+        executor=here.executor,
     )
 
 
@@ -65,7 +76,8 @@ def grade_kernels(run: ClassRun, submissions: Iterable[Submission]) -> list[Reco
     """A record for each; those of earlier runs are kept."""
     if run.grader != GRADER:
         return grade_all(run, list(submissions))
-    build_engine()  # takes minutes, once per machine: no submission's time limit should pay for it
+    if isinstance(run.executor, LocalProcesses):
+        build_engine()  # takes minutes, once per machine: no submission's time limit should pay for it
     wanted = list(submissions)
     records = grade_all(run, wanted)
     _count_what_needs_no_kernel(run, zip(wanted, records, strict=True))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -54,8 +55,11 @@ def test_a_class_run_killed_twice_continues_and_grades_no_student_twice(small_cl
     run_and_kill(small_class, lambda: len(list(grades.glob("records/*/.keys/student*"))) >= 3)
     finished = [path.name for path in grades.glob("records/*/.keys/student*")]
     assert 3 <= len(finished) < 8
-    run_and_kill(small_class, lambda: len(list(grades.glob(f"written/{FIRST}/student*"))) >= 2)
-    assert len(list(grades.glob(f"written/{FIRST}/student*"))) < 8
+    autograded = small_class.folder.root / "autograded"
+    run_and_kill(small_class, lambda: len(list(autograded.glob("student*/*/*.ipynb"))) >= 2)
+    assert not list(grades.glob(f"written/{FIRST}/student*")), "points come in one transaction"
+    with nbgrader_functions(small_class.folder) as functions, functions.gradebook as book:
+        assert book.students == []
 
     graded = small_class.autograde()
     assert [one.problem for one in graded.values()] == [""] * 8
@@ -65,6 +69,20 @@ def test_a_class_run_killed_twice_continues_and_grades_no_student_twice(small_cl
     counts = {name: len(path.read_text()) for name, path in marks.items()}
     assert [counts[name] for name in finished] == [1] * len(finished)
     assert sum(counts.values()) <= 8 + 2
+
+
+def test_one_that_cannot_be_written_costs_no_other_its_points(small_class, marks):
+    in_the_way = small_class.folder.root / "autograded" / "unlucky"
+    small_class.hand_in("unlucky", small_class.released)
+    small_class.hand_in("beside", small_class.released)
+    in_the_way.write_text("a file where a folder belongs")
+    graded = small_class.autograde()
+    assert graded["unlucky"].problem
+    assert (graded["beside"].problem, graded["beside"].points) == ("", 10)
+    in_the_way.unlink()
+    assert small_class.autograde()["unlucky"].points == 10
+    for name in ("unlucky", "beside"):
+        shutil.rmtree(small_class.folder.handed_in(name, FIRST).parent)
 
 
 def test_the_same_command_again_changes_nothing(small_class, marks):

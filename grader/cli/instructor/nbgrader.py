@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING
 from common.core.errors import CourseError
 from grader.cli import options as shared
 from grader.cli.parser import Parser, count
+from grader.cluster.choose import executor_for
 from grader.course.settings import read_settings
 from grader.nbgrader.class_folder import ClassFolder, default_folder, find_assignment
 from grader.nbgrader.jupyter import start_formgrader
@@ -73,13 +74,15 @@ def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
     from grader.nbgrader.kernels import class_run
 
     submissions = chosen_submissions(folder, options.assignments, options.student)
-    run = class_run(folder, device=options.device or "", jobs=options.jobs, fresh=options.force)
-    shared.announce(run.device, read_settings(), to_stderr=options.json)
-    try:
-        graded = autograde(folder, run, submissions, arguments=for_nbgrader)
-    except KeyboardInterrupt:
-        print("\nWhat was graded is kept: the same command continues from there.")
-        raise
+    settings = read_settings()
+    with executor_for(options.on, settings, options.device) as place:
+        run = class_run(folder, jobs=options.jobs, fresh=options.force, place=place)
+        shared.announce(run.device, settings, to_stderr=options.json)
+        try:
+            graded = autograde(folder, run, submissions, arguments=for_nbgrader)
+        except KeyboardInterrupt:
+            print("\nWhat was graded is kept: the same command continues from there.")
+            raise
     show_graded(graded, as_json=options.json)
     return 1 if any(one.problem for one in graded) else 0
 
@@ -94,6 +97,7 @@ def _parser() -> argparse.ArgumentParser:
     add("--jobs", metavar="N", type=count, help="at once, on the virtual GPU (default: one per CPU)")
     add("--force", action="store_true", help="grade again what was graded before")
     add("--device", choices=shared.KINDS, help="default: the course's official device, else a GPU if any")
+    shared.add_on(parser)
     shared.add_json(parser)
     return parser
 

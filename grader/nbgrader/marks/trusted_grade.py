@@ -3,6 +3,8 @@ data. Outputs of a notebook do not count."""
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +27,19 @@ from grader.words import numbers
 _NO_CELL = Answers({}, "there is no cell of predictions")
 
 
+_at_hand: dict[tuple[str, str], Record] = {}
+
+
+@contextmanager
+def records_at_hand(records: Mapping[tuple[str, str], Record]) -> Iterator[None]:
+    """Until the end of the block, these records are used, by student and assignment."""
+    _at_hand.update(records)
+    try:
+        yield
+    finally:
+        _at_hand.clear()
+
+
 class TrustedGrade(NbGraderPreprocessor):
     device = Unicode("", help="virtual or gpu; the course's official device when empty").tag(config=True)
     grader = Unicode("", help="the function that grades, as module:function").tag(config=True)
@@ -43,6 +58,8 @@ class TrustedGrade(NbGraderPreprocessor):
         return nb, resources
 
     def _record(self, exercise: Exercise, student: str) -> Record:
+        if (student, exercise.id) in _at_hand:
+            return _at_hand[student, exercise.id]
         folder = ClassFolder(Path(self.parent.parent.coursedir.root))
         run = class_run(folder, device=self.device, grader=self.grader)
         return record_of(folder, run, student, exercise.id)

@@ -110,11 +110,11 @@ def _has_key(record: Path) -> bool:
 
 
 def _kill_a_worker() -> None:
-    """The process of a Dask worker, below the job's nanny."""
+    """The process of a Dask worker, below the nanny of one of this run's jobs, which have such names."""
     nannies = {
         int(path.parent.name)
         for path in Path("/proc").glob("[0-9]*/cmdline")
-        if b"distributed.cli.dask_worker" in _read(path)
+        if b"distributed.cli.dask_worker" in _read(path) and b"\0--name\0Cluster-" in _read(path)
     }
     workers = [
         process.pid
