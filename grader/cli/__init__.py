@@ -53,6 +53,7 @@ VERBS = {
     "gate": Verb("instructor.gate", "decide whether a kernel may replace an exercise's baseline"),
     "report": Verb("student.report", "make one HTML page from records and benchmarks"),
     "run": Verb("student.run", "build a CUDA program and run it on a GPU or the virtual GPU"),
+    "nvcc": Verb("machine.nvcc", "compile as nvcc does, for the virtual GPU: for a Makefile or CMake"),
     "starters": Verb("instructor.starters", "write every exercise's starter from its solution"),
     "mutants": Verb("instructor.mutants", "show which small mistakes an exercise's cases do not catch"),
     "calibrate": Verb("machine.calibrate", "measure this machine's GPU and write a profile of it"),

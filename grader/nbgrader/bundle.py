@@ -21,6 +21,7 @@ from grader.spec import registry
 # costs of copies.
 _WHOLE = (
     "course",
+    "bin",
     "LICENSE",
     "pyproject.toml",
     "environment.yml",
@@ -33,7 +34,7 @@ _WHOLE = (
     "benchmarks/copies/reality_check.py",
     "benchmarks/timing/graphs.py",
 )
-_PAGES = ("virtual-gpu", "checks", "counters", "cost-model", "grading", "security")
+_PAGES = ("programs", "virtual-gpu", "checks", "counters", "cost-model", "grading", "security")
 _README = "for-students.md"
 # Files of tools, and common/measured/tuned, which reveals the best choices of the solutions.
 _LEFT_OUT = ("__pycache__", "*.pyc", ".*", "*.egg-info", "tuned")
