@@ -16,10 +16,11 @@ _MOST_LEAKS = 10
 
 
 def render_report(report: Report, *, width: int = _DEFAULT_WIDTH) -> str:
-    """Findings, then leaks, then what else the engine had to say; empty when there is nothing of it."""
+    """Findings, then notes and leaks; empty when there is nothing of it."""
     parts = [render_findings(report.findings, width=width)]
     if report.findings_dropped:
         parts.append(f"and {_times(report.findings_dropped)} more in places not listed\n")
+    parts += [render_finding(note, width=width) for note in report.notes]
     parts.append(render_leaks(report.leaks, width=width))
     return "".join(parts)
 

@@ -230,6 +230,7 @@ class Report:
     launches: tuple[Launch, ...] = ()
     kernels: tuple[KernelTotals, ...] = ()
     findings: tuple[Finding, ...] = ()
+    notes: tuple[Finding, ...] = ()  # worth knowing, but no mistake that shows
     findings_dropped: int = 0
     leaks: tuple[Leak, ...] = ()
     totals: Mapping[str, Any] = field(default_factory=dict)
@@ -252,10 +253,11 @@ class Report:
         return decode(Report, data)
 
     def to_dict(self) -> dict[str, Any]:
-        """Plain data for JSON. Each finding and each leak also names its own file and line, and a finding the
-        number of the one that it follows from."""
+        """Plain data for JSON. Each finding, note and leak also names its own file and line, and a finding
+        the number of the one that it follows from."""
         data = dataclasses.asdict(self)
-        for plain, finding in zip(data["findings"] + data["leaks"], self.findings + self.leaks, strict=True):
+        listed = data["findings"] + data["notes"] + data["leaks"]
+        for plain, finding in zip(listed, self.findings + self.notes + self.leaks, strict=True):
             plain.update(file=finding.file, line=finding.line)
         for plain, cause in zip(data["findings"], follows_from(self.findings), strict=True):
             plain["follows_from"] = cause

@@ -189,10 +189,16 @@ def test_ten_gigabytes_cost_nothing_until_they_are_touched(start: Start) -> None
     assert pages * mmap.PAGESIZE < 100 * MIB
 
 
-def test_neighbours_have_a_guard_between_them_and_freed_memory_rests(start: Start) -> None:
+def test_neighbours_lie_as_far_apart_as_they_are_large(start: Start) -> None:
     program = start().ready()
-    first, second = program.malloc(100), program.malloc(100)
-    assert second - (first + 100) >= 512
+    small, large, behind = program.malloc(100), program.malloc(10 * MIB), program.malloc(100)
+    assert large - (small + 100) >= 64 << 10
+    assert behind - (large + 10 * MIB) >= 10 * MIB
+
+
+def test_freed_memory_rests(start: Start) -> None:
+    program = start().ready()
+    first = program.malloc(100)
     assert first % 256 == 0
     program.free(first)
     assert all(program.malloc(100) != first for _ in range(10))

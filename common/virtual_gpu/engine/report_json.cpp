@@ -236,7 +236,13 @@ std::string report_json(const ReportContext& context) {
   out.end_array().key("kernels").begin_array();
   for (const auto& [mangled, kernel] : report.kernels()) write_kernel(out, mangled, kernel);
   out.end_array().key("findings").begin_array();
-  for (const ReportedFinding& finding : context.findings) write_finding(out, finding);
+  const auto write_all = [&](bool notes) {
+    for (const ReportedFinding& reported : context.findings)
+      if ((kind_of(reported.finding.mistake) == FindingKind::kNote) == notes) write_finding(out, reported);
+  };
+  write_all(false);
+  out.end_array().key("notes").begin_array();
+  write_all(true);
   out.end_array().member("findings_dropped", context.findings_dropped);
   out.key("leaks").begin_array();
   for (const ReportedLeak& leak : context.leaks) write_leak(out, leak);

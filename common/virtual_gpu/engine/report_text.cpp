@@ -1,4 +1,5 @@
 // Findings and leaks as a person reads them at a terminal.
+#include <algorithm>
 #include <cstdio>
 
 #include "checks/words.h"
@@ -53,8 +54,12 @@ std::string finding_text(const ReportedFinding& reported) {
 
 std::string report_text(const ReportContext& context) {
   std::string text;
-  if (!context.findings.empty())
-    text += "virtual GPU: " + count_of(context.findings.size(), "finding") + "\n";
+  const auto is_note = [](const ReportedFinding& reported) {
+    return kind_of(reported.finding.mistake) == FindingKind::kNote;
+  };
+  const auto notes = std::count_if(context.findings.begin(), context.findings.end(), is_note);
+  if (const uint64_t count = context.findings.size() - static_cast<uint64_t>(notes); count != 0)
+    text += "virtual GPU: " + count_of(count, "finding") + "\n";
   for (const ReportedFinding& finding : context.findings) text += finding_text(finding);
   if (context.findings_dropped != 0)
     text += "  and " + count_of(context.findings_dropped, "further occurrence") + " in groups not shown\n";

@@ -7,5 +7,6 @@ namespace vgpu {
 
 // Asks the engine only while some capture is under way in this process.
 bool is_capturing(uint64_t stream);
+bool is_any_capturing();
 
 }  // namespace vgpu

@@ -136,6 +136,7 @@ bool Connection::exchange(Request request, const Parts& parts, wire::ReplyHeader
 
 cudaError_t Connection::call(Request request, const void* fixed, size_t fixed_bytes, const void* tail,
                              size_t tail_bytes, Bytes* reply) {
+  ++calls_;
   if (in_callback) return cudaErrorNotPermitted;
   if (const cudaError_t sticky = sticky_; sticky != cudaSuccess) return sticky;
   if (const cudaError_t error = ready(); error != cudaSuccess) return error;
@@ -149,6 +150,7 @@ cudaError_t Connection::call(Request request, const void* fixed, size_t fixed_by
     wire::ReplyHeader header{};
     if (state_ == State::kLost) return cudaErrorDevicesUnavailable;
     if (!exchange(request, parts, &header, &payload)) {
+      if (state_ == State::kLost) return cudaErrorDevicesUnavailable;  // the process ends
       return fail("the engine is gone; every further call answers cudaErrorDevicesUnavailable");
     }
     if (header.flags & wire::kPrintfPending) print_device_output();

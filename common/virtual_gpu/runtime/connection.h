@@ -64,6 +64,9 @@ class Connection {
   uint8_t* staging() const { return staging_; }
   size_t staging_bytes() const { return hello_.staging_bytes; }
 
+  // How many requests the program has made.
+  uint64_t calls() const { return calls_; }
+
   bool poisoned() const { return sticky_.load() != cudaSuccess; }
   // After a reset on a poisoned device nothing works any more, as on hardware.
   void retire() { sticky_ = cudaErrorDevicesUnavailable; }
@@ -106,6 +109,7 @@ class Connection {
   std::atomic<State> state_{State::kNew};
   std::atomic<cudaError_t> sticky_{cudaSuccess};
   std::atomic<bool> sending_{false};
+  std::atomic<uint64_t> calls_{0};
   int socket_ = -1;
   pid_t owner_ = 0, child_ = 0;
   uint32_t serial_ = 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "capture.h"
 #include "connection.h"
 #include "errors.h"
 #include "pointers.h"
@@ -69,6 +70,52 @@ void unpack(void* host, const uint8_t* staging, size_t pitch, size_t width, size
   }
 }
 
+// The two steps of a captured copy whose other side is pageable: a graph's host function moves the rows
+// between the program's memory and pinned memory, whenever the graph runs.
+struct HostRows {
+  void* dst;
+  const void* src;
+  size_t dst_pitch, src_pitch, width, height;
+};
+
+void CUDART_CB move_rows(void* data) {
+  const auto& rows = *static_cast<const HostRows*>(data);
+  for (size_t row = 0; row < rows.height; ++row)
+    std::memcpy(reinterpret_cast<void*>(at(rows.dst, row * rows.dst_pitch)),
+                reinterpret_cast<const void*>(at(rows.src, row * rows.src_pitch)), rows.width);
+}
+
+// Graphs may run as long as the process lives, and so lives what their copies use.
+cudaError_t capture_through_pinned(const CopyPlan& plan, bool upload) {
+  Connection& connection = Connection::get();
+  wire::Address pinned{};
+  const wire::Malloc wanted{plan.width * plan.height, wire::MemoryKind::kPinned, 1, plan.stream};
+  if (const cudaError_t error = connection.ask(Request::kMalloc, wanted, &pinned); error != cudaSuccess)
+    return error;
+  void* const packed = reinterpret_cast<void*>(pinned.address);
+  CopyPlan device = plan;
+  if (upload) {
+    device.src = packed;
+    device.src_pitch = plan.width;
+  } else {
+    device.dst = packed;
+    device.dst_pitch = plan.width;
+  }
+  auto* const rows =
+      upload ? new HostRows{packed, plan.src, plan.width, plan.src_pitch, plan.width, plan.height}
+             : new HostRows{plan.dst, packed, plan.dst_pitch, plan.width, plan.width, plan.height};
+  const Piece whole{at(device.dst, 0), at(device.src, 0), plan.width, plan.height};
+  auto on_host = [&] {
+    return connection.ask(Request::kHostFunction,
+                          wire::HostFunction{plan.stream, reinterpret_cast<uint64_t>(&move_rows),
+                                             reinterpret_cast<uint64_t>(rows)});
+  };
+  auto on_device = [&] { return request_copy(device, whole, Side::kAddress, Side::kAddress, true); };
+  const cudaError_t first = upload ? on_host() : on_device();
+  if (first != cudaSuccess) return first;
+  return upload ? on_device() : on_host();
+}
+
 // One side is pageable: the data go through the staging area, as many whole rows at a time as fit, or a part
 // of a row where not even one does. The host has been read when an upload returns, and written when a
 // download does.
@@ -117,6 +164,8 @@ cudaError_t copy(const CopyPlan& given) {
   // to be refused with a finding.
   if (right_way) plan.kind = cudaMemcpyDefault;
   if (to_pageable && from_pageable) return right_way ? copy_on_host(plan) : cudaErrorInvalidValue;
+  const bool is_captured = plan.timing == Timing::kAsync && is_capturing(plan.stream);
+  if ((to_pageable || from_pageable) && is_captured) return capture_through_pinned(plan, from_pageable);
   if (to_pageable || from_pageable) return copy_through_staging(plan, from_pageable);
   // Between two places of the device even cudaMemcpy does not hold up the host.
   const bool async =

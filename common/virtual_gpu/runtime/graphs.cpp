@@ -2,6 +2,7 @@
 #include <atomic>
 
 #include "api.h"
+#include "callbacks.h"
 #include "capture.h"
 #include "connection.h"
 
@@ -40,6 +41,10 @@ bool is_capturing(uint64_t stream) {
   wire::CaptureInfo info{};
   return captures > 0 && capture_info(stream, &info) == cudaSuccess &&
          info.status == cudaStreamCaptureStatusActive;
+}
+
+bool is_any_capturing() {
+  return captures > 0;
 }
 
 }  // namespace vgpu
@@ -129,7 +134,10 @@ VGPU_TWINS(cudaGraphUpload, _ptsz, (cudaGraphExec_t executable, cudaStream_t), (
 
 VGPU_TWINS(cudaGraphLaunch, _ptsz, (cudaGraphExec_t executable, cudaStream_t stream), (executable, stream)) {
   if (executable == nullptr) return cudaErrorInvalidValue;
-  return Connection::get().ask(Request::kGraphLaunch, wire::GraphLaunch{id_of(executable).id, on(stream)});
+  const cudaError_t error =
+      Connection::get().ask(Request::kGraphLaunch, wire::GraphLaunch{id_of(executable).id, on(stream)});
+  if (error == cudaSuccess) vgpu::expect_graph_callbacks(on(stream));
+  return error;
 }
 
 VGPU_ENTRY(cudaGraphDestroy, (cudaGraph_t graph), (graph)) {

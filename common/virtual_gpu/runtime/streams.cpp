@@ -6,6 +6,7 @@
 #include <mutex>
 
 #include "api.h"
+#include "callbacks.h"
 #include "capture.h"
 #include "connection.h"
 
@@ -103,9 +104,15 @@ cudaError_t read_fact(cudaStream_t stream, T* out, Read read) {
 }
 
 cudaError_t enqueue_host_function(uint64_t stream, cudaHostFn_t function, void* user_data) {
-  return Connection::get().ask(Request::kHostFunction,
-                               wire::HostFunction{stream, reinterpret_cast<uint64_t>(function),
-                                                  reinterpret_cast<uint64_t>(user_data)});
+  const cudaError_t error = Connection::get().ask(
+      Request::kHostFunction, wire::HostFunction{stream, reinterpret_cast<uint64_t>(function),
+                                                 reinterpret_cast<uint64_t>(user_data)});
+  if (error != cudaSuccess) return error;
+  if (is_capturing(stream))
+    note_captured_callback();
+  else
+    expect_callback(stream);
+  return cudaSuccess;
 }
 
 // cudaStreamAddCallback hands its function more than a host function gets.

@@ -176,9 +176,13 @@ void race_between_blocks(const LaneAccess& a, const GlobalRaceMap::Party& other,
   report(a.w, a.op, a.lane, Mistake::kRaceBetweenBlocks, build, other.op);
 }
 
-void lanes_collide(Warp& w, const Op& op, int lane, uint32_t address) {
+void lanes_collide(Warp& w, const Op& op, int lane, uint64_t address, ptx::Space space) {
   const auto build = [&](Finding& f) {
-    f.message = "lanes of one warp write different values to " + shared_text(*w.block, address) +
+    const Allocation* a = space == ptx::Space::kGlobal ? w.block->launch->env.memory.find(address) : nullptr;
+    if (a != nullptr) f.allocation = a->name;
+    f.message = "lanes of one warp write different values to " +
+                (a != nullptr ? "offset " + std::to_string(address - a->base) + " of " + a->name
+                              : shared_text(*w.block, static_cast<uint32_t>(address))) +
                 " in the same instruction: which one stays is undefined";
     f.advice = "Let one lane write, give each lane a place of its own, or use an atomic.";
     f.address = address;

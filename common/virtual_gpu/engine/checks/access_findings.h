@@ -33,7 +33,8 @@ void out_of_local(const LaneAccess& access, uint32_t end);
 void out_of_parameters(Warp& w, const Op& op, int lane, uint64_t offset);
 void race_between_blocks(const LaneAccess& access, const GlobalRaceMap::Party& other, bool other_writes,
                          bool no_fence, bool both_volatile);
-void lanes_collide(Warp& w, const Op& op, int lane, uint32_t address);
+// Lanes of a warp store different values in one place; `space` is where.
+void lanes_collide(Warp& w, const Op& op, int lane, uint64_t address, ptx::Space space);
 void printf_text(Warp& w, const Op& op, int lane, uint64_t address);
 
 }  // namespace vgpu::checks

@@ -96,6 +96,33 @@ struct Access {
     return readers_groups != 0 && group >= readers_groups;  // a reader without copies shows nothing
   }
 
+  // Whether a plain store leaves the bytes of this word or byte as the other thread's store left them.
+  bool stores_what_is_there(int lane, uint32_t address) const {
+    if (op.cls != InstrClass::kStoreShared && op.cls != InstrClass::kStoreGlobal) return false;
+    const uint32_t end = std::min(lane_address + uint32_t{op.access.bytes} * op.access.vec, address + 4);
+    for (uint32_t at = address; at < end; ++at) {
+      const uint32_t v = (at - lane_address) / op.access.bytes, byte = (at - lane_address) % op.access.bytes;
+      const uint32_t reg = op.access.vec == 1 ? op.src[1] : op.list[v];
+      if (w.regs[reg + static_cast<uint32_t>(lane) * op.access.reg_bytes + byte] != b.shared[at])
+        return false;
+    }
+    return true;
+  }
+
+  [[gnu::cold]] void same_value(int lane, uint32_t address, uint32_t stamp) {
+    const auto build = [&](Finding& f) {
+      const Launch& l = *b.launch;
+      f.address = address;
+      f.message = who(w, lane) + " stores in " + shared_text(b, address) + " what thread " +
+                  thread_text(l, who_thread(stamp)) + " stores there too (" + place_text(l, who_op(stamp)) +
+                  "): the same value, in no order";
+      f.advice =
+          "The result does not depend on which store comes last. Let one thread store it, to say so and to "
+          "save the others' stores.";
+    };
+    report(w, op, lane, Mistake::kSameValueStored, build, who_op(stamp));
+  }
+
   // Findings are rare: what makes them must not cost the checks below registers.
   [[gnu::cold]] void race(int lane, uint32_t address, uint32_t stamp, uint32_t tick, bool other_writes) {
     const uint32_t thread = who_thread(stamp);
@@ -110,6 +137,8 @@ struct Access {
                       readers_groups <= groups_of(lane), "before");
       return;
     }
+    if (use == SharedUse::kWrite && other_writes && stores_what_is_there(lane, address))
+      return same_value(lane, address, stamp);
     const bool same_warp = thread / kLanes == w.id;
     const bool async = use == SharedUse::kAsyncIssue;
     const Mistake mistake = async          ? Mistake::kCopyOverWrite

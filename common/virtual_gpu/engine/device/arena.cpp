@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
 #include <stdexcept>
@@ -68,23 +69,32 @@ void SharedFile::discard(uint64_t address, uint64_t bytes) {
 Arena::Arena(const char* name, uint64_t address, uint64_t bytes)
     : file_(name, address, bytes, 1ull << 30), next_(file_.address() + kGuardBytes) {}
 
-uint64_t Arena::footprint(uint64_t bytes) {
-  return round_up(bytes, kGuardBytes) + kGuardBytes;
+uint64_t Arena::footprint(uint64_t bytes, uint64_t guard) {
+  return round_up(bytes, kGuardBytes) + round_up(guard, kGuardBytes);
 }
 
 uint64_t Arena::take(uint64_t bytes, uint64_t align) {
   if (bytes > file_.bytes() || align > file_.bytes()) return 0;
   const uint64_t step = align < kGuardBytes ? kGuardBytes : align;
+  uint64_t guard = std::max(bytes, kWideGuardBytes);
+  uint64_t address = take_with_guard(bytes, step, guard);
+  if (address == 0) address = take_with_guard(bytes, step, guard = kGuardBytes);
+  if (address != 0) taken_[address] = footprint(bytes, guard);
+  return address;
+}
+
+uint64_t Arena::take_with_guard(uint64_t bytes, uint64_t align, uint64_t guard) {
+  const uint64_t wanted = footprint(bytes, guard);
   end_quarantine(false);
-  if (const uint64_t address = take_from_hole(footprint(bytes), step)) return address;
-  const uint64_t address = round_up(next_, step);
-  if (address + footprint(bytes) <= file_.address() + file_.bytes()) {
+  if (const uint64_t address = take_from_hole(wanted, align)) return address;
+  const uint64_t address = round_up(next_, align);
+  if (address + wanted <= file_.address() + file_.bytes()) {
     if (address > next_) add_hole(next_, address - next_);
-    next_ = address + footprint(bytes);
+    next_ = address + wanted;
     return address;
   }
   end_quarantine(true);
-  return take_from_hole(footprint(bytes), step);
+  return take_from_hole(wanted, align);
 }
 
 uint64_t Arena::take_from_hole(uint64_t bytes, uint64_t align) {
@@ -104,7 +114,9 @@ void Arena::give_back(uint64_t address, uint64_t bytes) {
   file_.discard(address, bytes);
   frees_ += 1;
   freed_bytes_ += bytes;
-  quarantine_.push_back({address, footprint(bytes), frees_, freed_bytes_});
+  const auto taken = taken_.find(address);
+  quarantine_.push_back({address, taken->second, frees_, freed_bytes_});
+  taken_.erase(taken);
 }
 
 void Arena::end_quarantine(bool all) {

@@ -36,7 +36,10 @@ class SharedFile {
 
 class Arena {
  public:
-  // Between two neighbours lie at least this many bytes that belong to nobody.
+  // Behind an allocation lie as many bytes that belong to nobody, and at least this many: an index that is
+  // wrong by a factor of two meets no neighbour. Addresses cost nothing; only when they run short are
+  // neighbours kGuardBytes apart.
+  static constexpr uint64_t kWideGuardBytes = 64ull << 10;
   static constexpr uint64_t kGuardBytes = 512;
 
   Arena(const char* name, uint64_t address, uint64_t bytes);
@@ -57,7 +60,8 @@ class Arena {
     uint64_t address, bytes;
     uint64_t frees_before, bytes_before;  // of the arena, when this one was freed
   };
-  static uint64_t footprint(uint64_t bytes);
+  static uint64_t footprint(uint64_t bytes, uint64_t guard);
+  uint64_t take_with_guard(uint64_t bytes, uint64_t align, uint64_t guard);
   void end_quarantine(bool all);
   void add_hole(uint64_t address, uint64_t bytes);
   uint64_t take_from_hole(uint64_t bytes, uint64_t align);
@@ -65,6 +69,7 @@ class Arena {
   SharedFile file_;
   uint64_t next_;                       // everything from here on was never handed out
   std::map<uint64_t, uint64_t> holes_;  // address -> bytes; neighbours are merged
+  std::map<uint64_t, uint64_t> taken_;  // address -> bytes, with the guard
   std::deque<Freed> quarantine_;        // oldest first
   uint64_t frees_ = 0, freed_bytes_ = 0;
 };

@@ -73,7 +73,7 @@ void Block::start(uint64_t number) {
     w.ready = 0;
     w.current = -1;
     w.async->start_block();
-    w.undefined.values.clear();
+    if (w.undefined.any()) w.undefined.values.clear();
     for (Frame* f : w.frames) f->lanes = 0;
     add_split(w, w.exists, 0, enter_frame(w, *launch->entry, nullptr, nullptr, w.exists), -1);
   }

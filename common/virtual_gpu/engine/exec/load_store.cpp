@@ -134,6 +134,37 @@ bool is_flag(const Warp& w, const Op& op) {
   return w.block->launch->kernel.flag_use[op.index] & (kWaits | kDecides);
 }
 
+bool same_values(const Warp& w, const Op& op, int one, int other) {
+  for (int v = 0; v < op.access.vec; ++v) {
+    const uint8_t* reg = w.regs + AnyWidth::reg(op, v, op.src[1]);
+    if (std::memcmp(reg + one * op.access.reg_bytes, reg + other * op.access.reg_bytes, op.access.bytes) != 0)
+      return false;
+  }
+  return true;
+}
+
+// Of lanes that store in one place of global memory, the lowest one's value stays, as an H200 was seen to do.
+// Different values are a finding.
+Mask lanes_that_stay(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
+  constexpr uint32_t kSlots = 128;
+  uint8_t first[kSlots];
+  std::memset(first, 0xff, sizeof first);
+  const int shift = std::countr_zero(static_cast<unsigned>(op.access.bytes) * op.access.vec);
+  Mask stay = 0;
+  for (Mask m = mask; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    uint32_t slot = static_cast<uint32_t>(address[lane] >> shift) % kSlots;
+    while (first[slot] != 0xff && address[first[slot]] != address[lane]) slot = (slot + 1) % kSlots;
+    if (first[slot] == 0xff) {
+      first[slot] = static_cast<uint8_t>(lane);
+      stay |= 1u << lane;
+    } else if (w.block->options->check_race && !same_values(w, op, first[slot], lane)) {
+      checks::lanes_collide(w, op, lane, address[lane], Space::kGlobal);
+    }
+  }
+  return stay;
+}
+
 // ---- one space each; `address` is in the terms of that space. Out of line: generic accesses use them too.
 
 template <class F>
@@ -160,7 +191,8 @@ template <class F>
   if (w.block->options->check_init) mark_global_written(w, op, address, bytes, good, shape);
   ++w.block->changes;
   w.global_stores += good != 0;
-  F::empty(w, op, good, shape.contiguous, [&](int lane) { return DeviceMemory::host(address[lane]); });
+  const Mask stay = shape.contiguous ? good : lanes_that_stay(w, op, address, good);
+  F::empty(w, op, stay, shape.contiguous, [&](int lane) { return DeviceMemory::host(address[lane]); });
   if ((op.flags & kReleases) && w.block->options->check_race)
     for (Mask m = good; m != 0; m &= m - 1) order_through(w, address[first_lane(m)], false, true, false);
 }
@@ -209,7 +241,7 @@ template <class F>
     for (int v = 0; v < op.access.vec; ++v) {
       const uint8_t* mine = w.regs + AnyWidth::reg(op, v, op.src[1]) + lane * op.access.reg_bytes;
       if (std::memcmp(mine, at(lane) + v * op.access.bytes, op.access.bytes) == 0) continue;
-      checks::lanes_collide(w, op, lane, address[lane]);
+      checks::lanes_collide(w, op, lane, address[lane], Space::kShared);
       return;
     }
   }

@@ -461,6 +461,7 @@ void UndefinedRegisters::clear_frame(const uint8_t* begin, const uint8_t* end) {
 // ---- memory
 
 void UndefinedMemory::clear() {
+  if (origins.empty()) return;  // then so is all else
   origins.clear();
   loaded.clear();
   shared.clear();

@@ -10,11 +10,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "checks/finding.h"
 #include "exec/op.h"
 
 namespace vgpu {
 
+enum class Mistake : uint8_t;
 struct Allocation;
 struct Block;
 struct Code;

@@ -61,10 +61,17 @@ void allocate(Session& session, const wire::Malloc& in, Reply& reply) {
   const AllocKind kind = kind_of(in.kind);
   const std::string name = std::string(call_of(kind)) + (in.stream_ordered ? "Async" : "") + " #" +
                            std::to_string(session.allocations_made[kind] + 1);
-  if (in.stream_ordered && session.streams.is_capturing(in.stream))
+  // Of a captured copy of pageable memory: the runtime library's, not the program's.
+  const bool is_for_copy = in.stream_ordered && kind == AllocKind::kPinned;
+  if (in.stream_ordered && !is_for_copy && session.streams.is_capturing(in.stream))
     return allocate_in_graph(session, in, name, reply);
-  Allocation* a = session.memory.allocate(in.bytes, kind, name);
+  Allocation* a =
+      session.memory.allocate(in.bytes, kind, is_for_copy ? "the buffer of a captured copy" : name);
   if (a == nullptr) return tell_no_room(session, in.bytes, reply);
+  if (is_for_copy) {
+    a->from_program = false;
+    return reply.put(wire::Address{a->base});
+  }
   session.allocations_made[kind] += 1;
   a->allocated_by = session.caller;
   reply.put(wire::Address{a->base});
