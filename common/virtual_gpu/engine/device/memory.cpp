@@ -24,6 +24,17 @@ uint64_t bit_range(uint64_t first, uint64_t last) {
   return upto_last & ~((1ull << first) - 1);
 }
 
+// Calls f(word index, mask) for every word that holds bits of [first, last).
+template <class F>
+bool for_words(uint64_t first, uint64_t last, F f) {
+  for (uint64_t bit = first; bit < last;) {
+    const uint64_t word = bit / 64, stop = std::min(last, (word + 1) * 64);
+    if (!f(word, bit_range(bit % 64, stop - word * 64))) return false;
+    bit = stop;
+  }
+  return true;
+}
+
 }  // namespace
 
 DeviceMemory::DeviceMemory(uint64_t limit)
@@ -192,12 +203,19 @@ void DeviceMemory::mark_written(Allocation& a, uint64_t address, uint64_t bytes)
     a.all_written = true;
     return;
   }
-  const uint64_t last = address - a.base + bytes;
-  for (uint64_t bit = address - a.base; bit < last;) {
-    const uint64_t word = bit / 64, stop = std::min(last, (word + 1) * 64);
-    __atomic_fetch_or(&a.written[word], bit_range(bit % 64, stop - word * 64), __ATOMIC_RELAXED);
-    bit = stop;
-  }
+  uint64_t* words = a.written.data();
+  for_words(address - a.base, address - a.base + bytes, [&](uint64_t word, uint64_t mask) {
+    __atomic_fetch_or(&words[word], mask, __ATOMIC_RELAXED);
+    return true;
+  });
+}
+
+bool DeviceMemory::is_written(const Allocation& a, uint64_t address, uint64_t bytes) const {
+  if (a.all_written) return true;
+  const uint64_t* words = a.written.data();
+  return for_words(address - a.base, address - a.base + bytes, [&](uint64_t word, uint64_t mask) {
+    return (__atomic_load_n(&words[word], __ATOMIC_RELAXED) & mask) == mask;
+  });
 }
 
 std::vector<const Allocation*> DeviceMemory::leaks() const {

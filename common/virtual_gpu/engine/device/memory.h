@@ -83,6 +83,7 @@ class DeviceMemory {
   static bool in_pinned_arena(uint64_t address);
 
   void mark_written(Allocation& a, uint64_t address, uint64_t bytes);
+  bool is_written(const Allocation& a, uint64_t address, uint64_t bytes) const;
 
   const std::vector<std::unique_ptr<Allocation>>& all() const { return all_; }
   std::vector<const Allocation*> leaks() const;
