@@ -81,12 +81,9 @@ int main(int count, char** words) {
   const struct {
     const char* name;
     void (*kernel)(const int*, int*, int, int);
-  } kernels[] = {{"copies", copies},
-                 {"follows", follows},
-                 {"follows_in_one_warp", follows_in_one_warp},
-                 {"ramp", ramp},
-                 {"some_follow", some_follow},
-                 {"some_compute", some_compute}};
+  } kernels[] = {
+      {"copies", copies}, {"follows", follows},         {"follows_in_one_warp", follows_in_one_warp},
+      {"ramp", ramp},     {"some_follow", some_follow}, {"some_compute", some_compute}};
   if (count != 5) return std::printf("KERNEL BLOCKS WORKER AMOUNT\n"), 2;
   // A hop goes far enough to leave every line and pair of sectors behind.
   int* host = new int[kElements];
