@@ -80,6 +80,7 @@ def test_cases_wait_for_ptxas_only_where_host_code_asks_for_registers(monkeypatc
     wanted = {"cudaLaunchKernel", *(["cudaOccupancyMaxActiveBlocksPerMultiprocessor"] if asks else [])}
     monkeypatch.setattr(device, "needed_symbols", lambda library: wanted)
     figures: Future[tuple] = Future()
+    (tmp_path / "library.so").touch()
     libraries = Libraries(Built(tmp_path / "library.so"), None, figures, tmp_path)
     session = begin(device.VirtualDevice().session, libraries)
     if asks:

@@ -14,6 +14,7 @@ from pathlib import Path
 
 from common.core.errors import CourseError
 
+_CALLED = b"__cudaRegisterLinkedBinary"
 _SYMBOL = re.compile(r"\s([A-Za-z]) __cudaRegisterLinkedBinary(\w+)$", re.MULTILINE)
 _SOURCE_OF_ALL = """\
 extern void __vgpuRegisterLinkedBinary(void*** linked, void (*entities)(void**), const void* fatbin);
@@ -38,6 +39,8 @@ _NM_SECONDS = 120
 def device_link_source(files: Sequence[Path]) -> str | None:
     """C code that registers the device code of these objects and static libraries; None where none of them
     was compiled with -rdc=true, or all are linked already."""
+    if not any(_CALLED in path.read_bytes() for path in files):
+        return None  # as of almost all programs: nothing needs to be looked up
     symbols = _SYMBOL.findall(_names(files))
     defined = {name for kind, name in symbols if kind != "U"}
     wanted = sorted({name for kind, name in symbols if kind == "U"} - defined)

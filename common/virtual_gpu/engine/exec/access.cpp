@@ -36,8 +36,9 @@ void report_bad_address(const LaneAccess& access) {
     around.wild = around.reserved != nullptr || around.nearest == nullptr ||
                   static_cast<uint64_t>(std::abs(around.distance)) > kMappedPage;
   }
-  // What the harness has freed was never the program's: it may have met it by chance.
-  const bool by_chance = around.freed != nullptr && !around.freed->from_program;
+  // What the harness has freed was never the program's: it may have met it, or come near it, by chance.
+  const Allocation* found = around.freed != nullptr ? around.freed : around.nearest;
+  const bool by_chance = found != nullptr && found->freed && !found->from_program;
   if (around.wild || by_chance) around.meant = meant_by(memory, access.address);
   if (around.meant != nullptr) around.freed = nullptr;
   if (around.wild || around.meant != nullptr) set_launch_error(b, cuda::kIllegalAddress);
