@@ -114,6 +114,8 @@ def test_without_the_file_that_defines_a_function_the_kernel_is_refused_by_its_n
     (folder / "no_helper.cu").write_text("void fill_table() {}\n")
     result = course("main.cu", "no_helper.cu", "host.cpp", "plain.c", *FLAGS)
     assert "which no file of the program defines for the device" in result.stderr
+    assert "-rdc=true" in result.stderr
+    assert "does not implement" not in result.stderr
     assert result.returncode == 4
 
 

@@ -146,9 +146,17 @@ void deadlock(Warp& w, const Op& op, int lane) {
 Finding unsupported(const Unsupported& what) {
   Finding f;
   f.mistake = Mistake::kUnsupported;
-  f.message =
-      "the virtual GPU does not implement " + what.what + " (PTX line " + std::to_string(what.ptx_line) + ")";
-  f.advice = "Write it another way, or run this kernel on a real GPU (--device gpu).";
+  const std::string line = " (PTX line " + std::to_string(what.ptx_line) + ")";
+  if (what.undefined) {
+    f.message =
+        "the kernel uses " + what.what + ", which no file of the program defines for the device" + line;
+    f.advice =
+        "Define it in this file. If another file does, link their device code: ./course run with --nvcc "
+        "-rdc=true.";
+  } else {
+    f.message = "the virtual GPU does not implement " + what.what + line;
+    f.advice = "Write it another way, or run this kernel on a real GPU (--device gpu).";
+  }
   return f;
 }
 

@@ -122,9 +122,7 @@ void FunctionLowering::lower_call(const ptx::Instruction& in) {
     const auto b = builtins.find(callee.name);
     const bool defined =
         site.callee >= 0 && !module_.text().functions[static_cast<size_t>(site.callee)].is_declaration;
-    if (!defined && b == builtins.end())
-      throw NotImplemented{"a call of " + demangle(callee.name) +
-                           ", which no file of the program defines for the device"};
+    if (!defined && b == builtins.end()) throw NotDefined{callee.name};
     if (!defined) site.builtin = b->second;
     if (site.builtin == kMalloc || site.builtin == kFree)
       throw NotImplemented{"malloc and free in device code"};

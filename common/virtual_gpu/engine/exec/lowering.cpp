@@ -148,14 +148,17 @@ std::unique_ptr<Code> FunctionLowering::run() {
     current_ = static_cast<int>(i);
     first_op_[i] = static_cast<int>(ops_.size());
     const ptx::Instruction& in = fn_.body[i];
-    auto refuse = [&](const std::string& why) {
+    auto refuse = [&](const std::string& why, bool undefined = false) {
       ops_.resize(static_cast<size_t>(first_op_[i]));
-      kernel_.unsupported.push_back({"'" + in.opcode + "': " + why, in.loc, in.ptx_line});
+      kernel_.unsupported.push_back(
+          {undefined ? why : "'" + in.opcode + "': " + why, in.loc, in.ptx_line, undefined});
     };
     try {
       lower_instruction(in);
     } catch (const NotImplemented& e) {
       refuse(e.what);
+    } catch (const NotDefined& e) {
+      refuse(demangle(e.name), true);
     } catch (const std::out_of_range&) {  // the parser does not know how many an instruction has
       refuse("an operand is missing");
     }
@@ -351,8 +354,7 @@ uint64_t FunctionLowering::symbol_address(const std::string& name, Space* space,
     *space = Space::kGeneric;
     return kFunctionBase + 16ull * static_cast<uint64_t>(function);
   }
-  throw NotImplemented{"a use of " + demangle(name) +
-                       ", which no file of the program defines for the device"};
+  throw NotDefined{std::string(name)};
 }
 
 uint32_t FunctionLowering::source(const Operand& o, int bytes, char type_class) {

@@ -36,6 +36,11 @@ struct NotImplemented {
   std::string what;
 };
 
+// Raised for a name that no file of the program defines.
+struct NotDefined {
+  std::string name;
+};
+
 class FunctionLowering {
  public:
   FunctionLowering(ModuleImage& module, KernelCode& kernel, int function);

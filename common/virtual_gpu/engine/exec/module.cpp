@@ -283,6 +283,8 @@ void lower_kernel(ModuleImage& module, KernelCode& kernel) {
       kernel.codes[static_cast<size_t>(f)] = std::move(code);
     } catch (const NotImplemented& e) {
       kernel.unsupported.push_back({"function " + demangle(fn.name) + ": " + e.what, fn.loc, fn.ptx_line});
+    } catch (const NotDefined& e) {
+      kernel.unsupported.push_back({demangle(e.name), fn.loc, fn.ptx_line, true});
     }
   }
   kernel.traits.mixes_atomics = mixes_atomics(kernel);

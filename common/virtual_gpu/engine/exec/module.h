@@ -30,6 +30,7 @@ struct Unsupported {
   std::string what;
   int loc = 0;
   int ptx_line = 0;
+  bool undefined = false;  // a name that the program does not define; else what the virtual GPU lacks
 };
 
 // A part of the shared window that accesses may touch: one variable, or the dynamic part.
