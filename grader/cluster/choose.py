@@ -85,7 +85,7 @@ def _address_for(place: str, settings: Settings) -> str:
     if urlsplit(address).scheme == "tcp" and not _is_here(address) and not settings.cluster.unencrypted:
         raise CourseError(
             f"{address} is another machine, and tcp:// encrypts nothing: others could read submissions and "
-            "hidden cases on the way, and run programs on the nodes. Start the scheduler with TLS "
+            "hidden cases in transit, and run programs on the nodes. Start the scheduler with TLS "
             "(docs/teaching.md), or set unencrypted = true under [cluster] in course.toml."
         )
     return address

@@ -17,7 +17,7 @@ from grader.cluster.choose import must_be_installed
 
 def main(arguments: list[str]) -> int:
     parser = Parser("./course cluster", __doc__)
-    parser.add_argument("what", choices=("start", "join"))
+    parser.add_argument("what", choices=("start", "join"), metavar="start|join")
     parser.add_argument("folder", metavar="DIR", type=Path)
     parser.add_argument("--workers", metavar="N", type=count, help="with join: default one per CPU")
     parser.add_argument("--interface", metavar="NAME", help="the network to use, such as eth0 or ib0")
