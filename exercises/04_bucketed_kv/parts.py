@@ -3,6 +3,7 @@
 A part is an output, the highest score, and the sum of the weights relative to it. Sizes of a merge:
     parts, rows, head_dim
     none           1: many parts have seen no key, and some rows have no other
+    single         1: a part with keys has seen one, whose weight is 1
     apart          how far the highest scores of a row's parts are apart
 """
 
@@ -13,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from common.serving.bucketed import reference_attention
 from common.serving.bucketed.reference_attention import Part
-from grader.spec import STREAM, At, Buffers, Call, Case, Size, Words, case, i32
+from grader.spec import STREAM, At, Buffers, Call, Case, Size, Words, cases_with, i32
 from grader.spec.random_inputs import Random
 
 from .layout import (
@@ -111,11 +112,15 @@ _WORDS: Words = {
     "rows": "rows: {:,}",
     "head_dim": "head_dim: {}",
     "none": {1: "parts without a key"},
+    "single": {1: "parts of one key"},
 }
 
 
-def merging(name: str, parts: int, rows: int, head_dim: int, *, none: int = 0, apart: int = 2) -> Case:
-    return case(name, words=_WORDS, parts=parts, rows=rows, head_dim=head_dim, none=none, apart=apart)
+_merging = cases_with(_WORDS, parts=1, rows=1, head_dim=128, none=0, single=0, apart=2)
+
+
+def merging(name: str, parts: int, rows: int, head_dim: int, **sizes: int) -> Case:
+    return _merging(name, parts=parts, rows=rows, head_dim=head_dim, **sizes)
 
 
 def merging_inputs(size: Size, rng: Random) -> Call:
@@ -123,6 +128,8 @@ def merging_inputs(size: Size, rng: Random) -> Call:
 
     rows = (size.parts, size.rows)
     sums = rng.normal(*rows).abs_() * 20 + 1
+    if size.single:
+        sums.fill_(1)
     outputs = rng.normal(*rows, size.head_dim) * sums.unsqueeze(-1)
     # Scores of a row may all be far below zero: what counts is how far they are from each other.
     highest = rng.normal(*rows) * size.apart + rng.normal(size.rows) * 100

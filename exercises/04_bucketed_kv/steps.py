@@ -65,7 +65,9 @@ ATTENDING_CASES = (
     attention("2 bits", buckets=2, tokens=only(2, 70)),
     attention("3 bits", buckets=3, tokens=only(3, 70)),
     attention("several chunks", buckets=3, tokens=only(3, 901), kv_heads=3),
-    attention("a long bucket", buckets=8, tokens=only(8, 25_001), kv_heads=1, sharp=50),
+    # A row has at most 192 parts: with so many keys a warp has several chunks, and its maxima grow.
+    attention("a long bucket", buckets=8, tokens=only(8, 50_001), kv_heads=1, group=4, sharp=50),
+    attention("a long bucket of 8 queries", buckets=8, tokens=only(8, 50_001), kv_heads=1, group=8, sharp=50),
     attention("no keys", buckets=4, tokens=only(4, 0), spare=1),
     attention("everything hidden", buckets=4, tokens=only(4, 50), mask=2),
     attention("a mask", buckets=2, tokens=only(2, 150), batch=2, mask=1, uneven=1),
@@ -88,6 +90,8 @@ EVERY_HEAD_CASES = ATTENDING_CASES + tuple(
 MERGING_CASES = (
     merging("two parts", 2, 4, 128),
     merging("one part", 1, 4, 128),
+    merging("one key", 1, 5, 128, single=1),
+    merging("parts of one key or none", 4, 40, 64, none=1, single=1),
     merging("parts without keys", 5, 33, 128, none=1),
     merging("nothing but parts without keys", 1, 16, 64, none=1),
     merging("maxima far apart", 6, 20, 128, apart=100),
@@ -162,6 +166,7 @@ def hidden_merging(rng: Random) -> Sequence[Case]:
             rng.number(1, 40),
             8 * rng.number(1, 32),
             none=rng.number(0, 1),
+            single=rng.number(0, 1),
             apart=rng.choice((1, 10, 200)),
         )
         for number in range(1, 4)
