@@ -95,6 +95,15 @@ def test_two_heavy_blocks_on_one_sm_take_longer_than_one_on_each(seed: int):
     assert 1.5 < two_on_half.body_seconds / one_on_each.body_seconds < 2.1
 
 
+@pytest.mark.parametrize("seed", SEEDS)
+def test_blocks_that_wait_take_turns_beside_blocks_that_run_more_instructions(seed: int):
+    """Eight blocks fit an SM, 1,056 all of them. Of twice as many some wait after others that waited, and
+    find in L2 what those fetched."""
+    one_wave = cost_of("most_follow", 1056, 1, 300, seed)
+    two_waves = cost_of("most_follow", 2112, 1, 300, seed)
+    assert two_waves.body_seconds >= 1.3 * one_wave.body_seconds
+
+
 def test_blocks_that_do_the_same_have_no_straggler():
     cost = cost_of("some_follow", 1, 0, 300)
     assert "which does most" not in cost.sentence

@@ -77,13 +77,30 @@ __global__ void some_compute(const int* from, int* to, int worker, int rounds) {
   to[blockIdx.x * kThreads + threadIdx.x] = all;
 }
 
+// Three of four blocks follow a chain; the others run more instructions, and end sooner.
+__global__ void most_follow(const int* next, int* to, int worker, int hops) {
+  int at = threadIdx.x;
+  if (blockIdx.x % 4 != worker) {
+#pragma unroll 1
+    for (int i = 0; i < hops; ++i) at = next[at];
+  } else {
+#pragma unroll 4
+    for (int i = 0; i < 6 * hops; ++i) at = at * 1664525 + i;
+  }
+  to[blockIdx.x % 16 * kThreads + threadIdx.x] = at;
+}
+
 int main(int count, char** words) {
   const struct {
     const char* name;
     void (*kernel)(const int*, int*, int, int);
-  } kernels[] = {
-      {"copies", copies}, {"follows", follows},         {"follows_in_one_warp", follows_in_one_warp},
-      {"ramp", ramp},     {"some_follow", some_follow}, {"some_compute", some_compute}};
+  } kernels[] = {{"copies", copies},
+                 {"follows", follows},
+                 {"follows_in_one_warp", follows_in_one_warp},
+                 {"ramp", ramp},
+                 {"some_follow", some_follow},
+                 {"some_compute", some_compute},
+                 {"most_follow", most_follow}};
   if (count != 5) return std::printf("KERNEL BLOCKS WORKER AMOUNT\n"), 2;
   // A hop goes far enough to leave every line and pair of sectors behind.
   int* host = new int[kElements];

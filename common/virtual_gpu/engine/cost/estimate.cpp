@@ -184,6 +184,8 @@ class Estimator {
       out.seconds = heaviest.cycles / hertz;
       out.straggler = report_.sample->heaviest_linear;
     }
+    const Outcome& heavy = heaviest.cycles > 0 ? heaviest : alone;
+    out.seconds = std::max(out.seconds, (turns() * (heavy.cycles - code_cycles_) + code_cycles_) / hertz);
     out.round_trips = static_cast<int>(std::lround(std::max(alone.round_trips, heaviest.round_trips)));
     out.unlike_replayed = std::max(unlike_, wavefront_cycles() / hertz / out.seconds);
     if (timeline_warps_ > 0) out.timeline = timeline(out.traffic);
@@ -362,6 +364,18 @@ class Estimator {
     r.blocks = r.resident = 1;
     r.traces = {setting_.longest};
     return one_wave(r, budget);
+  }
+
+  // How many heavy blocks follow each other, in units of the heaviest: they take their turns, whatever other
+  // blocks of their SM do meanwhile.
+  double turns() const {
+    const LaunchSample& sample = *report_.sample;
+    if (sample.weights.empty()) return 1;
+    const uint64_t most = sample.heavier() == nullptr ? setting_.longest->weight() : sample.heaviest_weight;
+    const uint64_t chain =
+        longest_chain(sample.weights, static_cast<uint64_t>(setting_.busy),
+                      static_cast<uint64_t>(std::max(1, report_.occupancy_blocks)), most / 2);
+    return std::max(1.0, static_cast<double>(chain) / static_cast<double>(most));
   }
 
   // The heaviest block, where it is none of the sampled ones: no launch ends before it. Its outline shows how

@@ -49,7 +49,10 @@ class Rounded {
 
 LaunchSample::LaunchSample(KernelCode& code, uint64_t blocks, uint32_t warps, uint64_t l1_capacity,
                            uint64_t seed)
-    : kernel(code), instructions(blocks <= kMostCounted ? blocks : 0), warps_(warps) {
+    : kernel(code),
+      instructions(blocks <= kMostCounted ? blocks : 0),
+      weights(instructions.size()),
+      warps_(warps) {
   // The first and the last block, and some between that follow no stride of the grid. With a seed all are
   // drawn, so that a kernel cannot know which of its blocks will be looked at.
   if (seed == 0) linears = {0};
@@ -82,7 +85,10 @@ void LaunchSample::ended(BlockTrace& trace, uint64_t linear) {
   const uint64_t weight = trace.weight();
   const std::lock_guard<std::mutex> lock(mutex_);
   total_weight += weight;
-  if (!instructions.empty()) instructions[linear] = trace.instructions;
+  if (!instructions.empty()) {
+    instructions[linear] = trace.instructions;
+    weights[linear] = weight;
+  }
   if (!trace.is_outline) return;
   const auto at = std::find_if(running_.begin(), running_.end(), [&](auto& r) { return r.get() == &trace; });
   std::unique_ptr<BlockTrace> outline = std::move(*at);

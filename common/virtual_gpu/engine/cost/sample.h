@@ -34,8 +34,8 @@ struct LaunchSample {
   std::vector<std::unique_ptr<BlockTrace>> traces;
   std::unique_ptr<BlockTrace> heaviest;  // of the others; null when there are none
   uint64_t heaviest_linear = 0, heaviest_weight = 0;
-  uint64_t total_weight = 0;           // of all blocks
-  std::vector<uint64_t> instructions;  // of each block; empty where they are very many
+  uint64_t total_weight = 0;                    // of all blocks
+  std::vector<uint64_t> instructions, weights;  // of each block; empty where they are very many
 
  private:
   const uint32_t warps_;
