@@ -6,6 +6,7 @@ gradebook.db               unless the settings name another database
 exchange/                  where students fetch and submit, unless the settings name another
 grades/                    the kernels' records, and what was found about odd submissions
 nbgrader_config.py         made once; then the instructor's
+term.toml                  the same: due dates, extensions, dropped questions
 """
 
 from __future__ import annotations
@@ -39,6 +40,25 @@ configure(c, Path(__file__).parent)
 # c.Exchange.root = "/srv/nbgrader/exchange"     # a folder that every student can reach
 # c.LatePerDay.percent = 10                      # of the points, for each day begun after the due date
 '''
+_TERM = """\
+# Due dates, extensions and dropped questions of this class. `./course nbgrader autograde --dry-run` says what
+# a change here changes, `autograde` applies it. What is not here is as the gradebook has it.
+
+# [due]
+# 01 = 2030-01-31T23:59:00Z
+
+# [groups]
+# tuesday = ["ada", "ben"]
+
+# [[extension]]
+# assignment = "01"
+# students = ["cleo"]
+# groups = ["tuesday"]
+# days = 3                     # or weeks, hours, minutes; the longest one of a student counts
+
+# [dropped]
+# 01 = ["q-why"]               # cells by their names in nbgrader: they count for nobody
+"""
 
 
 @dataclass(frozen=True)
@@ -58,12 +78,23 @@ class ClassFolder:
         return self.root / "submitted"
 
     @property
+    def autograded(self) -> Path:
+        return self.root / "autograded"
+
+    @property
     def exchange(self) -> Path:
         return self.root / "exchange"
 
     @property
     def grades(self) -> Path:
         return self.root / "grades"
+
+    @property
+    def term(self) -> Path:
+        return self.root / "term.toml"
+
+    def released(self, assignment: str) -> Path:
+        return self.release / assignment / f"{assignment}.ipynb"
 
     def handed_in(self, name: str, assignment: str) -> Path:
         return self.submitted / name / assignment
@@ -79,6 +110,8 @@ class ClassFolder:
             config = self.root / "nbgrader_config.py"
             if not config.exists():
                 config.write_text(_CONFIG.format(repository=str(REPOSITORY)))
+            if not self.term.exists():
+                self.term.write_text(_TERM)
             for assignment in assignments():
                 put_working_copy(assignment, self.source / assignment, replace=True)
         except OSError as problem:
