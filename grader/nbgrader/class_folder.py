@@ -14,6 +14,7 @@ from __future__ import annotations
 import filecmp
 import os
 import shutil
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -24,6 +25,7 @@ from grader.course import student
 from grader.spec import registry
 from grader.spec.names import is_named
 
+_PRIVATE = 0o700
 NOTEBOOKS = REPOSITORY / "notebooks"
 _CONFIG = '''"""Settings of this class for `./course nbgrader` and plain `nbgrader` alike. Yours to extend."""
 
@@ -102,6 +104,9 @@ class ClassFolder:
     def prepare(self) -> None:
         """Make what is missing, and update source/ to the course's notebooks and starters."""
         try:
+            self.root.parent.mkdir(parents=True, exist_ok=True)
+            self.root.mkdir(mode=_PRIVATE, exist_ok=True)
+            self.keep_private()
             for folder in (self.source, self.submitted, self.grades):
                 folder.mkdir(parents=True, exist_ok=True)
             if not self.exchange.exists():
@@ -118,6 +123,18 @@ class ClassFolder:
             raise CourseError(
                 f"the class folder {self.root} cannot be filled: {problem.strerror} ({problem.filename})"
             ) from problem
+
+    def keep_private(self) -> None:
+        """Records and points are nobody else's. A folder with the setgid bit is shared with its group, as
+        nbgrader's `groupshared` makes it: that stays."""
+        mode = stat.S_IMODE(self.root.stat().st_mode)
+        shared = mode & stat.S_ISGID
+        others = stat.S_IRWXO if shared else stat.S_IRWXO | stat.S_IRWXG
+        if mode & others:
+            self.root.chmod(mode & ~others)
+        book = self.root / "gradebook.db"
+        if not shared and book.is_file() and stat.S_IMODE(book.stat().st_mode) != 0o600:
+            book.chmod(0o600)
 
 
 def default_folder() -> ClassFolder:
