@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from grader.cli import main
+from grader.course import student
 from grader.spec import registry
 
 LINES = """\
@@ -47,6 +48,7 @@ def course(tmp_path: Path, monkeypatch):
         return folder
 
     monkeypatch.setattr(registry, "EXERCISES", tmp_path)
+    monkeypatch.setattr(student, "WORK", tmp_path / "work")
     return made
 
 
