@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import dataclasses
 import fcntl
+import functools
 import hashlib
 import json
 import os
@@ -26,7 +27,7 @@ from grader.classes.dependencies import changed, code_of
 from grader.classes.progress import run_progress
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
 from grader.nbgrader.class_folder import ClassFolder, assignments, find_assignment
-from grader.nbgrader.gradebook import fill, must_be_usable, opened
+from grader.nbgrader.gradebook import fill, must_be_usable, opened, read_at_once
 from grader.nbgrader.handing_in.handed_in import look_over_these, read_notes, unreadable
 from grader.nbgrader.kernels import grade_kernels, submission_of
 from grader.nbgrader.marks.batch import one_transaction
@@ -108,6 +109,7 @@ def autograde(
             with opened(functions) as gradebook:
                 for note in (*keep_given(folder, gradebook, plan.ever_dropped), *changes(plan, gradebook)):
                     _note(note)
+                read_at_once(gradebook, wanted)
                 book = Book(folder, functions, gradebook, plan)
                 for pair in fit:
                     try:
@@ -124,11 +126,13 @@ def autograde(
             with opened(functions) as gradebook:
                 there = [pair for pair in fit if pair not in problems]
                 given = read_given(folder)
+                read_at_once(gradebook, wanted)
                 for pair in there:
                     if pair not in keys and not is_settled(plan, gradebook, pair):
                         settle(plan, functions, gradebook, pair, given)
                 gradebook.db.commit()
                 remember(plan, there)
+                read_at_once(gradebook, wanted)  # scores follow from what was settled
                 return [
                     _graded(gradebook, pair, records.get(pair), problems.get(pair, ""))
                     for pair in submissions
@@ -226,7 +230,7 @@ class Book:
             "the kernel's record": kept,
             LATENESS: self._lateness(pair),
             DROPPED: sorted(self.plan.dropped(assignment)),
-            "how marks are written": code_of(*_MARKS),
+            "how marks are written": _marking_code(),
         }
         hashes = {name: _hash(json.dumps(what, default=_plain).encode()) for name, what in made_from.items()}
         return json.dumps(hashes)
@@ -247,6 +251,11 @@ class Book:
             return False
         there = (autograded / f"{assignment}.ipynb").is_file()
         return there and _submission(self.gradebook, pair) is not None
+
+
+@functools.cache
+def _marking_code() -> str:
+    return code_of(*_MARKS)
 
 
 def _plain(value: object) -> object:

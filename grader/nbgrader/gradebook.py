@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -47,6 +48,32 @@ def must_be_usable(functions: Any, book: Any) -> None:
         raise CourseError(_unusable(functions, problem)) from problem
     finally:
         book.db.rollback()
+
+
+def read_at_once(book: Any, assignments: Sequence[str]) -> None:
+    """Read these assignments' submissions with their scores in one query, and find them there from now on:
+    nbgrader asks the database several times for each."""
+    from nbgrader.api import Assignment, MissingEntry, SubmittedAssignment
+    from sqlalchemy.orm import selectinload, undefer
+
+    scores = ("score", "max_score", "needs_manual_grade")
+    found = (
+        book.db.query(SubmittedAssignment)
+        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+        .filter(Assignment.name.in_(assignments))
+        .options(*(undefer(getattr(SubmittedAssignment, name)) for name in scores))
+        .options(selectinload(SubmittedAssignment.notebooks), selectinload(SubmittedAssignment.assignment))
+    )
+    rows = {(one.assignment.name, one.student_id): one for one in found}
+
+    def find_submission(assignment: str, student: str) -> Any:
+        try:
+            return rows[assignment, student]
+        except KeyError as problem:
+            raise MissingEntry(f"no submission of {assignment} by {student}") from problem
+
+    book.find_submission = find_submission
+    book.find_assignment = functools.cache(type(book).find_assignment.__get__(book))
 
 
 def fill(functions: Any, folder: ClassFolder, assignments: Sequence[str]) -> list[str]:
