@@ -77,6 +77,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "grader/test_printed.py::test_output_of_a_kernel",
         "grader/test_quick_speed.py",
         "grader/test_nvcc_drop_in.py",
+        "grader/test_gradescope.py",
         "grader/test_run.py",
         "grader/test_run_limits.py",
         "grader/test_run_several.py",

@@ -21,6 +21,7 @@ from common.core.paths import REPOSITORY
 from common.gpu.devices import find_gpus
 from common.sandbox.kernel_facilities import kernel_facilities
 from grader.course import environment
+from grader.spec import registry
 
 State = Literal["ok", "note", "missing"]
 
@@ -171,6 +172,13 @@ def _sandboxing() -> list[Fact]:
     ]
 
 
+def _exercises() -> list[Fact]:
+    bad = registry.bad_exercises()
+    usable = [folder.name for folder in registry.exercise_folders() if folder.name not in bad]
+    facts = [Fact("exercises", "ok", ", ".join(usable) or "none")] if usable or not bad else []
+    return [*facts, *(Fact(name, "note", "left out", mistakes) for name, mistakes in bad.items())]
+
+
 def _optional(verbs: Mapping[str, Sequence[str]]) -> list[Fact]:
     facts = []
     for name, purpose in _OPTIONAL_PACKAGES.items():
@@ -210,6 +218,7 @@ def examine(verbs: Mapping[str, Sequence[str]]) -> dict[str, list[Fact]]:
         "Compilers": _compilers(),
         "Devices": _devices(),
         "Machine": _machine(),
+        "Course": _exercises(),
         "For keeping programs in their place": _sandboxing(),
         "Optional": _optional(verbs),
     }

@@ -117,6 +117,29 @@ def kept_record(run: ClassRun, submission: Submission) -> Record | None:
     return _kept(run, submission, key)
 
 
+def why_graded(
+    run: ClassRun, submissions: Sequence[Submission]
+) -> Iterator[tuple[Submission, str, Record | None]]:
+    """Each submission with the reason why `grade_all` would grade it now, or with the record that stays."""
+    depends = {name: _dependencies(run, name) for name in {one.exercise for one in submissions}}
+    for submission in submissions:
+        needed = depends[submission.exercise]
+        try:
+            key = record_key(needed, read_source(submission))
+        except CourseError as problem:
+            yield submission, "", bare_record(run, submission, f"{UNREADABLE}: {problem}")
+            continue
+        before = _key_of(run.record_path(submission))
+        kept = None if run.fresh else _kept(run, submission, key)
+        if kept is not None:
+            yield submission, "", kept
+        elif run.fresh or not before:
+            yield submission, "all are graded again" if run.fresh else "not graded before", None
+        else:
+            names = changed(before, needed)
+            yield submission, f"{listed(names)} changed" if names else "a newer submission", None
+
+
 def _dependencies(run: ClassRun, name: str) -> dict[str, str]:
     if (exercise := run.exercises.get(name)) is None:
         return {}

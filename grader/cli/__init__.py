@@ -47,6 +47,7 @@ VERBS = {
         ("nbgrader",),
     ),
     "cluster": Verb("instructor.cluster", "start or join a Dask cluster to grade on"),
+    "gradescope": Verb("instructor.gradescope", "write Gradescope's autograder for an exercise"),
     "release": Verb("instructor.release", "write the bundle that students get into a folder"),
     "bench": Verb("instructor.bench", "time baselines, solutions and alternatives over all bench shapes"),
     "tune": Verb("instructor.tune", "search the best values of a kernel's tunables", ("tune",)),

@@ -87,6 +87,7 @@ def _for_class(folder: ClassFolder) -> Iterator[str]:
     try:
         yield f"--CourseDirectory.root={folder.root}"
     finally:
+        folder.keep_private()  # nbgrader may have made a gradebook
         for name, value in before.items():
             if value is None:
                 del os.environ[name]

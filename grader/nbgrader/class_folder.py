@@ -6,6 +6,7 @@ gradebook.db               unless the settings name another database
 exchange/                  where students fetch and submit, unless the settings name another
 grades/                    the kernels' records, and what was found about odd submissions
 nbgrader_config.py         made once; then the instructor's
+term.toml                  the same: due dates, extensions, dropped questions
 """
 
 from __future__ import annotations
@@ -13,6 +14,7 @@ from __future__ import annotations
 import filecmp
 import os
 import shutil
+import stat
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -23,6 +25,7 @@ from grader.course import student
 from grader.spec import registry
 from grader.spec.names import is_named
 
+_PRIVATE = 0o700
 NOTEBOOKS = REPOSITORY / "notebooks"
 _CONFIG = '''"""Settings of this class for `./course nbgrader` and plain `nbgrader` alike. Yours to extend."""
 
@@ -39,6 +42,25 @@ configure(c, Path(__file__).parent)
 # c.Exchange.root = "/srv/nbgrader/exchange"     # a folder that every student can reach
 # c.LatePerDay.percent = 10                      # of the points, for each day begun after the due date
 '''
+_TERM = """\
+# Due dates, extensions and dropped questions of this class. `./course nbgrader autograde --dry-run` says what
+# a change here changes, `autograde` applies it. What is not here is as the gradebook has it.
+
+# [due]
+# 01 = 2030-01-31T23:59:00Z
+
+# [groups]
+# tuesday = ["ada", "ben"]
+
+# [[extension]]
+# assignment = "01"
+# students = ["cleo"]
+# groups = ["tuesday"]
+# days = 3                     # or weeks, hours, minutes; the longest one of a student counts
+
+# [dropped]
+# 01 = ["q-why"]               # cells by their names in nbgrader: they count for nobody
+"""
 
 
 @dataclass(frozen=True)
@@ -58,6 +80,10 @@ class ClassFolder:
         return self.root / "submitted"
 
     @property
+    def autograded(self) -> Path:
+        return self.root / "autograded"
+
+    @property
     def exchange(self) -> Path:
         return self.root / "exchange"
 
@@ -65,12 +91,22 @@ class ClassFolder:
     def grades(self) -> Path:
         return self.root / "grades"
 
+    @property
+    def term(self) -> Path:
+        return self.root / "term.toml"
+
+    def released(self, assignment: str) -> Path:
+        return self.release / assignment / f"{assignment}.ipynb"
+
     def handed_in(self, name: str, assignment: str) -> Path:
         return self.submitted / name / assignment
 
     def prepare(self) -> None:
         """Make what is missing, and update source/ to the course's notebooks and starters."""
         try:
+            self.root.parent.mkdir(parents=True, exist_ok=True)
+            self.root.mkdir(mode=_PRIVATE, exist_ok=True)
+            self.keep_private()
             for folder in (self.source, self.submitted, self.grades):
                 folder.mkdir(parents=True, exist_ok=True)
             if not self.exchange.exists():
@@ -79,12 +115,26 @@ class ClassFolder:
             config = self.root / "nbgrader_config.py"
             if not config.exists():
                 config.write_text(_CONFIG.format(repository=str(REPOSITORY)))
+            if not self.term.exists():
+                self.term.write_text(_TERM)
             for assignment in assignments():
                 put_working_copy(assignment, self.source / assignment, replace=True)
         except OSError as problem:
             raise CourseError(
                 f"the class folder {self.root} cannot be filled: {problem.strerror} ({problem.filename})"
             ) from problem
+
+    def keep_private(self) -> None:
+        """Records and points are nobody else's. A folder with the setgid bit is shared with its group, as
+        nbgrader's `groupshared` makes it: that stays."""
+        mode = stat.S_IMODE(self.root.stat().st_mode)
+        shared = mode & stat.S_ISGID
+        others = stat.S_IRWXO if shared else stat.S_IRWXO | stat.S_IRWXG
+        if mode & others:
+            self.root.chmod(mode & ~others)
+        book = self.root / "gradebook.db"
+        if not shared and book.is_file() and stat.S_IMODE(book.stat().st_mode) != 0o600:
+            book.chmod(0o600)
 
 
 def default_folder() -> ClassFolder:

@@ -6,15 +6,15 @@ grades/written/ASSIGNMENT/STUDENT    what a submission's points in the gradebook
 
 from __future__ import annotations
 
-import contextlib
 import dataclasses
 import fcntl
+import functools
 import hashlib
 import json
 import os
 import sys
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
@@ -27,19 +27,24 @@ from grader.classes.dependencies import changed, code_of
 from grader.classes.progress import run_progress
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
 from grader.nbgrader.class_folder import ClassFolder, assignments, find_assignment
+from grader.nbgrader.gradebook import fill, must_be_usable, opened, read_at_once
 from grader.nbgrader.handing_in.handed_in import look_over_these, read_notes, unreadable
 from grader.nbgrader.kernels import grade_kernels, submission_of
 from grader.nbgrader.marks.batch import one_transaction
 from grader.nbgrader.marks.late import LatePerDay
 from grader.nbgrader.marks.trusted_grade import TrustedGrade
+from grader.nbgrader.term.apply import Plan, apply, changes, is_settled, make_plan, remember, settle
+from grader.nbgrader.term.by_hand import keep_given, read_given
+from grader.nbgrader.term.plan import Pair, read_term
 from grader.records.record import Record
 from grader.spec.names import file_name
 from grader.words.numbers import counted
 from grader.words.text import listed
 
-Pair = tuple[str, str]  # a student and an assignment
 _BATCH = 50  # submissions in one transaction
 _HANDED_IN = "the files handed in"
+LATENESS = "the due date, an extension or the penalty"
+DROPPED = "a dropped question"
 _MARKS = (LatePerDay.__module__, TrustedGrade.__module__)
 
 
@@ -87,10 +92,12 @@ def autograde(
     arguments: Sequence[str] = (),
 ) -> list[Graded]:
     """Write points for every submission into the gradebook. Points made from the same files before stay."""
-    wanted = list(dict.fromkeys(assignment for _, assignment in submissions))
-    if missing := [name for name in wanted if not _released(folder, name).is_file()]:
-        make_assignments(folder, missing, arguments)
     with _alone(folder):
+        term = read_term(folder)
+        wanted = list(dict.fromkeys(assignment for _, assignment in submissions))
+        with nbgrader_functions(folder, arguments) as functions:
+            _prepare_gradebook(functions, folder, wanted)
+        plan = make_plan(folder, term, wanted)
         problems = look_over_these(folder, submissions)
         fit = [pair for pair in submissions if pair not in problems]
         kernels = [pair for pair in fit if pair[1] in run.exercises]
@@ -99,8 +106,11 @@ def autograde(
         trusted = {"device": run.device.kind, "grader": run.grader}
         with nbgrader_functions(folder, arguments, **trusted) as functions:
             keys = {}
-            with functions.gradebook as gradebook:
-                book = _Book(folder, functions, gradebook, code_of(*_MARKS))
+            with opened(functions) as gradebook:
+                for note in (*keep_given(folder, gradebook, plan.ever_dropped), *changes(plan, gradebook)):
+                    _note(note)
+                read_at_once(gradebook, wanted)
+                book = Book(folder, functions, gradebook, plan)
                 for pair in fit:
                     try:
                         keys[pair] = book.key(pair, records.get(pair))
@@ -108,30 +118,60 @@ def autograde(
                         problems[pair] = unreadable(problem)
                 if not run.fresh:
                     keys = {pair: key for pair, key in keys.items() if not book.is_written(pair, key)}
+                apply(plan, gradebook)
             if not run.fresh:
                 for line in _what_changed(folder, keys):
-                    print(f"note: {line}", file=sys.stderr, flush=True)
-            problems |= _write(folder, keys, records, functions)
-            with functions.gradebook as gradebook:
+                    _note(line)
+            problems |= _write(plan, keys, records, functions)
+            with opened(functions) as gradebook:
+                there = [pair for pair in fit if pair not in problems]
+                given = read_given(folder)
+                read_at_once(gradebook, wanted)
+                for pair in there:
+                    if pair not in keys and not is_settled(plan, gradebook, pair):
+                        settle(plan, functions, gradebook, pair, given)
+                gradebook.db.commit()
+                remember(plan, there)
+                read_at_once(gradebook, wanted)  # scores follow from what was settled
                 return [
                     _graded(gradebook, pair, records.get(pair), problems.get(pair, ""))
                     for pair in submissions
                 ]
 
 
+def _prepare_gradebook(functions: Any, folder: ClassFolder, wanted: Sequence[str]) -> None:
+    """Check it, and enter what it lacks: before hours of grading, not after them."""
+    with opened(functions) as book:
+        must_be_usable(functions, book)
+    for name in wanted:
+        if not folder.released(name).is_file():
+            must_succeed(f"generating {name}", functions.generate_assignment(name))
+    if entered := fill(functions, folder, wanted):
+        _note(f"{listed(entered)} entered into the gradebook as released")
+
+
+def _note(text: str) -> None:
+    print(f"note: {text}", file=sys.stderr, flush=True)
+
+
 def _write(
-    folder: ClassFolder, keys: Mapping[Pair, str], records: Mapping[Pair, Record], functions: Any
+    plan: Plan, keys: Mapping[Pair, str], records: Mapping[Pair, Record], functions: Any
 ) -> dict[Pair, str]:
     """Let nbgrader write the points of these; returns problems by submission."""
     problems: dict[Pair, str] = {}
     if not keys:
         return problems
+    folder, given = plan.folder, read_given(plan.folder)
+
+    def settled(pair: Pair) -> None:
+        settle(plan, functions, functions.gradebook, pair, given)
+
     with run_progress(len(keys)) as progress:
         for batch in _batches(list(keys)):
             for pair in batch:
                 # A run killed in between must not leave new points under an old key.
                 _written_path(folder, pair).unlink(missing_ok=True)
-            failed = _write_batch(batch, records, functions)
+            failed = _write_batch(batch, records, functions, settled)
             for pair in batch:
                 if pair not in failed:
                     write_whole(_written_path(folder, pair), keys[pair])
@@ -146,37 +186,40 @@ def _batches(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
         yield pairs[first : first + _BATCH]
 
 
-def _write_batch(batch: Sequence[Pair], records: Mapping[Pair, Record], functions: Any) -> dict[Pair, str]:
+def _write_batch(
+    batch: Sequence[Pair], records: Mapping[Pair, Record], functions: Any, then: Callable[[Pair], None]
+) -> dict[Pair, str]:
     """In one transaction. Where one of them fails, each is written by itself, and problems are returned."""
     try:
         with one_transaction(functions, {pair: records[pair] for pair in batch if pair in records}):
             for student, assignment in batch:
                 must_succeed("nbgrader", functions.autograde(assignment, student, force=True, create=True))
+                then((student, assignment))
         return {}
     except CourseError as problem:
         if len(batch) == 1:
             return {batch[0]: str(problem)}
     problems: dict[Pair, str] = {}
     for pair in batch:
-        problems |= _write_batch([pair], records, functions)
+        problems |= _write_batch([pair], records, functions, then)
     return problems
 
 
 @dataclass(frozen=True)
-class _Book:
-    """The open gradebook of a class, and what its points are made from. `marks` hashes the code of that."""
+class Book:
+    """The open gradebook of a class, and what its points are made from."""
 
     folder: ClassFolder
     functions: Any
     gradebook: Any
-    marks: str
+    plan: Plan
 
     def key(self, pair: Pair, record: Record | None) -> str:
         """Hashes by name, as JSON, of everything that the points and the graded notebook are made from."""
         student, assignment = pair
         place = self.folder.handed_in(student, assignment)
         files = sorted(path for path in place.rglob("*") if path.is_file())
-        released = _released(self.folder, assignment)
+        released = self.folder.released(assignment)
         # A record's date does not affect points: records of unreadable kernels are remade in every run.
         kept = {} if record is None else {**vars(record), "started": "", "seconds": 0}
         notes = read_notes(self.folder, student, assignment)
@@ -185,23 +228,17 @@ class _Book:
             "the released notebook": _hash(released.read_bytes()) if released.is_file() else "",
             "the gradebook": [self.functions.coursedir.db_url, student, assignment],
             "the kernel's record": kept,
-            "the due date, an extension or the penalty": self._lateness(pair),
-            "how marks are written": self.marks,
+            LATENESS: self._lateness(pair),
+            DROPPED: sorted(self.plan.dropped(assignment)),
+            "how marks are written": _marking_code(),
         }
         hashes = {name: _hash(json.dumps(what, default=_plain).encode()) for name, what in made_from.items()}
         return json.dumps(hashes)
 
     def _lateness(self, pair: Pair) -> list[Any]:
         """What a late submission's points depend on: the due date, the student's extension, the penalty."""
-        from nbgrader.api import MissingEntry
-
-        student, assignment = pair
         penalty = self.functions.config.get(LatePerDay.__name__, {})
-        due = extension = None
-        with contextlib.suppress(MissingEntry):
-            due = self.gradebook.find_assignment(assignment).duedate
-            extension = self.gradebook.find_submission(assignment, student).extension
-        return [penalty, due, extension]
+        return [penalty, self.plan.due(self.gradebook, pair[1]), self.plan.extension(self.gradebook, pair)]
 
     def is_written(self, pair: Pair, key: str) -> bool:
         student, assignment = pair
@@ -216,6 +253,11 @@ class _Book:
         return there and _submission(self.gradebook, pair) is not None
 
 
+@functools.cache
+def _marking_code() -> str:
+    return code_of(*_MARKS)
+
+
 def _plain(value: object) -> object:
     return vars(value) if dataclasses.is_dataclass(value) else str(value)
 
@@ -224,15 +266,19 @@ def _hash(data: bytes) -> str:
     return hashlib.sha256(data).hexdigest()
 
 
+def changed_since(folder: ClassFolder, pair: Pair, key: str) -> list[str] | None:
+    """What changed since the points were written; None where none are known to be."""
+    try:
+        return changed(json.loads(_written_path(folder, pair).read_bytes()), json.loads(key))
+    except (OSError, ValueError, AttributeError):
+        return None
+
+
 def _what_changed(folder: ClassFolder, keys: Mapping[Pair, str]) -> Iterator[str]:
     """A sentence for each reason why points in the gradebook are stale; new files are none."""
     causes = Counter[tuple[str, ...]]()
     for pair, key in keys.items():
-        try:
-            before = json.loads(_written_path(folder, pair).read_bytes())
-            names = changed(before, json.loads(key))
-        except (OSError, ValueError, AttributeError):
-            continue
+        names = changed_since(folder, pair, key)
         if names and _HANDED_IN not in names:
             causes[tuple(names)] += 1
     for cause, count in causes.items():
@@ -285,7 +331,3 @@ def make_assignments(folder: ClassFolder, assignments: Sequence[str], arguments:
     with nbgrader_functions(folder, arguments) as functions:
         for assignment in assignments:
             must_succeed(f"generating {assignment}", functions.generate_assignment(assignment))
-
-
-def _released(folder: ClassFolder, assignment: str) -> Path:
-    return folder.release / assignment / f"{assignment}.ipynb"

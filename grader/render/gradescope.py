@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 from grader.records.record import CaseResult, PartResult, Record
 from grader.render.findings import diagnostic_text, findings_text
@@ -12,22 +12,33 @@ from grader.render.public import for_student
 from grader.render.terminal import speed_table
 from grader.words.text import harmless
 
-
-def write_results(record: Record, path: Path, remark: str = "") -> None:
-    path.write_text(json.dumps(results(record, remark), indent=1) + "\n")
+Visibility = Literal["visible", "hidden", "after_due_date", "after_published"]  # to students
 
 
-def results(record: Record, remark: str = "") -> dict[str, Any]:
+def write_results(record: Record, path: Path, remark: str = "", **shown: Any) -> None:
+    path.write_text(json.dumps(results(record, remark, **shown), indent=1) + "\n")
+
+
+def results(
+    record: Record,
+    remark: str = "",
+    *,
+    visibility: Visibility = "visible",
+    hidden_cases: Visibility = "visible",
+    leaderboard: bool = False,
+) -> dict[str, Any]:
     """Points by part, and the cases with what was wrong; without the seed."""
     record = for_student(record)
     device = record.device
+    cases = [_case(case, visibility if case.public else hidden_cases) for case in record.cases]
     return {
         "score": record.points,
         "output": "\n".join(filter(None, (harmless(record.verdict), f"graded on {device}", remark))),
         "output_format": "text",
         "execution_time": round(record.seconds),
-        "visibility": "visible",
-        "tests": [*(_part(record, part) for part in record.parts), *map(_case, record.cases)],
+        "visibility": visibility,
+        "tests": [*(_part(record, part, visibility) for part in record.parts), *cases],
+        **({"leaderboard": _leaderboard(record)} if leaderboard else {}),
         "extra_data": {
             "exercise": record.exercise,
             "device": record.device.kind,
@@ -47,21 +58,30 @@ def part_text(record: Record, part: PartResult) -> str:
     return harmless("\n".join(filter(None, (part.message, more.get(part.name, "")))))
 
 
-def _part(record: Record, part: PartResult) -> dict[str, Any]:
+def _leaderboard(record: Record) -> list[dict[str, Any]]:
+    """The points, and the value of each target that was timed; more is better."""
+    targets = record.speed.targets if record.speed is not None else []
+    return [
+        {"name": "points", "value": record.points},
+        *({"name": target.name, "value": round(target.value, 3)} for target in targets if target.value > 0),
+    ]
+
+
+def _part(record: Record, part: PartResult, visibility: Visibility) -> dict[str, Any]:
     return {
         "name": part.name,
         "score": part.points,
         "max_score": part.max_points,
         "status": "passed" if part.points >= part.max_points else "failed",
         "output": part_text(record, part),
-        "visibility": "visible",
+        "visibility": visibility,
     }
 
 
-def _case(case: CaseResult) -> dict[str, Any]:
+def _case(case: CaseResult, visibility: Visibility) -> dict[str, Any]:
     return {
         "name": f"{'public' if case.public else 'hidden'} case {case.label} ({case.sizes_in_words})",
         "status": "passed" if case.passed else "failed",
         "output": harmless(case.message or case.reason),
-        "visibility": "visible",
+        "visibility": visibility,
     }

@@ -6,6 +6,7 @@ import dataclasses
 import functools
 import importlib
 import sys
+import traceback
 import types
 from pathlib import Path
 
@@ -13,13 +14,16 @@ from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from grader.spec import Exercise
 from grader.spec.names import is_named
+from grader.spec.source_lines import line_of
+from grader.spec.validate import problems
 
 EXERCISES = REPOSITORY / "exercises"
 SOLUTIONS = REPOSITORY / "solutions"
+_FILE = "exercise.py"
 
 
 def exercise_folders() -> list[Path]:
-    return sorted(path.parent for path in EXERCISES.glob("*/exercise.py"))
+    return sorted(path.parent for path in EXERCISES.glob(f"*/{_FILE}"))
 
 
 def package_of(folder: Path) -> str:
@@ -37,12 +41,67 @@ def package_of(folder: Path) -> str:
 @functools.cache
 def load(folder: Path) -> Exercise:
     """The exercise of a folder, with its paths filled in. Its files may import each other as `.name`."""
-    exercise: Exercise = importlib.import_module(f"{package_of(folder)}.exercise").exercise
+    exercise = _imported(folder)
+    if not isinstance(exercise, Exercise):
+        raise BadExercise(f"{folder / _FILE}:1: `exercise` is {exercise!r} where an Exercise was expected")
+    if wrong := list(problems(exercise)):
+        raise BadExercise(
+            "\n".join(f"{line_of(folder / _FILE, name)}: {name} {what}" for name, what in wrong)
+        )
     return dataclasses.replace(exercise, folder=folder, solution=SOLUTIONS / folder.name / "kernel.cu")
 
 
+class BadExercise(CourseError):
+    """An exercise that cannot be used: a line for each mistake, with its file and line."""
+
+
+def _imported(folder: Path) -> object:
+    file = folder / _FILE
+    try:
+        return importlib.import_module(f"{package_of(folder)}.exercise").exercise
+    except SyntaxError as problem:
+        raise BadExercise(f"{problem.filename}:{problem.lineno}: {problem.msg}") from problem
+    except AttributeError as problem:
+        if problem.name != "exercise":
+            raise BadExercise(_where_it_failed(folder, problem)) from problem
+        raise BadExercise(f"{file}:1: the file defines no `exercise`: exercise = Exercise(…)") from problem
+    except Exception as problem:  # of an instructor's file: anything
+        raise BadExercise(_where_it_failed(folder, problem)) from problem
+
+
+def _where_it_failed(folder: Path, problem: Exception) -> str:
+    """The innermost line of the exercise's own files, and the error."""
+    frames = traceback.extract_tb(problem.__traceback__)
+    own = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]
+    place = f"{own[-1].filename}:{own[-1].lineno}" if own else f"{folder / _FILE}:1"
+    return f"{place}: {type(problem).__name__}: {problem}"
+
+
 def all_exercises() -> list[Exercise]:
-    return [load(folder) for folder in exercise_folders()]
+    """Those that can be used. The mistakes of others are printed once, and they are left out."""
+    found = []
+    for folder in exercise_folders():
+        try:
+            found.append(load(folder))
+        except BadExercise as problem:
+            _say_once(str(problem))
+    return found
+
+
+def bad_exercises() -> dict[str, str]:
+    """The mistakes in exercises that cannot be used, by folder."""
+    found = {}
+    for folder in exercise_folders():
+        try:
+            load(folder)
+        except BadExercise as problem:
+            found[folder.name] = str(problem)
+    return found
+
+
+@functools.cache
+def _say_once(mistakes: str) -> None:
+    print(f"note: an exercise is left out because of mistakes in it:\n{mistakes}", file=sys.stderr)
 
 
 def find(text: str) -> Exercise:

@@ -9,12 +9,13 @@ import pytest
 from grader.spec import registry
 
 SPEC = """
-from grader.spec import Exact, Exercise, Points
+from grader.spec import Exact, Exercise, Points, case
 from .words import TITLE
 
 exercise = Exercise(
     title=TITLE, entry="f", inputs=lambda size, rng: None, reference=lambda size, buffers: None,
-    compare=Exact(), cases=(), hidden=lambda rng: (), bench=(), bytes_moved=lambda size: 0, mechanisms=(),
+    compare=Exact(), cases=(case("one", n=1),), hidden=lambda rng: (), bench=(),
+    bytes_moved=lambda size: 0, mechanisms=(),
     targets=(), points=Points(correct=1, clean=0, mechanism=0, speed=0),
 )
 """

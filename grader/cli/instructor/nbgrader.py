@@ -3,14 +3,17 @@
 Every command of nbgrader works (`./course nbgrader --help` lists them), and assignments may be named by their
 numbers: generate_assignment 01, release_assignment 01, collect 01, generate_feedback 01, export, …
 
-autograde is the course's own: all kernels first, in parallel and resumable, then their points. formgrader
-opens JupyterLab on the class, at the page with results and answers to read.
+autograde is the course's own: all kernels first, in parallel and resumable, then their points. So is
+generate_feedback, which writes the pages again whose points, comments or reasons changed. formgrader opens
+JupyterLab on the class, at the page with results and answers to read.
 """
 
 from __future__ import annotations
 
 import argparse
+import dataclasses
 import json
+import sys
 from collections.abc import Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -20,13 +23,14 @@ from grader.cli import options as shared
 from grader.cli.parser import Parser, count
 from grader.cluster.choose import executor_for
 from grader.course.settings import read_settings
-from grader.nbgrader.class_folder import ClassFolder, default_folder, find_assignment
+from grader.nbgrader.class_folder import ClassFolder, assignments, default_folder, find_assignment
 from grader.nbgrader.jupyter import start_formgrader
 from grader.words import numbers
 from grader.words.text import table
 
 if TYPE_CHECKING:
     from grader.nbgrader.class_grading import Graded
+    from grader.nbgrader.term.forecast import Expected, Forecast
 
 _CLASS = "--class"
 
@@ -37,8 +41,14 @@ def main(arguments: list[str]) -> int:
         print(__doc__)
     elif rest[0] == "autograde":
         return _autograde(folder, rest[1:])
+    elif rest[0] == "generate_feedback":
+        return _generate_feedback(folder, rest[1:])
     elif rest[0] == "formgrader":
         return start_formgrader(folder, rest[1:])
+    elif rest[0] == "export":
+        from grader.nbgrader.term.renew_feedback import renew_penalties
+
+        renew_penalties(folder)  # of points that were given by hand since the last autograde
     from grader.nbgrader.apps import run_nbgrader
 
     return run_nbgrader(folder, [*map(_named, rest)])
@@ -71,10 +81,17 @@ def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
     options, for_nbgrader = _parser().parse_known_args(arguments)
     must_be_installed()
     from grader.nbgrader.class_grading import autograde, chosen_submissions
+    from grader.nbgrader.gradebook import check_gradebook
     from grader.nbgrader.kernels import class_run
+    from grader.nbgrader.term.forecast import forecast
 
     submissions = chosen_submissions(folder, options.assignments, options.student)
     settings = read_settings()
+    if options.dry_run:
+        run = class_run(folder, device=options.device or "", fresh=options.force)
+        show_forecast(forecast(folder, run, submissions, arguments=for_nbgrader), as_json=options.json)
+        return 0
+    check_gradebook(folder, for_nbgrader)  # before a cluster is asked for machines
     with executor_for(options.on, settings, options.device) as place:
         run = class_run(folder, jobs=options.jobs, fresh=options.force, place=place)
         shared.announce(run.device, settings, to_stderr=options.json)
@@ -96,10 +113,33 @@ def _parser() -> argparse.ArgumentParser:
     add("--student", metavar="ID", action="append", default=[], help="only this one; may be repeated")
     add("--jobs", metavar="N", type=count, help="at once, on the virtual GPU (default: one per CPU)")
     add("--force", action="store_true", help="grade again what was graded before")
+    add("--dry-run", action="store_true", help="say what would change, and change nothing")
     add("--device", choices=shared.KINDS, help="default: the course's official device, else a GPU if any")
     shared.add_on(parser)
     shared.add_json(parser)
     return parser
+
+
+def _generate_feedback(folder: ClassFolder, arguments: list[str]) -> int:
+    from grader.nbgrader.apps import must_be_installed
+
+    parser = Parser("./course nbgrader generate_feedback", "Write what students get back, where it changed.")
+    parser.add_argument("assignments", metavar="NN", nargs="*", help="default: every graded notebook")
+    parser.add_argument("--student", metavar="ID", action="append", default=[], help="only this one")
+    parser.add_argument("--force", action="store_true", help="also what has not changed")
+    options, for_nbgrader = parser.parse_known_args(arguments)
+    must_be_installed()
+    from grader.nbgrader.term.renew_feedback import autograded, renew_feedback
+
+    chosen = [find_assignment(name) for name in options.assignments] or assignments()
+    pairs = autograded(folder, chosen, options.student)
+    if not pairs:
+        raise CourseError(f"nothing is graded below {folder.autograded}: `./course nbgrader autograde` first")
+    done = renew_feedback(folder, pairs, arguments=for_nbgrader, force=options.force)
+    for problem in done.problems.values():
+        print(f"error: {problem}", file=sys.stderr)
+    print(f"{numbers.counted(len(done.written), 'page')} written, {len(done.kept)} kept as they are")
+    return 1 if done.problems else 0
 
 
 def show_graded(graded: Sequence[Graded], *, as_json: bool) -> None:
@@ -123,6 +163,26 @@ def show_graded(graded: Sequence[Graded], *, as_json: bool) -> None:
             ],
         )
     )
+
+
+def show_forecast(found: Forecast, *, as_json: bool) -> None:
+    if as_json:
+        print(json.dumps(dataclasses.asdict(found), indent=1))
+        return
+    for line in found.changes:
+        print(line)
+    changing = [one for one in found.submissions if one.why]
+    if changing:
+        columns = ("student", "notebook", ">points now", ">then", "because")
+        print(table(columns, [_expected_row(one) for one in changing]))
+    same = len(found.submissions) - len(changing)
+    print(f"{numbers.counted(same, 'submission')} will stay as they are. Nothing was changed.")
+
+
+def _expected_row(one: Expected) -> tuple[str, ...]:
+    now = "–" if one.now is None else numbers.points(one.now)
+    then = "graded" if one.then is None else numbers.points(one.then)
+    return one.student, one.assignment, now, then, one.why
 
 
 def _in_a_line(problem: str) -> str:

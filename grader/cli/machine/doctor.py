@@ -5,12 +5,14 @@ The exit status is 0 unless something is missing that every command needs.
 
 from __future__ import annotations
 
+import importlib.util
 import json
 from dataclasses import asdict
 
 from grader.actions.doctor import Fact, examine
 from grader.cli import VERBS
 from grader.cli.parser import Parser
+from grader.nbgrader.class_folder import default_folder
 
 
 def main(arguments: list[str]) -> int:
@@ -19,6 +21,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     groups = {group for verb in VERBS.values() for group in verb.needs}
     sections = examine({group: [n for n, verb in VERBS.items() if group in verb.needs] for group in groups})
+    sections |= _of_class()
     missing = [fact for facts in sections.values() for fact in facts if fact.state == "missing"]
     if options.json:
         report = {title: [asdict(fact) for fact in facts] for title, facts in sections.items()}
@@ -28,6 +31,16 @@ def main(arguments: list[str]) -> int:
         names = ", ".join(fact.name for fact in missing)
         print(f"\nmissing: {names}" if missing else "\nnothing essential is missing")
     return 1 if missing else 0
+
+
+def _of_class() -> dict[str, list[Fact]]:
+    """Who can reach the class in work/class or COURSE_CLASS, where there is one."""
+    folder = default_folder()
+    if not (folder.root / "nbgrader_config.py").is_file() or importlib.util.find_spec("nbgrader") is None:
+        return {}
+    from grader.nbgrader.rights import class_facts
+
+    return {"Class": class_facts(folder)}
 
 
 def _render(title: str, facts: list[Fact]) -> str:

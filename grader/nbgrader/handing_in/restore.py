@@ -7,6 +7,8 @@ lock) are undone. Notes at the top list what was done.
 
 from __future__ import annotations
 
+import copy
+import functools
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -35,12 +37,23 @@ class RestoreCells(NbGraderPreprocessor):
         about = resources["nbgrader"]
         coursedir = self.parent.parent.coursedir
         released = coursedir.format_path(coursedir.release_directory, ".", about["assignment"])
-        template = _template(Path(released) / f"{about['notebook']}.ipynb")
+        path = Path(released) / f"{about['notebook']}.ipynb"
+        template = _template(path, _version(path))
         notes = read_notes(ClassFolder(Path(coursedir.root)), about["student"], about["assignment"])
         return restored(nb, template, notes), resources
 
 
-def _template(path: Path) -> NotebookNode:
+def _version(path: Path) -> tuple[int, int]:
+    try:
+        about = path.stat()
+    except OSError:
+        return 0, 0
+    return about.st_mtime_ns, about.st_size
+
+
+@functools.lru_cache(maxsize=8)
+def _template(path: Path, version: tuple[int, int]) -> NotebookNode:
+    """Nobody may change it: it is the same one for all submissions."""
     try:
         return read_notebook(path)
     except CourseError as problem:
@@ -67,7 +80,7 @@ def restored(submitted: NotebookNode, template: NotebookNode, notes: Sequence[st
         cells.insert(0, nbformat.v4.new_markdown_cell(text))
     made = nbformat.v4.new_notebook(cells=cells)
     if "kernelspec" in template.metadata:
-        made.metadata["kernelspec"] = template.metadata["kernelspec"]
+        made.metadata["kernelspec"] = copy.deepcopy(template.metadata["kernelspec"])
     return made
 
 

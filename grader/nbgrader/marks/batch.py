@@ -19,6 +19,7 @@ from unittest import mock
 import jsonschema
 import nbformat.v4.nbbase
 import nbgrader.apps.api
+from nbconvert.exporters import exporter
 from nbgrader import api
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import BaseConverter
@@ -36,7 +37,8 @@ def one_transaction(functions: Any, records: Mapping[tuple[str, str], Record]) -
     shared = api.Gradebook(coursedir.db_url, coursedir.course_id)
     close, commit = shared.close, shared.db.commit
     shared.close = lambda: None
-    shared.db.commit = lambda: None  # queries see what is pending: SQLAlchemy flushes it first
+    shared.db.commit = lambda: None
+    shared.db().autoflush = False  # before every query; _remember does it before those that need it
     _remember(shared)
     try:
         with records_at_hand(records), _patched(lambda *arguments, **options: shared):
@@ -58,6 +60,7 @@ class _OnePass(Autograde):
         BaseConverter.convert_single_notebook(self, notebook_filename)
 
 
+_OF_A_SUBMISSION = ("find_submission", "find_submission_notebook")
 _SAME_FOR_ALL = ("find_assignment", "find_notebook", "find_source_cell", "find_graded_cell")
 
 
@@ -65,6 +68,10 @@ def _remember(shared: Any) -> None:
     """Ask the database once for what all submissions share, and once for the cells of a submission."""
     for name in _SAME_FOR_ALL:
         setattr(shared, name, functools.cache(getattr(shared, name)))
+
+    # The rows of the submission being written, which may be pending; a missing one is asked for again.
+    for name in _OF_A_SUBMISSION:
+        setattr(shared, name, functools.lru_cache(maxsize=1)(_flushed(shared, getattr(shared, name))))
 
     @functools.lru_cache(maxsize=1)
     def rows(*place: str) -> dict[tuple[str, str], Any]:
@@ -81,6 +88,16 @@ def _remember(shared: Any) -> None:
     shared.find_comment = functools.partial(find, "comments")
 
 
+def _flushed(shared: Any, find: Callable[..., Any]) -> Callable[..., Any]:
+    """A query that sees what is pending."""
+
+    def found(*place: str) -> Any:
+        shared.db.flush()
+        return find(*place)
+
+    return found
+
+
 @contextmanager
 def _patched(gradebook: Callable[..., Any]) -> Iterator[None]:
     cells = types.SimpleNamespace(validate=_validate)
@@ -91,9 +108,15 @@ def _patched(gradebook: Callable[..., Any]) -> Iterator[None]:
                 stack.enter_context(mock.patch.object(module, "Gradebook", gradebook))
         stack.enter_context(mock.patch.object(nbgrader.apps.api, "Autograde", _OnePass))
         stack.enter_context(mock.patch.object(common, "jsonschema", cells))
+        # Exporters copy the notebook before each list of steps, and nobody else has it.
+        stack.enter_context(mock.patch.object(exporter, "copy", types.SimpleNamespace(deepcopy=_itself)))
         # Each cell is made by us; the whole notebook is validated when it is written.
         stack.enter_context(mock.patch.object(nbformat.v4.nbbase, "validate"))
         yield
+
+
+def _itself(value: Any) -> Any:
+    return value
 
 
 def _validate(data: Any, schema: dict[str, Any]) -> None:

@@ -1,0 +1,2 @@
+"""What changes during a term: due dates, extensions, dropped questions, hand-given points, and which points
+and pages follow from that."""
