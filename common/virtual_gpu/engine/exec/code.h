@@ -104,7 +104,7 @@ struct CallSite {
   std::vector<ParamArea> arguments, returns;
 };
 
-enum Builtin : int { kNotBuiltin = 0, kVprintf, kAssertFail, kMalloc, kFree };
+enum Builtin : int { kNotBuiltin = 0, kVprintf, kAssertFail, kMalloc, kAlignedMalloc, kFree };
 
 // What an op writes and reads, as values of the function: unlike places in the register file, they are not
 // shared by others. `begin` is the first in Code::values; what it writes comes first, then what it reads.
@@ -152,6 +152,7 @@ struct CodeTraits {
   bool orders_blocks = false;  // blocks may see each other's atomics or flags: run them in a fixed order
   bool mixes_atomics =
       false;                 // of several kinds, whose order then matters even if nobody asks for the result
+  bool uses_heap = false;    // malloc or free
   bool uses_fences = false;  // atomics and flags then order memory for the race check
 };
 

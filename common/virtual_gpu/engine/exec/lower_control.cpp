@@ -102,7 +102,11 @@ ParamArea FunctionLowering::area(const std::string& name) {
 
 void FunctionLowering::lower_call(const ptx::Instruction& in) {
   static const std::unordered_map<std::string_view, Builtin> builtins = {
-      {"vprintf", kVprintf}, {"__assertfail", kAssertFail}, {"malloc", kMalloc}, {"free", kFree}};
+      {"vprintf", kVprintf},
+      {"__assertfail", kAssertFail},
+      {"malloc", kMalloc},
+      {"__nv_aligned_device_malloc", kAlignedMalloc},
+      {"free", kFree}};
   const ptx::Call& call = fn_.calls.at(static_cast<size_t>(in.call));
   CallSite site;
   for (const std::string& a : call.arguments) {
@@ -124,8 +128,8 @@ void FunctionLowering::lower_call(const ptx::Instruction& in) {
         site.callee >= 0 && !module_.text().functions[static_cast<size_t>(site.callee)].is_declaration;
     if (!defined && b == builtins.end()) throw NotDefined{callee.name};
     if (!defined) site.builtin = b->second;
-    if (site.builtin == kMalloc || site.builtin == kFree)
-      throw NotImplemented{"malloc and free in device code"};
+    kernel_.traits.uses_heap |=
+        site.builtin == kMalloc || site.builtin == kAlignedMalloc || site.builtin == kFree;
   }
   jump_over_when_guarded();
   VirtualOp& v = emit_control(Control::kCall, InstrClass::kControl);

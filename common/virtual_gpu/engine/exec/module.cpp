@@ -287,6 +287,7 @@ void lower_kernel(ModuleImage& module, KernelCode& kernel) {
       kernel.unsupported.push_back({demangle(e.name), fn.loc, fn.ptx_line, true});
     }
   }
+  kernel.traits.orders_blocks |= kernel.traits.uses_heap;
   kernel.traits.mixes_atomics = mixes_atomics(kernel);
   find_flags(module, kernel);
   kernel.info.registers = std::clamp((kernel.info.registers + 7) / 8 * 8, 16, 255);

@@ -35,6 +35,10 @@ void set_limit(Session& session, const wire::Limit& in, Reply& reply) {
     reply.error = cuda::kInvalidValue;
     return;
   }
+  if (in.limit == kMallocHeapLimit && !session.memory.heap().set_limit(in.value))
+    return session.refuse(reply, cuda::kInvalidValue,
+                          "cudaDeviceSetLimit(cudaLimitMallocHeapSize) comes too late: a kernel that uses "
+                          "malloc has been launched");
   session.limits[in.limit] = in.value;
 }
 

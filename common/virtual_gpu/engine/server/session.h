@@ -40,7 +40,8 @@ struct SessionConfig {
 
 // What cudaDeviceGetLimit answers at first, by cudaLimit: stack, printf, malloc heap, sync depth, pending
 // launches, L2 fetch granularity, persisting L2.
-constexpr uint64_t kDefaultLimits[] = {1024, 1 << 20, 8 << 20, 2, 2048, 64, 0};
+constexpr uint64_t kDefaultLimits[] = {1024, 1 << 20, DeviceHeap::kDefaultBytes, 2, 2048, 64, 0};
+constexpr uint32_t kMallocHeapLimit = 2;  // cudaLimitMallocHeapSize
 
 class Session {
  public:

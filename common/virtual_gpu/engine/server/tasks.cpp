@@ -46,6 +46,7 @@ int Session::run(const LaunchTask& task, const Work& work, double* seconds) {
   LaunchEnvironment env = environment();
   const size_t printed_before = printf_output.size();
   LaunchReport figures = run_launch(request, env);
+  memory.forget_old_ones();
   report.traffic.printed_bytes += printf_output.size() - printed_before;
   if (should_stop_()) {  // half a launch has no figures worth keeping
     report.traffic.dropped_launches += 1;
