@@ -183,9 +183,11 @@ REPLACED = ("arch", "code", "gencode", "cudart", "cudadevrt", "dlto", "lto", "Xp
 # Libraries of NVIDIA's for real GPUs. Those that the virtual GPU has no library for are left out of the link:
 # many projects name more of them than they use.
 _ABSENT = re.compile(
-    r"-l(cuda|cublas|cublasLt|cusparse|cusparseLt|cusolver|curand|cufft|cufftw|cudnn|cutensor|nccl|npp\w*|nvjpeg"
+    r"-l(cublas|cublasLt|cusparse|cusparseLt|cusolver|curand|cufft|cufftw|cudnn|cutensor|nccl|npp\w*|nvjpeg"
     r"|nvrtc|nvJitLink|nvToolsExt|nvidia-ml|cupti|nvblas|nvshmem\w*|culibos)(_static)?"
 )
+
+_RUNTIME = ("cudart", "cudart_static", "cudadevrt", "cuda")  # ours has the functions of all of them
 
 
 def link_words(line: NvccLine) -> list[str]:
@@ -209,9 +211,9 @@ def present(words: Iterable[str]) -> list[str]:
 
 
 def is_runtime(word: str) -> bool:
-    """Whether a word for the linker is NVIDIA's runtime library, in whose place ours is linked."""
+    """Whether a word for the linker is NVIDIA's runtime library or driver, in whose place ours is linked."""
     name = re.sub(r"^-l|\.(so|a)[.\d]*$", "", word.rpartition("/")[2]).removeprefix("lib")
-    return (word.startswith("-l") or "/" in word) and name in ("cudart", "cudart_static", "cudadevrt")
+    return (word.startswith("-l") or "/" in word) and name in _RUNTIME
 
 
 def _is_absent(word: str) -> bool:
