@@ -10,6 +10,7 @@
 #include "checks/report.h"
 #include "cuda_error.h"
 #include "exec/access.h"
+#include "exec/device_runtime.h"
 #include "exec/printf_format.h"
 #include "exec/scheduler.h"
 
@@ -22,6 +23,30 @@ uint64_t call_argument(const Warp& w, const CallSite& site, size_t i, int lane) 
   uint64_t v = words[lane];
   if (a.bytes > 4) v |= static_cast<uint64_t>(words[kLanes + lane]) << 32;
   return v;
+}
+
+uint32_t call_word(const Warp& w, const CallSite& site, size_t i, size_t word, int lane) {
+  if (i >= site.arguments.size() || 4 * word >= site.arguments[i].bytes) return 0;
+  const auto* words = reinterpret_cast<const uint32_t*>(w.regs + site.arguments[i].offset);
+  return words[word * kLanes + static_cast<size_t>(lane)];
+}
+
+bool write_generic(Warp& w, int lane, uint64_t address, uint32_t bytes, const void* from) {
+  const uint64_t window = address & ~(kWindowBytes - 1);
+  const uint32_t low = static_cast<uint32_t>(address);
+  Block& b = *w.block;
+  if (window == kLocalWindow) {
+    if (uint64_t{low} + bytes > b.local_size[w.id]) return false;
+    write_local(w, lane, low, bytes, static_cast<const uint8_t*>(from));
+    for (uint32_t i = 0; i < bytes; ++i) b.local_written[w.id][low + i] |= 1u << lane;
+    return true;
+  }
+  DeviceMemory& memory = b.launch->env.memory;
+  Allocation* a = memory.find(address);
+  if (a == nullptr || address + bytes > a->end()) return false;
+  std::memcpy(DeviceMemory::host(address), from, bytes);
+  memory.mark_written(*a, address, bytes);
+  return true;
 }
 
 void set_call_result(Warp& w, const CallSite& site, int lane, uint64_t value) {
@@ -134,6 +159,9 @@ bool run_builtin(Warp& w, const CallSite& site, Mask lanes, const Op& op) {
       return true;
     case kFree:
       free_to_heap(w, site, lanes, op);
+      return true;
+    case kDeviceRuntime:
+      call_device_runtime(w, site, lanes, op, site.runtime_function);
       return true;
     default:
       return true;

@@ -20,22 +20,24 @@ bool is_power_of_two(uint64_t n) {
 
 }  // namespace
 
-void allocate_from_heap(Warp& w, const CallSite& site, Mask lanes, const Op& op, bool aligned) {
-  Block& b = *w.block;
-  const Launch& launch = *b.launch;
+Allocation* heap_allocation(Warp& w, const Op& op, uint64_t bytes, uint64_t align) {
+  const Launch& launch = *w.block->launch;
   DeviceHeap& heap = launch.env.memory.heap();
+  if (bytes == 0 || !is_power_of_two(align) || align > kMostAlign) return nullptr;
   const int where = heap.site(launch.request.index, op.index, [&]() -> DeviceHeap::Site {
     return {launch.module.students_place(launch.kernel.origins[op.index].loc, launch.kernel),
             demangle(launch.kernel.info.name)};
   });
+  return heap.allocate(bytes, align, where);
+}
+
+void allocate_from_heap(Warp& w, const CallSite& site, Mask lanes, const Op& op, bool aligned) {
   for (Mask m = lanes; m != 0; m &= m - 1) {
     const int lane = first_lane(m);
-    const uint64_t bytes = call_argument(w, site, 0, lane);
     const uint64_t align = aligned ? call_argument(w, site, 1, lane) : kMallocAlign;
-    const bool possible = bytes != 0 && is_power_of_two(align) && align <= kMostAlign;
-    const Allocation* made = possible ? heap.allocate(bytes, align, where) : nullptr;
+    const Allocation* made = heap_allocation(w, op, call_argument(w, site, 0, lane), align);
     set_call_result(w, site, lane, made != nullptr ? made->base : 0);
-    b.instructions += kHeapCost;
+    w.block->instructions += kHeapCost;
   }
 }
 

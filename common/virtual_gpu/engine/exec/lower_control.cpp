@@ -1,6 +1,7 @@
 // Lowering of branches, calls, barriers and operations between the lanes of a warp.
 #include <algorithm>
 
+#include "exec/device_runtime.h"
 #include "exec/lowering.h"
 #include "exec/memory_ops.h"
 #include "exec/warp_sync.h"
@@ -126,8 +127,18 @@ void FunctionLowering::lower_call(const ptx::Instruction& in) {
     const auto b = builtins.find(callee.name);
     const bool defined =
         site.callee >= 0 && !module_.text().functions[static_cast<size_t>(site.callee)].is_declaration;
-    if (!defined && b == builtins.end()) throw NotDefined{callee.name};
-    if (!defined) site.builtin = b->second;
+    if (!defined && b != builtins.end()) {
+      site.builtin = b->second;
+    } else if (!defined) {
+      const std::string runtime = device_runtime_name(callee.name);
+      if (runtime.empty()) throw NotDefined{callee.name};
+      site.builtin = kDeviceRuntime;
+      site.runtime_function = device_runtime_function(callee.name);
+      if (site.runtime_function < 0) throw NotImplemented{runtime + " in device code"};
+      kernel_.traits.asks_for_work = true;
+      // The runtime API of device code takes from the same heap.
+      kernel_.traits.uses_heap |= runtime == "cudaMalloc" || runtime == "cudaFree";
+    }
     kernel_.traits.uses_heap |=
         site.builtin == kMalloc || site.builtin == kAlignedMalloc || site.builtin == kFree;
   }

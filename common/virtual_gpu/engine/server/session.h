@@ -128,6 +128,7 @@ class Session {
   int run_task(const Work& work, double* seconds);
   int run(const MarkerTask&, const Work& work, double* seconds);
   int run(const LaunchTask& task, const Work& work, double* seconds);
+  int run_grid(LaunchRequest request, const Work& work, ChildWork& children, double* seconds);
   int run(const CopyTask& task, const Work& work, double* seconds);
   int run(const FillTask& task, const Work& work, double* seconds);
   int run(const AllocateTask& task, const Work& work, double* seconds);
