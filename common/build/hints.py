@@ -226,6 +226,10 @@ _HINTS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str | None]
         "the compiler was killed, most likely for want of memory: close other programs and build again",
     ),
     (
+        re.compile(r"nvrtc\.h: No such file or directory"),
+        "NVRTC comes with NVIDIA's wheel nvidia-cuda-nvrtc, or with the whole of CUDA 13",
+    ),
+    (
         re.compile(r"(\S+): No such file or directory"),
         "is the name spelled as on disk, and its folder given with -I?",
     ),

@@ -193,6 +193,11 @@ def _library_folders(root: Path) -> tuple[Path, ...]:
     return (root / "lib64", root / "lib", root / "targets" / _target_name() / "lib")
 
 
+def library_folders(root: Path) -> tuple[Path, ...]:
+    """Where NVIDIA's libraries may lie: in the toolkit at `root`, and in the wheels."""
+    return (*_library_folders(root), *(nvidia / f"cu{CUDA_MAJOR}" / "lib" for nvidia in _nvidia_packages()))
+
+
 def _target_name() -> str:
     return {"aarch64": "sbsa-linux"}.get(platform.machine(), f"{platform.machine()}-linux")
 

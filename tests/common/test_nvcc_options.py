@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pytest
 
+from common.build.hints import hint_for
 from common.build.nvcc.options import absent_libraries, is_runtime, link_words, read_nvcc_line
 from common.core.errors import CourseError
 
@@ -48,11 +49,29 @@ def test_the_linker_gets_what_is_for_it_and_no_library_of_nvidias():
     words = "-O3 -Xcompiler -fopenmp,-g -Llib -lours -lcudart -lcuda -lcublas -Xlinker -z,now a.o"
     line = read_nvcc_line(words.split())
     assert link_words(line) == "-fopenmp -g -Llib -lours -Xlinker -z -Xlinker now".split()
-    assert "-lcuda -lcublas" in absent_libraries(line)
+    assert ": -lcublas." in absent_libraries(line)
     assert absent_libraries(read_nvcc_line(["-lcudart", "-lcudahelpers"])) == ""
 
 
-@pytest.mark.parametrize("word", ["-lcudart", "-lcudart_static", "/x/libcudart.so", "/x/libcudadevrt.a"])
+@pytest.mark.parametrize(
+    "word", ["-lcudart", "-lcudart_static", "/x/libcudart.so", "/x/libcudadevrt.a", "-lcuda"]
+)
 def test_nvidias_runtime_library_is_known_in_every_spelling(word):
     assert is_runtime(word)
     assert not is_runtime(word.replace("cuda", "my"))
+
+
+def test_nvrtc_is_linked_where_it_is_there(monkeypatch, tmp_path):
+    library = tmp_path / "libnvrtc.so.13"
+    monkeypatch.setattr("common.build.nvcc.nvrtc.find_nvrtc", lambda: library)
+    line = read_nvcc_line(["a.cu", "-lnvrtc", "-lcuda"])
+    assert link_words(line) == [str(library), f"-Wl,-rpath,{tmp_path}"]
+    assert absent_libraries(line) == ""
+
+
+def test_where_nvrtc_is_missing_one_sentence_names_the_wheel(monkeypatch):
+    monkeypatch.setattr("common.build.nvcc.nvrtc.find_nvrtc", lambda: None)
+    line = read_nvcc_line(["a.cu", "-lnvrtc", "-lcuda"])
+    assert link_words(line) == []
+    assert "nvidia-cuda-nvrtc" in absent_libraries(line)
+    assert "nvidia-cuda-nvrtc" in str(hint_for("fatal error: nvrtc.h: No such file or directory"))

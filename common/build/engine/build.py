@@ -37,6 +37,8 @@ from common.core.paths import REPOSITORY
 SOURCE_DIR = REPOSITORY / "common" / "virtual_gpu"
 ENGINE_NAME = "vgpu-engine"
 RUNTIME_NAME = "libvgpu_runtime.so.1"
+# The runtime library has the driver API, too: a program that opens the driver by its name finds it so.
+_DRIVER_NAMES = ("libcuda.so.1", "libcuda.so")
 
 _FLAGS = ("-O3", "-ffp-contract=off", "-fno-math-errno", "-Wall", "-Wextra", "-pthread")
 _ENGINE_FLAGS = ("-std=c++20", *_FLAGS)
@@ -171,7 +173,7 @@ def _key(source_dir: Path, cxx: HostCompiler, nvcc: Nvcc, isa: Isa) -> str:
     """Of what the sources say and not of where they lie: another copy of the course need not build again."""
     variant = (*_ISA_FLAGS[isa], *_sanitizer_flags())
     fingerprints = (cxx.fingerprint, nvcc.fingerprint, *compiler_variables(str(cxx.path)), *variant)
-    return digest("virtual GPU", *fingerprints, "--", *_contents(source_dir))
+    return digest("virtual GPU", *_DRIVER_NAMES, *fingerprints, "--", *_contents(source_dir))
 
 
 def _contents(source_dir: Path) -> list[str]:
@@ -214,6 +216,7 @@ def _side_by_side(key: str, binaries: Sequence[Path], cache: Cache) -> Path:
                 os.link(binary, made / binary.name)
             except OSError:  # another file system, or one without hard links
                 shutil.copy2(binary, made / binary.name)
+        _name_driver(made)
 
     return make_entry(key, gather, cache).path
 
@@ -224,8 +227,14 @@ def _copied(key: str, files: Sequence[Path], cache: Cache) -> Path:
     def copy(made: Path) -> None:
         for file in files:
             shutil.copy(file, made / file.name)
+        _name_driver(made)
 
     return make_entry(key, copy, cache).path
+
+
+def _name_driver(folder: Path) -> None:
+    for name in _DRIVER_NAMES:
+        (folder / name).symlink_to(RUNTIME_NAME)
 
 
 def isa_name() -> Isa:

@@ -50,6 +50,7 @@ GROUPS = (
     Group("bits", ("ops/*.cpp",)),
     Group("checks", ("checks/*.cpp",)),
     Group("runtime", ("runtime/*.cpp",), _COLD),
+    Group("driver", ("driver/*.cpp",), _COLD),
     Group("device", ("device/*.cpp",)),
 )
 

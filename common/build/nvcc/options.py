@@ -11,6 +11,8 @@ import shlex
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from common.build.nvcc.nvrtc import WHEEL as NVRTC_WHEEL
+from common.build.nvcc.nvrtc import nvrtc_words
 from common.build.toolchain import NVCC_VARIABLES
 from common.core.errors import CourseError
 
@@ -183,9 +185,12 @@ REPLACED = ("arch", "code", "gencode", "cudart", "cudadevrt", "dlto", "lto", "Xp
 # Libraries of NVIDIA's for real GPUs. Those that the virtual GPU has no library for are left out of the link:
 # many projects name more of them than they use.
 _ABSENT = re.compile(
-    r"-l(cuda|cublas|cublasLt|cusparse|cusparseLt|cusolver|curand|cufft|cufftw|cudnn|cutensor|nccl|npp\w*|nvjpeg"
-    r"|nvrtc|nvJitLink|nvToolsExt|nvidia-ml|cupti|nvblas|nvshmem\w*|culibos)(_static)?"
+    r"-l(cublas|cublasLt|cusparse|cusparseLt|cusolver|curand|cufft|cufftw|cudnn|cutensor|nccl|npp\w*|nvjpeg"
+    r"|nvJitLink|nvToolsExt|nvidia-ml|cupti|nvblas|nvshmem\w*|culibos)(_static)?"
 )
+
+_NVRTC = "-lnvrtc"
+_RUNTIME = ("cudart", "cudart_static", "cudadevrt", "cuda")  # ours has the functions of all of them
 
 
 def link_words(line: NvccLine) -> list[str]:
@@ -204,18 +209,24 @@ def link_words(line: NvccLine) -> list[str]:
 
 
 def present(words: Iterable[str]) -> list[str]:
-    """Words for the linker, but for libraries of NVIDIA's."""
-    return [word for word in words if not (is_runtime(word) or _is_absent(word))]
+    """Words for the linker, but for libraries of NVIDIA's: of those NVRTC alone, which needs no GPU."""
+    found: list[str] = []
+    for word in words:
+        if word == _NVRTC:
+            found += nvrtc_words()
+        elif not (is_runtime(word) or _is_absent(word)):
+            found.append(word)
+    return found
 
 
 def is_runtime(word: str) -> bool:
-    """Whether a word for the linker is NVIDIA's runtime library, in whose place ours is linked."""
+    """Whether a word for the linker is NVIDIA's runtime library or driver, in whose place ours is linked."""
     name = re.sub(r"^-l|\.(so|a)[.\d]*$", "", word.rpartition("/")[2]).removeprefix("lib")
-    return (word.startswith("-l") or "/" in word) and name in ("cudart", "cudart_static", "cudadevrt")
+    return (word.startswith("-l") or "/" in word) and name in _RUNTIME
 
 
 def _is_absent(word: str) -> bool:
-    return _ABSENT.fullmatch(word) is not None
+    return _ABSENT.fullmatch(word) is not None or (word == _NVRTC and not nvrtc_words())
 
 
 def absent_libraries(line: NvccLine, words: Iterable[str] = ()) -> str:
@@ -226,6 +237,8 @@ def absent_libraries(line: NvccLine, words: Iterable[str] = ()) -> str:
     absent = [word for word in dict.fromkeys(named) if _is_absent(word) and not is_runtime(word)]
     if not absent:
         return ""
+    if absent == [_NVRTC]:
+        return f"NVRTC (-lnvrtc) is not there: install NVIDIA's wheel {NVRTC_WHEEL}, or CUDA 13 with NVRTC."
     return (
         f"the virtual GPU has none of these libraries, which are for real GPUs: {' '.join(absent)}. "
         "A program that calls them can only be built for a GPU."

@@ -21,17 +21,36 @@ namespace vgpu {
 
 constexpr int kOnlyDevice = 0;
 
-// `caller` is the return address of the exported function: the line that a finding of this call names.
+inline thread_local int api_depth = 0;
+inline thread_local bool runtime_used = false;  // this thread has called the runtime API
+
+// A call of the program's, for as long as it lasts. `caller` is the return address of the exported function:
+// the line that a finding of this call names. The driver API calls the runtime API inside of one.
+class ApiCall {
+ public:
+  explicit ApiCall(const void* caller) : outermost_(api_depth++ == 0) {
+    if (outermost_) api_caller = caller;
+  }
+  ~ApiCall() { --api_depth; }
+  ApiCall(const ApiCall&) = delete;
+  bool is_outermost() const { return outermost_; }
+
+ private:
+  const bool outermost_;
+};
+
 template <typename Body>
 cudaError_t recorded(const void* caller, Body&& body) {
-  api_caller = caller;
+  const ApiCall call(caller);
+  runtime_used |= call.is_outermost();
+  const auto answered = [&](cudaError_t error) { return call.is_outermost() ? record_error(error) : error; };
   try {
-    return record_error(body());
+    return answered(body());
   } catch (const std::bad_alloc&) {
-    return record_error(cudaErrorMemoryAllocation);
+    return answered(cudaErrorMemoryAllocation);
   } catch (const std::exception& problem) {
     say("an unexpected problem in the runtime library: %s", problem.what());
-    return record_error(cudaErrorUnknown);
+    return answered(cudaErrorUnknown);
   }
 }
 

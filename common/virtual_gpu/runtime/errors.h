@@ -15,5 +15,7 @@ void say(const char* format, ...) __attribute__((format(printf, 1, 2)));
 // A function of the API that is not there: named once on stderr, answered with cudaErrorNotSupported.
 // `warned` belongs to the caller.
 int not_supported(const char* function, bool* warned);
+// The same for a function of the driver API: CUDA_ERROR_NOT_SUPPORTED.
+int driver_not_supported(const char* function, bool* warned);
 
 }  // namespace vgpu

@@ -1,7 +1,7 @@
-"""Write an answer for every CUDA runtime function that is declared but not written here.
+"""Write an answer for every function of CUDA's runtime and driver APIs that is declared but not written here.
 
-A program that calls one still links and runs: the function answers cudaErrorNotSupported and names itself
-once on stderr.
+A program that calls one still links and runs: the function answers cudaErrorNotSupported or
+CUDA_ERROR_NOT_SUPPORTED and names itself once on stderr.
 """
 
 from __future__ import annotations
@@ -12,15 +12,19 @@ import sys
 from collections.abc import Iterable
 from pathlib import Path
 
-HEADER = "cuda_runtime_api.h"  # the only one that every toolkit has: NVIDIA's wheels leave others out
+HEADER = "cuda_runtime_api.h"
+DRIVER_HEADER = "cuda.h"
 _COMMENT = re.compile(r"/\*.*?\*/|//[^\n]*", re.DOTALL)
 _DECLARED = re.compile(r"\bextern\b([^;{}#]*?)\bCUDARTAPI\s+(cuda\w+)\s*\(")
 _TWIN = re.compile(r"#\s*define\s+(cuda\w+)\s+__CUDART_API_(PTSZ|PTDS)\(\1\)")
+_DRIVER_DECLARED = re.compile(r"\bCUresult\s+CUDAAPI\s+(cu\w+)\s*\(")
+_DRIVER_FORM = re.compile(r"#\s*define\s+cu\w+\s+(?:__CUDA_API_(PTSZ|PTDS)\((\w+)\)|(cu\w+))")
 _WRITTEN = (
     re.compile(r"\bVGPU_ENTRY\(\s*(\w+)\s*,"),
+    re.compile(r"\bVGPU_DRIVER\(\s*(\w+)\s*,"),
     re.compile(r"\bVGPU_API\s[^;{}()]*?(\w+)\("),
 )
-_WRITTEN_TWINS = re.compile(r"\bVGPU_TWINS\(\s*(\w+)\s*,\s*(\w+)\s*,")
+_WRITTEN_TWINS = re.compile(r"\bVGPU_(?:DRIVER_)?TWINS\(\s*(\w+)\s*,\s*(\w+)\s*,")
 
 
 def declared(text: str) -> set[str]:
@@ -29,6 +33,15 @@ def declared(text: str) -> set[str]:
     names = {name for before, name in _DECLARED.findall(text) if re.search(r"\bcudaError_t\s*$", before)}
     twins = {f"{name}_{suffix.lower()}" for name, suffix in _TWIN.findall(text) if name in names}
     return names | twins
+
+
+def driver_declared(text: str) -> set[str]:
+    """Names of the driver API's functions: every form of each, with its per-thread-stream twin."""
+    text = _COMMENT.sub(" ", text)
+    names = set(_DRIVER_DECLARED.findall(text))
+    for suffix, twin, plain in _DRIVER_FORM.findall(text):
+        names |= {plain} if plain else {twin, f"{twin}_{suffix.lower()}"}
+    return names
 
 
 def written(text: str) -> set[str]:
@@ -45,14 +58,17 @@ def stubs(names: Iterable[str]) -> str:
         '#include "errors.h"',
         "",
         "// Arguments are not looked at, so one form serves every signature.",
-        "#define VGPU_STUB(name)                                                  \\",
+        "#define VGPU_STUB(name, refuse)                                          \\",
         '  extern "C" __attribute__((visibility("default"))) int name() {         \\',
         "    static bool warned = false;                                            \\",
-        "    return vgpu::not_supported(#name, &warned);                            \\",
+        "    return vgpu::refuse(#name, &warned);                                   \\",
         "  }",
         "",
     ]
-    lines += [f"VGPU_STUB({name})" for name in sorted(names)]
+    lines += [
+        f"VGPU_STUB({name}, {'not_supported' if name.startswith('cuda') else 'driver_not_supported'})"
+        for name in sorted(names)
+    ]
     return "\n".join(lines) + "\n"
 
 
@@ -64,11 +80,13 @@ def main() -> int:
     )
     parser.add_argument("--output", type=Path, required=True, help="the C++ file to write")
     options = parser.parse_args()
-    path = options.cuda_include / HEADER
-    if not path.is_file():
-        print(f"{path} is missing: --cuda-include must name CUDA 13's include folder", file=sys.stderr)
-        return 1
-    names = declared(path.read_text(errors="replace"))
+    names: set[str] = set()
+    for header, read in ((HEADER, declared), (DRIVER_HEADER, driver_declared)):
+        path = options.cuda_include / header
+        if not path.is_file():
+            print(f"{path} is missing: --cuda-include must name CUDA 13's include folder", file=sys.stderr)
+            return 1
+        names |= read(path.read_text(errors="replace"))
     for source in options.sources:
         names -= written(source.read_text())
     options.output.write_text(stubs(names))

@@ -27,6 +27,10 @@ bool is_in_main_program(const void* fatbin) {
 
 // The PTX of all files that the module was linked from.
 cudaError_t text_of(const Module& module, int device_capability, std::string* text) {
+  if (!module.text.empty()) {
+    *text = module.text;
+    return cudaSuccess;
+  }
   std::vector<const void*> fatbins = {module.fatbin};
   fatbins.insert(fatbins.end(), module.linked.begin(), module.linked.end());
   for (const void* fatbin : fatbins) {
@@ -54,6 +58,55 @@ Module* Registry::add(const void* fatbin) {
   modules_.push_back(std::make_unique<Module>());
   modules_.back()->fatbin = fatbin;
   return modules_.back().get();
+}
+
+cudaError_t Registry::add_text(std::string text, Module** made) {
+  *made = add(nullptr);
+  (*made)->text = std::move(text);
+  const cudaError_t error = load(*made);
+  if (error == cudaSuccess) return cudaSuccess;
+  remove(*made);
+  *made = nullptr;
+  return error;
+}
+
+bool Registry::has_locked(const Module* module) const {
+  return std::any_of(modules_.begin(), modules_.end(), [&](const auto& m) { return m.get() == module; });
+}
+
+bool Registry::has(const Module* module) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  return has_locked(module);
+}
+
+cudaError_t Registry::function(Module* module, const char* name, Function** out) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  *out = nullptr;
+  if (!has_locked(module)) return cudaErrorInvalidResourceHandle;
+  for (const auto& [host, known] : module->functions) {
+    if (known->name != name) continue;
+    *out = known.get();
+    return known->resolved ? cudaSuccess : resolve(*known);
+  }
+  auto made = std::make_unique<Function>();
+  made->module = module;
+  made->name = name;
+  if (const cudaError_t error = resolve(*made); error != cudaSuccess) return error;
+  *out = made.get();
+  handles_.insert(*out);
+  module->functions[*out] = std::move(made);  // it has no host function to be known by
+  return cudaSuccess;
+}
+
+cudaError_t Registry::variable(Module* module, const char* name, wire::SymbolReply* out) {
+  const std::lock_guard<std::mutex> lock(mutex_);
+  if (!has_locked(module)) return cudaErrorInvalidResourceHandle;
+  Variable asked;
+  asked.module = module;
+  asked.name = name;
+  const cudaError_t error = resolve(asked);
+  *out = asked.where;
+  return error;
 }
 
 void Registry::link(Module* module, const void* fatbin) {

@@ -35,6 +35,7 @@ struct Variable {
 
 struct Module {
   const void* fatbin = nullptr;
+  std::string text;                 // PTX that the program loaded while it runs; then there is no fat binary
   std::vector<const void*> linked;  // fat binaries of other files, whose code belongs to the same module
   enum class State { kNew, kLoaded, kRefused } state = State::kNew;
   cudaError_t refusal = cudaSuccess;
@@ -50,6 +51,12 @@ class Registry {
   Module* add(const void* fatbin);
   void link(Module* module, const void* fatbin);
   void remove(Module* module);
+  // A module of PTX text, loaded at once; nullptr with an error.
+  cudaError_t add_text(std::string text, Module** made);
+  bool has(const Module* module);
+  // By name, from such a module.
+  cudaError_t function(Module* module, const char* name, Function** out);
+  cudaError_t variable(Module* module, const char* name, wire::SymbolReply* out);
   void add_function(Module* module, const void* host, const char* name);
   void add_variable(Module* module, const void* host, const char* name, void** managed_pointer);
 
@@ -69,6 +76,7 @@ class Registry {
 
  private:
   cudaError_t load_locked(Module* module);
+  bool has_locked(const Module* module) const;
   cudaError_t resolve(Function& function);
   cudaError_t resolve(Variable& variable);
   cudaError_t place_managed_variables(Module& module);

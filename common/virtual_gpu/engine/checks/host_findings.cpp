@@ -57,6 +57,14 @@ Finding transfer_out_of_range(const char* verb, uint64_t address, uint64_t bytes
   return f;
 }
 
+Finding transfer_of_heap(const char* verb, uint64_t address, uint64_t bytes, const Allocation& a) {
+  Finding f = about(Mistake::kTransferOutOfRange, address, &a);
+  f.message = std::string(verb) + " " + bytes_text(bytes) + " of " + a.name +
+              ", which a kernel allocated: the host's calls do not reach the heap of device code.";
+  f.advice = "Copy the data to memory from cudaMalloc in a kernel first.";
+  return f;
+}
+
 Finding transfer_direction(const char* direction, bool is_destination, bool is_host_memory) {
   Finding f;
   f.mistake = Mistake::kTransferDirection;

@@ -7,6 +7,7 @@
 namespace vgpu::checks {
 
 // A copy or fill of a range that is in no allocation; `verb` is "cudaMemcpy reads", "cudaMemset writes".
+Finding transfer_of_heap(const char* verb, uint64_t address, uint64_t bytes, const Allocation& a);
 Finding transfer_out_of_range(const char* verb, uint64_t address, uint64_t bytes, const DeviceMemory& memory);
 // One end of a copy lies where its cudaMemcpyKind, `direction`, forbids it.
 Finding transfer_direction(const char* direction, bool is_destination, bool is_host_memory);

@@ -143,6 +143,13 @@ void deadlock(Warp& w, const Op& op, int lane) {
   });
 }
 
+void child_refused(Warp& w, const Op& op, int lane, const std::string& why) {
+  report(w, op, lane, Mistake::kChildRefused, [&](Finding& f) {
+    f.message = "a launch by " + who(w, lane) + " fails, and nothing runs: " + why;
+    f.advice = "Check cudaGetLastError() after the launch, in device code.";
+  });
+}
+
 Finding unsupported(const Unsupported& what) {
   Finding f;
   f.mistake = Mistake::kUnsupported;

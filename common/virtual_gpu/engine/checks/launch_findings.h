@@ -11,6 +11,8 @@ void trapped(Warp& w, const Op& op, int lane);
 void assertion_failed(Warp& w, const Op& op, int lane, const std::string& what);
 void endless(Warp& w, const Op& op, int lane, HangReason reason);
 void deadlock(Warp& w, const Op& op, int lane);
+// `why` begins with the kernel that device code tried to launch.
+void child_refused(Warp& w, const Op& op, int lane, const std::string& why);
 Finding unsupported(const Unsupported& what);
 
 // Where the split goes on: the instruction it waits at, else the end of the block that runs next. In a loop

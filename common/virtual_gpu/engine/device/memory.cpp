@@ -100,7 +100,7 @@ void DeviceMemory::retire(Allocation& a, const std::string& where) {
   if (a.reservation != nullptr) {
     device_.empty(a.base, a.bytes);
     a.reservation.reset();
-  } else {
+  } else if (a.kind != AllocKind::kHeap) {  // which keeps its addresses itself
     arena_of(a.kind).give_back(a.base, a.bytes);
     used_ -= a.bytes - a.unused;
   }
@@ -108,7 +108,8 @@ void DeviceMemory::retire(Allocation& a, const std::string& where) {
   a.where = where;
   a.written = WrittenBits();
   freed_.push_back(&a);
-  if (freed_.size() > 2 * kFreedRemembered) forget_oldest_freed();
+  // A kernel that runs may still point to one that it freed.
+  if (a.kind != AllocKind::kHeap) forget_old_ones();
 }
 
 Reservation::~Reservation() {
@@ -150,7 +151,8 @@ std::shared_ptr<Reservation> DeviceMemory::find_reserved(uint64_t address) const
   return found != nullptr && found->contains(address) ? found : nullptr;
 }
 
-void DeviceMemory::forget_oldest_freed() {
+void DeviceMemory::forget_old_ones() {
+  if (freed_.size() <= 2 * kFreedRemembered) return;
   const auto keep_from = freed_.end() - kFreedRemembered;
   std::vector<Allocation*> forgotten(freed_.begin(), keep_from);
   std::sort(forgotten.begin(), forgotten.end());
@@ -230,6 +232,7 @@ std::vector<const Allocation*> DeviceMemory::leaks() const {
 
 void DeviceMemory::release_program_memory() {
   for (const Allocation* leak : leaks()) release(leak->base, leak->kind, "cudaDeviceReset");
+  heap_.clear();
 }
 
 }  // namespace vgpu

@@ -9,13 +9,14 @@
 #include <vector>
 
 #include "device/arena.h"
+#include "device/heap.h"
 #include "device/reservation.h"
 #include "device/written_bits.h"
 #include "protocol.h"
 
 namespace vgpu {
 
-enum class AllocKind : uint8_t { kDevice, kPinned, kManaged, kSymbol, kConst, kInternal };
+enum class AllocKind : uint8_t { kDevice, kPinned, kManaged, kSymbol, kConst, kInternal, kHeap };
 
 struct Allocation {
   uint64_t base = 0, bytes = 0;
@@ -29,11 +30,13 @@ struct Allocation {
   std::string where;         // of a free: what freed it, for use-after-free texts
   wire::CodePlace allocated_by{};
   std::shared_ptr<Reservation> reservation;  // of a graph, whose address this is
+  int heap_site = -1;                        // of device code's malloc: DeviceHeap::site
+  uint64_t heap_number = 0;                  // the same: they are counted from 1
   uint64_t end() const { return base + bytes; }
 };
 
-// Allocations are made and freed on the engine's main thread, between launches; kernels on several threads
-// look addresses up without a lock.
+// Allocations are made and freed between launches, and by kernels that use the heap, which run on one thread;
+// kernels on several threads look addresses up without a lock.
 class DeviceMemory {
  public:
   // Creates the arenas. `limit` is what all allocations together may take.
@@ -90,13 +93,18 @@ class DeviceMemory {
   // Frees everything a program allocated (device reset).
   void release_program_memory();
 
+  DeviceHeap& heap() { return heap_; }
+  const DeviceHeap& heap() const { return heap_; }
+  // Between launches: freed allocations that are remembered only for texts must not become too many.
+  void forget_old_ones();
+
  private:
   friend struct Reservation;
+  friend class DeviceHeap;
   Arena& arena_of(AllocKind kind);
   Allocation* enlist(std::unique_ptr<Allocation> made);
   void end(const Reservation& reservation);
   void retire(Allocation& a, const std::string& where);
-  void forget_oldest_freed();
 
   uint64_t limit_ = 0, used_ = 0;
   Arena device_, pinned_;
@@ -106,6 +114,7 @@ class DeviceMemory {
   std::vector<Allocation*> live_;                 // sorted by base
   std::vector<uint64_t> live_bases_;              // the same bases, close together for the search
   std::vector<Allocation*> freed_;                // oldest first
+  DeviceHeap heap_{*this};
 };
 
 }  // namespace vgpu

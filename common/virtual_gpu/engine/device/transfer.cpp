@@ -31,6 +31,10 @@ bool fits_reservation(const Access& access, const DeviceMemory& memory) {
 // True when the range lies in one live allocation; otherwise says in `finding` what it hit.
 bool check_range(const Access& access, When when, const DeviceMemory& memory, Finding* finding) {
   const Allocation* a = memory.find(access.address);
+  if (a != nullptr && a->kind == AllocKind::kHeap) {
+    *finding = checks::transfer_of_heap(access.verb, access.address, access.bytes, *a);
+    return false;
+  }
   if (a != nullptr && access.bytes <= a->end() - access.address) return true;
   if (a == nullptr && when == When::kQueued && fits_reservation(access, memory)) return true;
   *finding = checks::transfer_out_of_range(access.verb, access.address, access.bytes, memory);

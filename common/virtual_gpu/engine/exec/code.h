@@ -99,12 +99,13 @@ struct ParamArea {
 
 struct Code;
 struct CallSite {
-  int callee = -1;  // function index in the module; -1: indirect through src[0]
-  int builtin = 0;  // a Builtin value for vprintf and friends
+  int callee = -1;           // function index in the module; -1: indirect through src[0]
+  int builtin = 0;           // a Builtin value for vprintf and friends
+  int runtime_function = 0;  // of kDeviceRuntime: which
   std::vector<ParamArea> arguments, returns;
 };
 
-enum Builtin : int { kNotBuiltin = 0, kVprintf, kAssertFail, kMalloc, kFree };
+enum Builtin : int { kNotBuiltin = 0, kVprintf, kAssertFail, kMalloc, kAlignedMalloc, kFree, kDeviceRuntime };
 
 // What an op writes and reads, as values of the function: unlike places in the register file, they are not
 // shared by others. `begin` is the first in Code::values; what it writes comes first, then what it reads.
@@ -151,8 +152,10 @@ struct Code {
 struct CodeTraits {
   bool orders_blocks = false;  // blocks may see each other's atomics or flags: run them in a fixed order
   bool mixes_atomics =
-      false;                 // of several kinds, whose order then matters even if nobody asks for the result
-  bool uses_fences = false;  // atomics and flags then order memory for the race check
+      false;               // of several kinds, whose order then matters even if nobody asks for the result
+  bool uses_heap = false;  // malloc or free
+  bool asks_for_work = false;  // it calls the runtime API of device code
+  bool uses_fences = false;    // atomics and flags then order memory for the race check
 };
 
 }  // namespace vgpu

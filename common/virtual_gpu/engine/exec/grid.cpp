@@ -153,6 +153,10 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
     env.findings.add(f);
     return fail(cuda::kNotSupported, f.message);
   }
+  if (code.traits.uses_heap && !env.memory.heap().make())
+    return fail(cuda::kMemoryAllocation,
+                "it uses malloc, and a heap of " + std::to_string(env.memory.heap().limit()) +
+                    " bytes (cudaLimitMallocHeapSize) does not fit in device memory");
   if (r.cooperative) {
     const uint64_t fit =
         static_cast<uint64_t>(occupancy_blocks(*r.kernel, threads, r.dynamic_shared, env.profile)) *

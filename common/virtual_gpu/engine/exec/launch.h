@@ -112,7 +112,10 @@ struct LaunchRequest {
   std::vector<uint8_t> params;
   uint64_t stream = 0;
   int index = 0;  // in the report
+  int depth = 0;  // launched by a kernel that was launched by a kernel …
 };
+
+class ChildWork;
 
 struct LaunchEnvironment {
   DeviceMemory& memory;
@@ -122,6 +125,7 @@ struct LaunchEnvironment {
   std::string* printf_output;  // appended
   uint64_t printf_limit = 1 << 20;
   std::function<bool()> should_stop;  // polled now and then: the program or the harness has gone
+  ChildWork* children = nullptr;      // takes what the grid asks for
 };
 
 // Errors that hardware reports at the call: too many threads, too much shared memory, a zero dimension,

@@ -1,6 +1,7 @@
 // Lowering of branches, calls, barriers and operations between the lanes of a warp.
 #include <algorithm>
 
+#include "exec/device_runtime.h"
 #include "exec/lowering.h"
 #include "exec/memory_ops.h"
 #include "exec/warp_sync.h"
@@ -102,7 +103,11 @@ ParamArea FunctionLowering::area(const std::string& name) {
 
 void FunctionLowering::lower_call(const ptx::Instruction& in) {
   static const std::unordered_map<std::string_view, Builtin> builtins = {
-      {"vprintf", kVprintf}, {"__assertfail", kAssertFail}, {"malloc", kMalloc}, {"free", kFree}};
+      {"vprintf", kVprintf},
+      {"__assertfail", kAssertFail},
+      {"malloc", kMalloc},
+      {"__nv_aligned_device_malloc", kAlignedMalloc},
+      {"free", kFree}};
   const ptx::Call& call = fn_.calls.at(static_cast<size_t>(in.call));
   CallSite site;
   for (const std::string& a : call.arguments) {
@@ -122,10 +127,20 @@ void FunctionLowering::lower_call(const ptx::Instruction& in) {
     const auto b = builtins.find(callee.name);
     const bool defined =
         site.callee >= 0 && !module_.text().functions[static_cast<size_t>(site.callee)].is_declaration;
-    if (!defined && b == builtins.end()) throw NotDefined{callee.name};
-    if (!defined) site.builtin = b->second;
-    if (site.builtin == kMalloc || site.builtin == kFree)
-      throw NotImplemented{"malloc and free in device code"};
+    if (!defined && b != builtins.end()) {
+      site.builtin = b->second;
+    } else if (!defined) {
+      const std::string runtime = device_runtime_name(callee.name);
+      if (runtime.empty()) throw NotDefined{callee.name};
+      site.builtin = kDeviceRuntime;
+      site.runtime_function = device_runtime_function(callee.name);
+      if (site.runtime_function < 0) throw NotImplemented{runtime + " in device code"};
+      kernel_.traits.asks_for_work = true;
+      // The runtime API of device code takes from the same heap.
+      kernel_.traits.uses_heap |= runtime == "cudaMalloc" || runtime == "cudaFree";
+    }
+    kernel_.traits.uses_heap |=
+        site.builtin == kMalloc || site.builtin == kAlignedMalloc || site.builtin == kFree;
   }
   jump_over_when_guarded();
   VirtualOp& v = emit_control(Control::kCall, InstrClass::kControl);

@@ -205,6 +205,8 @@ std::vector<int> reachable_functions(const ModuleImage& module, int entry) {
   auto add = [&](int f) {
     if (f < 0 || seen[static_cast<size_t>(f)] || text.functions[static_cast<size_t>(f)].is_declaration)
       return;
+    // A kernel is launched, not called.
+    if (text.functions[static_cast<size_t>(f)].is_entry) return;
     seen[static_cast<size_t>(f)] = true;
     work.push_back(f);
   };
@@ -287,6 +289,7 @@ void lower_kernel(ModuleImage& module, KernelCode& kernel) {
       kernel.unsupported.push_back({demangle(e.name), fn.loc, fn.ptx_line, true});
     }
   }
+  kernel.traits.orders_blocks |= kernel.traits.uses_heap || kernel.traits.asks_for_work;
   kernel.traits.mixes_atomics = mixes_atomics(kernel);
   find_flags(module, kernel);
   kernel.info.registers = std::clamp((kernel.info.registers + 7) / 8 * 8, 16, 255);

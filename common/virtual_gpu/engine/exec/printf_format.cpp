@@ -16,6 +16,7 @@ constexpr size_t kPiece = 3 * kWidest;  // a whole number of 309 digits, a point
 struct Conversion {
   std::string spec = "%";
   bool wide = false;
+  int halves = 0;  // of an int, by how many "h": a short, a char
   char letter = 0;
   size_t end = 0;  // behind the letter; 0 when the format ends before it
 };
@@ -52,13 +53,17 @@ Conversion read_conversion(const std::string& format, size_t at, const PrintfArg
       at = read_number(format, at, &precision);
     if (precision >= 0) c.spec += "." + std::to_string(std::min(precision, kWidest));
   }
-  for (; letter() != 0 && std::strchr("hlLjzt", letter()); ++at) c.wide |= letter() != 'h';
+  for (; letter() != 0 && std::strchr("hlLjzt", letter()); ++at) {
+    c.wide |= letter() != 'h';
+    if (letter() == 'h') c.halves = std::min(c.halves + 1, 2);
+  }
   c.letter = letter();
   c.end = c.letter != 0 ? at + 1 : 0;
   return c;
 }
 
 std::string convert(const Conversion& c, const PrintfArguments& arguments) {
+  constexpr const char* kHalves[] = {"", "h", "hh"};
   char piece[kPiece];
   auto print = [&](const char* length, auto value) {
     std::snprintf(piece, sizeof piece, (c.spec + length + c.letter).c_str(), value);
@@ -68,13 +73,13 @@ std::string convert(const Conversion& c, const PrintfArguments& arguments) {
     case 'd':
     case 'i':
       return c.wide ? print("ll", static_cast<long long>(arguments.take(8)))
-                    : print("", static_cast<int>(arguments.take(4)));
+                    : print(kHalves[c.halves], static_cast<int>(arguments.take(4)));
     case 'u':
     case 'x':
     case 'X':
     case 'o':
       return c.wide ? print("ll", static_cast<unsigned long long>(arguments.take(8)))
-                    : print("", static_cast<unsigned>(arguments.take(4)));
+                    : print(kHalves[c.halves], static_cast<unsigned>(arguments.take(4)));
     case 'c':
       return print("", static_cast<int>(arguments.take(4)));
     case 'p':

@@ -10,7 +10,7 @@
 namespace vgpu {
 namespace {
 
-constexpr size_t kLongestName = 80;       // of a function of the runtime API
+constexpr size_t kLongestName = 80;       // of a function of the API
 constexpr size_t kPrintfPiece = 1 << 20;  // of device printf text in one reply
 
 void take_printf(Session& session, Reply& reply) {
@@ -35,6 +35,10 @@ void set_limit(Session& session, const wire::Limit& in, Reply& reply) {
     reply.error = cuda::kInvalidValue;
     return;
   }
+  if (in.limit == kMallocHeapLimit && !session.memory.heap().set_limit(in.value))
+    return session.refuse(reply, cuda::kInvalidValue,
+                          "cudaDeviceSetLimit(cudaLimitMallocHeapSize) comes too late: a kernel that uses "
+                          "malloc has been launched");
   session.limits[in.limit] = in.value;
 }
 
@@ -58,12 +62,14 @@ void code_module(Session& session, Bytes path, Reply& reply) {
 void refused(Session& session, Bytes function, Reply& reply) {
   const std::string name(function.begin(), function.end());
   const bool is_name = std::ranges::all_of(name, [](unsigned char c) { return std::isalnum(c) || c == '_'; });
-  if (!name.starts_with("cuda") || name.size() > kLongestName || !is_name) {
+  const bool is_runtime = name.starts_with("cuda");
+  if (!name.starts_with("cu") || name.size() > kLongestName || !is_name) {
     reply.error = cuda::kInvalidValue;
     return;
   }
   session.refused = true;
-  session.report.add_message(name + " is not supported here and answers cudaErrorNotSupported");
+  session.report.add_message(name + " is not supported here and answers " +
+                             (is_runtime ? "cudaErrorNotSupported" : "CUDA_ERROR_NOT_SUPPORTED"));
 }
 
 // Modules are unloaded one by one by the runtime library, which knows how to load them again.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "checks/heap_findings.h"
 #include "cuda_error.h"
 
 namespace vgpu {
@@ -35,7 +36,7 @@ LaunchEnvironment Session::environment() {
   constexpr uint32_t kPrintfFifoSize = 1;  // cudaLimit
   // Each thread of the engine may hold as much: a program cannot ask for more than this.
   const uint64_t printed = std::min(limit(kPrintfFifoSize), kMostPrintf);
-  return {memory, findings, config.options, config.profile, &printf_output, printed, should_stop_};
+  return {memory, findings, config.options, config.profile, &printf_output, printed, should_stop_, nullptr};
 }
 
 uint64_t Session::limit(uint32_t which) const {
@@ -127,7 +128,10 @@ ReportContext Session::compose_context() {
   for (Finding& finding : findings.list()) {
     const auto named = by_name.find(finding.allocation);
     ReportedFinding& reported = reported_findings.emplace_back();
-    if (named != by_name.end()) reported.allocated_at = host_code.lines(named->second->allocated_by);
+    if (named != by_name.end())
+      reported.allocated_at = named->second->heap_site >= 0
+                                  ? memory.heap().site(named->second->heap_site).place
+                                  : host_code.lines(named->second->allocated_by);
     if (finding.place.empty() && !finding.host_module.empty())
       finding.place = host_code.lines({finding.host_offset, host_code.add_module(finding.host_module), 0});
     finding.message = host_code.fill_in(finding.message);
@@ -135,9 +139,12 @@ ReportContext Session::compose_context() {
   }
   std::vector<ReportedLeak> leaks;
   // A program that was stopped by an error had no chance to free anything; most stop at a refusal, too.
-  if (sticky_error == 0 && !host_faulted && !refused)
+  if (sticky_error == 0 && !host_faulted && !refused) {
+    for (Finding& note : checks::heap_leaks(memory.heap()))
+      reported_findings.emplace_back().finding = std::move(note);
     for (const Allocation* leak : memory.leaks())
       leaks.push_back({leak, host_code.lines(leak->allocated_by)});
+  }
   return {report,
           config.profile,
           config.options,

@@ -40,7 +40,8 @@ struct SessionConfig {
 
 // What cudaDeviceGetLimit answers at first, by cudaLimit: stack, printf, malloc heap, sync depth, pending
 // launches, L2 fetch granularity, persisting L2.
-constexpr uint64_t kDefaultLimits[] = {1024, 1 << 20, 8 << 20, 2, 2048, 64, 0};
+constexpr uint64_t kDefaultLimits[] = {1024, 1 << 20, DeviceHeap::kDefaultBytes, 2, 2048, 64, 0};
+constexpr uint32_t kMallocHeapLimit = 2;  // cudaLimitMallocHeapSize
 
 class Session {
  public:
@@ -127,6 +128,7 @@ class Session {
   int run_task(const Work& work, double* seconds);
   int run(const MarkerTask&, const Work& work, double* seconds);
   int run(const LaunchTask& task, const Work& work, double* seconds);
+  int run_grid(LaunchRequest request, const Work& work, ChildWork& children, double* seconds);
   int run(const CopyTask& task, const Work& work, double* seconds);
   int run(const FillTask& task, const Work& work, double* seconds);
   int run(const AllocateTask& task, const Work& work, double* seconds);

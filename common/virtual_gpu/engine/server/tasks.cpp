@@ -4,6 +4,7 @@
 #include "checks/host_findings.h"
 #include "cost.h"
 #include "cuda_error.h"
+#include "exec/child_work.h"
 #include "exec/module.h"
 #include "server/session.h"
 
@@ -39,13 +40,43 @@ int Session::run(const MarkerTask&, const Work&, double*) {
   return cuda::kSuccess;
 }
 
+// The grid, and then everything that its device code has asked for: what a task asks for itself comes before
+// the next task, and tail launches after all others.
 int Session::run(const LaunchTask& task, const Work& work, double* seconds) {
-  LaunchRequest request = task.request;
+  std::vector<ChildTask> waiting{{task.request}};
+  while (!waiting.empty()) {
+    const ChildTask next = std::move(waiting.back());
+    waiting.pop_back();
+    double taken = 0;
+    ChildWork children(memory);
+    const int error = std::visit(
+        [&](const auto& what) {
+          using What = std::decay_t<decltype(what)>;
+          if constexpr (std::is_same_v<What, LaunchRequest>)
+            return run_grid(what, work, children, &taken);
+          else if constexpr (std::is_same_v<What, CopyPlan>)
+            return run(CopyTask{what}, work, &taken);
+          else
+            return run(FillTask{what}, work, &taken);
+        },
+        next.what);
+    *seconds += taken;
+    if (error != cuda::kSuccess) return error;
+    for (const bool at_the_end : {true, false})
+      for (auto asked = children.tasks.rbegin(); asked != children.tasks.rend(); ++asked)
+        if (asked->at_the_end == at_the_end) waiting.push_back(std::move(*asked));
+  }
+  return cuda::kSuccess;
+}
+
+int Session::run_grid(LaunchRequest request, const Work& work, ChildWork& children, double* seconds) {
   request.stream = work.stream;
   request.index = report.next_index();
   LaunchEnvironment env = environment();
+  env.children = &children;
   const size_t printed_before = printf_output.size();
   LaunchReport figures = run_launch(request, env);
+  memory.forget_old_ones();
   report.traffic.printed_bytes += printf_output.size() - printed_before;
   if (should_stop_()) {  // half a launch has no figures worth keeping
     report.traffic.dropped_launches += 1;

@@ -1,0 +1,15 @@
+// Contexts of the driver API, and which one is current to a thread.
+#pragma once
+
+#include <cuda.h>
+
+namespace vgpu {
+
+// The primary context, which the runtime API uses.
+CUcontext primary_context();
+// nullptr when none is. A thread that has used the runtime API has the primary one.
+CUcontext current_context();
+// Whether cuInit or a function of the runtime API was called.
+bool is_initialised();
+
+}  // namespace vgpu
