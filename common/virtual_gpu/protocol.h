@@ -105,6 +105,8 @@ enum class Request : uint32_t {
   kGraphExecDestroy,   // Id (executable)
   kGraphExecUpdate,    // GraphExecUpdate
   kGraphNodeCount,     // Id (graph) -> Count
+  // libraries
+  kBlas = 100,  // Blas (protocol_blas.h) -> BlasNumber where it is asked for
   // harness only; it may also make streams, captures and graphs, which the program cannot end or destroy
   kHarnessAlloc =
       200,             // HarnessAlloc + name -> Address: a named allocation; its memory counts as initialised

@@ -50,6 +50,8 @@ GROUPS = (
     Group("bits", ("ops/*.cpp",)),
     Group("checks", ("checks/*.cpp",)),
     Group("runtime", ("runtime/*.cpp",), _COLD),
+    Group("cublas", ("cublas/*.cpp",), _COLD),
+    Group("blas", ("blas/*.cpp",)),
     Group("device", ("device/*.cpp",)),
 )
 
