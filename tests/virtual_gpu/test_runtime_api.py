@@ -52,7 +52,7 @@ def test_every_question_gets_the_answer_that_hardware_gave(name, flags):
 
 def test_what_is_missing_names_itself_once():
     result = run_of("not_supported", ())
-    assert result.stderr.count("cudaMallocArray is not supported here") == 1
+    assert result.stderr.count("cudaMallocMipmappedArray is not supported here") == 1
     assert result.stderr.count("cudaHostRegister is not supported here") == 1
 
 

@@ -10,6 +10,7 @@
 
 #include "device/arena.h"
 #include "device/reservation.h"
+#include "device/textures.h"
 #include "device/written_bits.h"
 #include "protocol.h"
 
@@ -86,6 +87,8 @@ class DeviceMemory {
   bool is_written(const Allocation& a, uint64_t address, uint64_t bytes) const;
 
   const std::vector<std::unique_ptr<Allocation>>& all() const { return all_; }
+  Textures& textures() { return textures_; }
+
   std::vector<const Allocation*> leaks() const;
   // Frees everything a program allocated (device reset).
   void release_program_memory();
@@ -99,6 +102,7 @@ class DeviceMemory {
   void forget_oldest_freed();
 
   uint64_t limit_ = 0, used_ = 0;
+  Textures textures_;
   Arena device_, pinned_;
   std::map<uint64_t, std::weak_ptr<Reservation>>
       reserved_;                                  // by base; outlives allocations, which share them

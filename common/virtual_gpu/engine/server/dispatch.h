@@ -91,6 +91,7 @@ std::span<const RequestRow> memory_requests();
 std::span<const RequestRow> stream_requests();
 std::span<const RequestRow> graph_requests();
 std::span<const RequestRow> blas_requests();
+std::span<const RequestRow> texture_requests();
 std::span<const RequestRow> harness_requests();
 
 // Serves one request of a peer that has said hello.
