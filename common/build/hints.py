@@ -7,6 +7,7 @@ import functools
 import re
 from collections.abc import Callable
 
+from common.build.nvcc.libraries import hint_for_header
 from common.core.paths import REPOSITORY
 
 _HEADERS = REPOSITORY / "common" / "cuda"
@@ -68,6 +69,10 @@ def _course_headers() -> dict[str, str]:
         for pattern in _DEFINED
         for name in pattern.findall(path.read_text(errors="replace"))
     }
+
+
+def _hint_for_header(found: re.Match[str]) -> str:
+    return hint_for_header(found[1]) or "is the name spelled as on disk, and its folder given with -I?"
 
 
 def _hint_for_missing_member(found: re.Match[str]) -> str:
@@ -231,7 +236,7 @@ _HINTS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str | None]
     ),
     (
         re.compile(r"(\S+): No such file or directory"),
-        "is the name spelled as on disk, and its folder given with -I?",
+        _hint_for_header,
     ),
 )
 

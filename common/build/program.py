@@ -16,6 +16,7 @@ from common.build.errors import BuildError
 from common.build.language import LANGUAGE_FLAGS, compile_cuda
 from common.build.link import link
 from common.build.nvcc.device_link import device_link_source
+from common.build.nvcc.libraries import refusal_of
 from common.build.nvcc.options import (
     REPLACED,
     NvccLine,
@@ -25,10 +26,11 @@ from common.build.nvcc.options import (
     present,
     read_nvcc_line,
 )
-from common.build.toolchain import HostCompiler, Nvcc, find_host_compiler, find_nvcc
+from common.build.toolchain import HostCompiler, Nvcc, find_host_compiler, find_nvcc, library_headers
 from common.build.unit import Compiled, Unit, digest, hash_file, spelled_names
 from common.build.walled import CompilerWalls
 from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 
 Kind = Literal["exe", "shared"]
 _OUTPUT: dict[Kind, str] = {"exe": "program", "shared": "library.so"}
@@ -37,6 +39,7 @@ HOST_LINES = ("-Xcompiler", "-g1,-fno-optimize-sibling-calls")
 # Options of nvcc's that only its link step reads.
 _LINKERS = ("l", "L", "Xlinker")
 LINKED_SUFFIXES = (".o", ".a", ".so")
+LIBRARY_HEADERS = REPOSITORY / "common" / "virtual_gpu" / "include"
 # Of host code; nvcc compiles device code at its best whatever is said here. The host code of a library only
 # launches, and on the virtual GPU nobody times it: it is compiled in two thirds of the time.
 _HOST_OPTIMISATION = {(True, "shared"): "-O1"}  # by whether it is for the virtual GPU, and by kind
@@ -63,8 +66,15 @@ class Target:
     def compile_flags(self) -> tuple[str, ...]:
         """Besides what REPLACED of nvcc_options.py takes out of a user's flags."""
         code = "compute" if self.on_virtual else "sm"
-        plain_text = ("-no-compress", "-cudart", "none") if self.on_virtual else ()
+        plain_text = ("-no-compress", "-cudart", "none", *last_includes()) if self.on_virtual else ()
         return (*plain_text, "-gencode", f"arch=compute_{self.cc},code={code}_{self.cc}")
+
+
+def last_includes(*, for_nvcc: bool = True) -> list[str]:
+    """Where headers of libraries are looked for last: NVIDIA's of other wheels, then those of the virtual
+    GPU's own libraries, for machines that have no other."""
+    words = [word for folder in (*library_headers(), LIBRARY_HEADERS) for word in ("-idirafter", str(folder))]
+    return ["-Xcompiler", ",".join(words)] if for_nvcc else words
 
 
 @dataclass(frozen=True)
@@ -143,7 +153,8 @@ def build_program(
     try:
         path, linked_before = _link(objects, target, kind, nvcc, cxx, cache, walls, flags)
     except BuildError as problem:
-        if (absent := absent_libraries(chosen, link_flags)) and target.on_virtual:
+        absent = refusal_of(problem.log) or absent_libraries(chosen, link_flags)
+        if absent and target.on_virtual:
             raise BuildError(f"linking failed: {absent}", problem.diagnostics, problem.log) from problem
         raise
     log = "".join(compiled.log for compiled in objects)

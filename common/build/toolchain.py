@@ -88,6 +88,12 @@ def find_nvcc() -> Nvcc:
     )
 
 
+def library_headers() -> list[Path]:
+    """Where headers of NVIDIA's other libraries lie that were installed as wheels, beside any nvcc."""
+    folders = (nvidia / f"cu{CUDA_MAJOR}" / "include" for nvidia in _nvidia_packages())
+    return [folder for folder in folders if folder.is_dir()]
+
+
 def find_host_compiler() -> HostCompiler:
     """The C++ compiler that CXX names, else g++."""
     name = os.environ.get("CXX") or "g++"

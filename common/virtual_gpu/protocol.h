@@ -105,6 +105,10 @@ enum class Request : uint32_t {
   kGraphExecDestroy,   // Id (executable)
   kGraphExecUpdate,    // GraphExecUpdate
   kGraphNodeCount,     // Id (graph) -> Count
+  // libraries
+  kBlas = 100,           // Blas (protocol_blas.h) -> BlasNumber where it is asked for
+  kTextureCreate = 110,  // Texture (protocol_texture.h) -> Id: also a surface object
+  kTextureDestroy,       // Id
   // harness only; it may also make streams, captures and graphs, which the program cannot end or destroy
   kHarnessAlloc =
       200,             // HarnessAlloc + name -> Address: a named allocation; its memory counts as initialised
@@ -216,7 +220,7 @@ struct Occupancy {
   uint32_t flags;
 };
 
-enum class MemoryKind : uint32_t { kDevice, kPinned, kManaged };
+enum class MemoryKind : uint32_t { kDevice, kPinned, kManaged, kArray };  // kArray: cudaMallocArray
 
 struct Malloc {
   uint64_t bytes;

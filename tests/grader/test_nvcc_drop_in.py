@@ -155,12 +155,22 @@ def test_what_cmake_builds_runs_on_the_virtual_gpu(folder):
 
 
 def test_a_library_of_nvidias_that_is_called_is_named(folder):
-    (folder / "blas.cu").write_text(
-        'extern "C" int cublasCreate_v2(void*);\nint main() { cublasCreate_v2(0); }\n'
+    (folder / "sparse.cu").write_text(
+        'extern "C" int cusparseCreate(void*);\nint main() { cusparseCreate(0); }\n'
     )
-    done = run(COURSE, "nvcc", "blas.cu", "-o", "blas", "-lcublas", folder=folder)
+    done = run(COURSE, "nvcc", "sparse.cu", "-o", "sparse", "-lcusparse", folder=folder)
     assert done.returncode != 0
-    assert "the virtual GPU has none of these libraries, which are for real GPUs: -lcublas" in done.stderr
+    assert "cusparseCreate is a function of cuSPARSE, which the virtual GPU does not have" in done.stderr
+
+
+def test_a_program_that_calls_cublas_is_linked_with_the_virtual_gpus(folder):
+    (folder / "blas.cu").write_text(
+        "#include <cublas_v2.h>\n#include <cstdio>\n"
+        "int main() {\n  cublasHandle_t handle;\n"
+        "  std::puts(cublasGetStatusName(cublasCreate(&handle)));\n  cublasDestroy(handle);\n}\n"
+    )
+    assert run(COURSE, "nvcc", "blas.cu", "-o", "blas", "-lcublas", folder=folder).returncode == 0
+    assert run(folder / "blas", folder=folder).stdout == "CUBLAS_STATUS_SUCCESS\n"
 
 
 def test_nvcc_answers_questions_about_itself_also_when_it_comes_first_on_path(folder):

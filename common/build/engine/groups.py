@@ -51,6 +51,8 @@ GROUPS = (
     Group("checks", ("checks/*.cpp",)),
     Group("runtime", ("runtime/*.cpp",), _COLD),
     Group("driver", ("driver/*.cpp",), _COLD),
+    Group("cublas", ("cublas/*.cpp",), _COLD),
+    Group("blas", ("blas/*.cpp",)),
     Group("device", ("device/*.cpp",)),
 )
 

@@ -17,6 +17,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from common.build.nvcc.device_link import device_link_source
+from common.build.nvcc.libraries import is_nvidias, refusal_of
 from common.build.nvcc.options import (
     REPLACED,
     NvccLine,
@@ -25,7 +26,7 @@ from common.build.nvcc.options import (
     link_words,
     read_nvcc_line,
 )
-from common.build.program import HOST_LINES, LINKED_SUFFIXES, Target, runtime_words
+from common.build.program import HOST_LINES, LINKED_SUFFIXES, Target, last_includes, runtime_words
 from common.build.toolchain import find_host_compiler, find_nvcc
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
@@ -55,8 +56,9 @@ def compile_as_nvcc(words: Sequence[str], target: Target) -> int:
 def link_as_host_compiler(words: Sequence[str]) -> int:
     """The host's compiler with these words, and with our runtime library where they link NVIDIA's."""
     given = _expanded(words)
-    kept = [word for word in given if not is_runtime(word)]
-    return _run([str(find_host_compiler().path), *kept, *(runtime_words() if kept != given else ())])
+    kept = [word for word in given if not (is_runtime(word) or is_nvidias(word))]
+    added = [*last_includes(for_nvcc=False), *(runtime_words() if kept != given else ())]
+    return _run([str(find_host_compiler().path), *kept, *added])
 
 
 def _expanded(words: Sequence[str], *options: str) -> list[str]:
@@ -109,10 +111,18 @@ def _compile_and_link(line: NvccLine, target: Target) -> int:
         files += _linked_device_code([Path(file) for file in files], line, Path(scratch))
         host = _host_compiler(line)
         words = [*files, *link_words(line), *runtime_words(), "-pthread", "-ldl", "-lrt"]
-        status = _run([host, "-o", line.value("o") or "a.out", *words])
-        if status != 0 and (absent := absent_libraries(line)):
+        status, said = _link([host, "-o", line.value("o") or "a.out", *words])
+        if status != 0 and (absent := refusal_of(said) or absent_libraries(line)):
             print(f"error: {absent}", file=sys.stderr)
         return status
+
+
+def _link(command: list[str]) -> tuple[int, str]:
+    """The status, and what the linker said, which the user has seen."""
+    sys.stdout.flush()
+    done = subprocess.run(command, stderr=subprocess.PIPE, text=True, errors="replace", check=False)
+    sys.stderr.write(done.stderr)
+    return done.returncode, done.stderr
 
 
 def _compile(command: list[str], line: NvccLine) -> tuple[int, str]:

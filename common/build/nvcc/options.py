@@ -13,6 +13,7 @@ from dataclasses import dataclass
 
 from common.build.nvcc.nvrtc import WHEEL as NVRTC_WHEEL
 from common.build.nvcc.nvrtc import nvrtc_words
+from common.build.nvcc.libraries import absent_among, is_nvidias
 from common.build.toolchain import NVCC_VARIABLES
 from common.core.errors import CourseError
 
@@ -182,12 +183,6 @@ def flags_of_environment() -> list[str]:
 # For the virtual GPU there is one architecture, whatever machine code a project asks for; and its own runtime
 # library in place of NVIDIA's.
 REPLACED = ("arch", "code", "gencode", "cudart", "cudadevrt", "dlto", "lto", "Xptxas", "maxrregcount")
-# Libraries of NVIDIA's for real GPUs. Those that the virtual GPU has no library for are left out of the link:
-# many projects name more of them than they use.
-_ABSENT = re.compile(
-    r"-l(cublas|cublasLt|cusparse|cusparseLt|cusolver|curand|cufft|cufftw|cudnn|cutensor|nccl|npp\w*|nvjpeg"
-    r"|nvJitLink|nvToolsExt|nvidia-ml|cupti|nvblas|nvshmem\w*|culibos)(_static)?"
-)
 
 _NVRTC = "-lnvrtc"
 _RUNTIME = ("cudart", "cudart_static", "cudadevrt", "cuda")  # ours has the functions of all of them
@@ -209,12 +204,13 @@ def link_words(line: NvccLine) -> list[str]:
 
 
 def present(words: Iterable[str]) -> list[str]:
-    """Words for the linker, but for libraries of NVIDIA's: of those NVRTC alone, which needs no GPU."""
+    """Words for the linker, but for libraries of NVIDIA's: those that the virtual GPU has are part of its
+    runtime library, and many projects name more of the others than they use. NVRTC needs no GPU."""
     found: list[str] = []
     for word in words:
         if word == _NVRTC:
             found += nvrtc_words()
-        elif not (is_runtime(word) or _is_absent(word)):
+        elif not (is_runtime(word) or is_nvidias(word)):
             found.append(word)
     return found
 
@@ -225,16 +221,12 @@ def is_runtime(word: str) -> bool:
     return (word.startswith("-l") or "/" in word) and name in _RUNTIME
 
 
-def _is_absent(word: str) -> bool:
-    return _ABSENT.fullmatch(word) is not None or (word == _NVRTC and not nvrtc_words())
-
-
 def absent_libraries(line: NvccLine, words: Iterable[str] = ()) -> str:
     """A sentence about those of NVIDIA's libraries that these options and words for the linker name; empty
     where they name none."""
     named = [f"-l{value}" for option in line.options if option.name == "l" for value in option.values]
     named += words
-    absent = [word for word in dict.fromkeys(named) if _is_absent(word) and not is_runtime(word)]
+    absent = [word for word in absent_among(named) if word != _NVRTC or not nvrtc_words()]
     if not absent:
         return ""
     if absent == [_NVRTC]:

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "arrays.h"
 #include "capture.h"
 #include "connection.h"
 #include "errors.h"
@@ -187,8 +188,9 @@ cudaError_t copy_3d(const cudaMemcpy3DParms* parameters, uint64_t stream, Timing
   if (parameters == nullptr) return cudaErrorInvalidValue;
   const cudaMemcpy3DParms& p = *parameters;
   if (p.srcArray != nullptr || p.dstArray != nullptr) {
-    static bool warned = false;
-    return static_cast<cudaError_t>(not_supported("cudaMemcpy3D with arrays", &warned));
+    cudaMemcpy3DParms plain = p;
+    const cudaError_t error = without_arrays(&plain);
+    return error != cudaSuccess ? error : copy_3d(&plain, stream, timing);
   }
   const cudaExtent& extent = p.extent;
   if (extent.width == 0 || extent.height == 0 || extent.depth == 0) return cudaSuccess;

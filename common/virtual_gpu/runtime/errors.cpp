@@ -40,9 +40,9 @@ void say(const char* format, ...) {
   std::fprintf(stderr, "virtual GPU: %s\n", line);
 }
 
-int not_supported(const char* function, bool* warned) {
+int not_supported(const char* function, bool* warned, const char* status) {
   if (!__atomic_exchange_n(warned, true, __ATOMIC_RELAXED)) {
-    say("%s is not supported here and answers cudaErrorNotSupported", function);
+    say("%s is not supported here and answers %s", function, status);
     Connection::get().call(wire::Request::kRefused, nullptr, 0, function, std::strlen(function), nullptr);
   }
   return record_error(cudaErrorNotSupported);

@@ -2,12 +2,12 @@
 #include "expect.cuh"
 
 int main() {
-  cudaArray_t array = nullptr;
+  cudaMipmappedArray_t array = nullptr;
   const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
   HOLDS(format.x == 32 && format.f == cudaChannelFormatKindFloat);
-  HOLDS(cudaMallocArray(&array, &format, 16) == cudaErrorNotSupported);
+  HOLDS(cudaMallocMipmappedArray(&array, &format, {16, 0, 0}, 2) == cudaErrorNotSupported);
   HOLDS(cudaGetLastError() == cudaErrorNotSupported);
-  HOLDS(cudaMallocArray(&array, &format, 16) == cudaErrorNotSupported);
+  HOLDS(cudaMallocMipmappedArray(&array, &format, {16, 0, 0}, 2) == cudaErrorNotSupported);
   int host[4] = {};
   HOLDS(cudaHostRegister(host, sizeof host, 0) == cudaErrorNotSupported);
   HOLDS(cudaGetLastError() == cudaErrorNotSupported);

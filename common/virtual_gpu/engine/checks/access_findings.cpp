@@ -190,6 +190,30 @@ void lanes_collide(Warp& w, const Op& op, int lane, uint64_t address, ptx::Space
   report(w, op, lane, Mistake::kLanesCollide, build, op.index);
 }
 
+void bad_texture(Warp& w, const Op& op, int lane, uint64_t handle) {
+  report(w, op, lane, Mistake::kWildAddress, [&](Finding& f) {
+    f.address = handle;
+    f.message = who(w, lane) + " uses " + hex(handle) + ", which is no texture or surface object";
+    f.advice = "Pass what cudaCreateTextureObject or cudaCreateSurfaceObject gave, and destroy it after use.";
+  });
+}
+
+void outside_surface(Warp& w, const Op& op, int lane, const int64_t (&at)[3], const wire::Texture& surface,
+                     Direction direction) {
+  report(w, op, lane, Mistake::kOutOfBounds, [&](Finding& f) {
+    const uint32_t bytes = uint32_t{op.access.bytes} * op.access.vec;
+    f.message = who(w, lane) + " " + verb_of(direction) + " " + bytes_text(bytes) + " at byte " +
+                std::to_string(at[0]) + " of row " + std::to_string(at[1]) +
+                (surface.depth > 1 ? " of slice " + std::to_string(at[2]) : "") + " of a surface of " +
+                std::to_string(surface.width) + " x " + std::to_string(surface.height) +
+                (surface.depth > 1 ? " x " + std::to_string(surface.depth) : "") + " elements of " +
+                bytes_text(texel_bytes(surface));
+    f.advice =
+        "Guard the access with the sizes. The first coordinate of a surface counts bytes: multiply it by "
+        "the size of an element.";
+  });
+}
+
 void printf_text(Warp& w, const Op& op, int lane, uint64_t address) {
   report(w, op, lane, Mistake::kPrintfText, [&](Finding& f) {
     f.address = address;

@@ -35,6 +35,11 @@ void race_between_blocks(const LaneAccess& access, const GlobalRaceMap::Party& o
                          bool no_fence, bool both_volatile);
 // Lanes of a warp store different values in one place; `space` is where.
 void lanes_collide(Warp& w, const Op& op, int lane, uint64_t address, ptx::Space space);
+// A fetch from a handle that is no texture or surface object.
+void bad_texture(Warp& w, const Op& op, int lane, uint64_t handle);
+// `at`: the byte in its row, the row and the slice that a surface does not have.
+void outside_surface(Warp& w, const Op& op, int lane, const int64_t (&at)[3], const wire::Texture& surface,
+                     Direction direction);
 void printf_text(Warp& w, const Op& op, int lane, uint64_t address);
 
 }  // namespace vgpu::checks

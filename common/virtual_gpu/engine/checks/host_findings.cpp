@@ -83,6 +83,23 @@ Finding unwritten_transfer(const Allocation& from, uint64_t address, uint64_t by
   return f;
 }
 
+Finding operand_out_of_range(const std::string& verb, uint64_t address, uint64_t bytes,
+                             const DeviceMemory& memory) {
+  Finding f = transfer_out_of_range(verb.c_str(), address, bytes, memory);
+  f.advice = memory.find(address) != nullptr
+                 ? "Check the sizes, leading dimensions and increments: they count elements."
+                 : "Pass a pointer that cudaMalloc returned: libraries work on device memory.";
+  return f;
+}
+
+Finding unwritten_operand(const std::string& function, const Allocation& operand, uint64_t address) {
+  Finding f = about(Mistake::kUnwrittenTransfer, address, &operand);
+  f.message = function + " reads " + operand.name + ", " + bytes_text(address - operand.base) +
+              " from its start, but nothing has written there.";
+  f.advice = "Fill every element that the call reads. With beta = 0, the result is not read.";
+  return f;
+}
+
 Finding bad_free(const char* call, uint64_t address, const DeviceMemory& memory, bool is_queued) {
   const Allocation* live = memory.find(address);
   const Allocation* freed = live == nullptr ? memory.find_freed(address) : nullptr;

@@ -12,6 +12,10 @@ Finding transfer_out_of_range(const char* verb, uint64_t address, uint64_t bytes
 // One end of a copy lies where its cudaMemcpyKind, `direction`, forbids it.
 Finding transfer_direction(const char* direction, bool is_destination, bool is_host_memory);
 Finding unwritten_transfer(const Allocation& from, uint64_t address, uint64_t bytes);
+// The same two of an operand of a library call; `verb` is "cublasSgemm reads".
+Finding operand_out_of_range(const std::string& verb, uint64_t address, uint64_t bytes,
+                             const DeviceMemory& memory);
+Finding unwritten_operand(const std::string& function, const Allocation& operand, uint64_t address);
 
 // `call` cannot free `address`; `is_queued`: a cudaFreeAsync of it has not run yet.
 Finding bad_free(const char* call, uint64_t address, const DeviceMemory& memory, bool is_queued);

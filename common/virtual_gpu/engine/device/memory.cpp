@@ -231,6 +231,7 @@ std::vector<const Allocation*> DeviceMemory::leaks() const {
 }
 
 void DeviceMemory::release_program_memory() {
+  textures_.clear();
   for (const Allocation* leak : leaks()) release(leak->base, leak->kind, "cudaDeviceReset");
   heap_.clear();
 }

@@ -11,6 +11,7 @@
 #include "device/arena.h"
 #include "device/heap.h"
 #include "device/reservation.h"
+#include "device/textures.h"
 #include "device/written_bits.h"
 #include "protocol.h"
 
@@ -89,6 +90,8 @@ class DeviceMemory {
   bool is_written(const Allocation& a, uint64_t address, uint64_t bytes) const;
 
   const std::vector<std::unique_ptr<Allocation>>& all() const { return all_; }
+  Textures& textures() { return textures_; }
+
   std::vector<const Allocation*> leaks() const;
   // Frees everything a program allocated (device reset).
   void release_program_memory();
@@ -107,6 +110,7 @@ class DeviceMemory {
   void retire(Allocation& a, const std::string& where);
 
   uint64_t limit_ = 0, used_ = 0;
+  Textures textures_;
   Arena device_, pinned_;
   std::map<uint64_t, std::weak_ptr<Reservation>>
       reserved_;                                  // by base; outlives allocations, which share them

@@ -2,6 +2,7 @@
 // is analysed and slots get places in the register file.
 #pragma once
 
+#include <array>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -19,6 +20,8 @@ struct VirtualSlot {
   Special special = Special::kZero;
   uint32_t area_bytes = 0;  // kArea: a .param variable
 };
+
+struct TextureWay;
 
 struct VirtualOp {
   Op op;  // dst, dst2, src, guard and list hold slot numbers
@@ -93,6 +96,13 @@ class FunctionLowering {
   void lower_fence(const ptx::Instruction& in);
   void lower_ignored(const ptx::Instruction& in);
   void lower_createpolicy(const ptx::Instruction& in);
+
+  // lower_texture.cpp
+  void lower_texture(const ptx::Instruction& in);
+  void lower_surface(const ptx::Instruction& in);
+  void emit_texture(OpFn fn, const ptx::Operand& from, const TextureWay& way,
+                    const std::array<int, 3>& widths, const std::vector<uint32_t>& defs,
+                    const std::vector<uint32_t>& values);
 
   // lower_control.cpp
   void lower_branch(const ptx::Instruction& in);

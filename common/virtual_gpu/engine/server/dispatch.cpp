@@ -11,7 +11,7 @@ constexpr size_t kRequests = 256;  // larger than any number in wire::Request
 std::array<const RequestRow*, kRequests> make_table() {
   std::array<const RequestRow*, kRequests> table{};
   for (const auto rows : {session_requests(), module_requests(), memory_requests(), stream_requests(),
-                          graph_requests(), harness_requests()})
+                          graph_requests(), blas_requests(), texture_requests(), harness_requests()})
     for (const RequestRow& row : rows) table[static_cast<size_t>(row.op)] = &row;
   return table;
 }

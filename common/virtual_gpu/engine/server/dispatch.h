@@ -90,6 +90,8 @@ std::span<const RequestRow> module_requests();
 std::span<const RequestRow> memory_requests();
 std::span<const RequestRow> stream_requests();
 std::span<const RequestRow> graph_requests();
+std::span<const RequestRow> blas_requests();
+std::span<const RequestRow> texture_requests();
 std::span<const RequestRow> harness_requests();
 
 // Serves one request of a peer that has said hello.

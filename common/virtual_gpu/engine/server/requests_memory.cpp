@@ -12,18 +12,18 @@ namespace {
 constexpr uint64_t kQueuedCopyBytes = 64 << 10;
 
 AllocKind kind_of(wire::MemoryKind kind) {
-  constexpr AllocKind kKinds[] = {AllocKind::kDevice, AllocKind::kPinned, AllocKind::kManaged};
+  constexpr AllocKind kKinds[] = {AllocKind::kDevice, AllocKind::kPinned, AllocKind::kManaged,
+                                  AllocKind::kDevice};
   return kKinds[static_cast<uint32_t>(kind)];
 }
 
 bool is_known(wire::MemoryKind kind) {
-  return static_cast<uint32_t>(kind) <= static_cast<uint32_t>(wire::MemoryKind::kManaged);
+  return static_cast<uint32_t>(kind) <= static_cast<uint32_t>(wire::MemoryKind::kArray);
 }
 
-const char* call_of(AllocKind kind) {
-  return kind == AllocKind::kPinned    ? "cudaMallocHost"
-         : kind == AllocKind::kManaged ? "cudaMallocManaged"
-                                       : "cudaMalloc";
+const char* call_of(wire::MemoryKind kind) {
+  constexpr const char* kCalls[] = {"cudaMalloc", "cudaMallocHost", "cudaMallocManaged", "cudaMallocArray"};
+  return kCalls[static_cast<uint32_t>(kind)];
 }
 
 std::string in_megabytes(uint64_t bytes) {
@@ -59,7 +59,7 @@ void allocate(Session& session, const wire::Malloc& in, Reply& reply) {
   if (!in.stream_ordered && (reply.error = session.streams.refuse_during_capture()) != 0) return;
   if (in.bytes == 0) return reply.put(wire::Address{0});
   const AllocKind kind = kind_of(in.kind);
-  const std::string name = std::string(call_of(kind)) + (in.stream_ordered ? "Async" : "") + " #" +
+  const std::string name = std::string(call_of(in.kind)) + (in.stream_ordered ? "Async" : "") + " #" +
                            std::to_string(session.allocations_made[kind] + 1);
   // Of a captured copy of pageable memory: the runtime library's, not the program's.
   const bool is_for_copy = in.stream_ordered && kind == AllocKind::kPinned;

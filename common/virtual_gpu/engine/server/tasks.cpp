@@ -1,6 +1,7 @@
 // How the session does each kind of task when its turn comes.
 #include <algorithm>
 
+#include "blas/run.h"
 #include "checks/host_findings.h"
 #include "cost.h"
 #include "cuda_error.h"
@@ -156,6 +157,15 @@ int Session::run(const FreeTask& task, const Work&, double*) {
   }
   frees_queued.erase(task.address);
   return cuda::kSuccess;
+}
+
+int Session::run(const BlasTask& task, const Work&, double* seconds) {
+  blas::Outcome outcome = blas::run(task.call, memory, config.options.check_init, config.profile);
+  const bool is_wanted = outcome.error == cuda::kSuccess || config.options.check_memory;
+  if (is_wanted) add_finding(std::move(outcome.finding), task.caller);
+  *task.number = outcome.number;
+  *seconds = outcome.seconds;
+  return outcome.error;
 }
 
 int Session::run(const CallBoundTask& task, const Work&, double*) {

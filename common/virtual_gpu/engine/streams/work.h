@@ -9,6 +9,7 @@
 #include "device/transfer.h"
 #include "exec/launch.h"
 #include "protocol.h"
+#include "protocol_blas.h"
 
 namespace vgpu {
 
@@ -35,6 +36,11 @@ struct FreeTask {  // cudaFreeAsync
   std::shared_ptr<Reservation> reservation;  // where it is a graph's
   const char* by = "cudaFreeAsync";
 };
+struct BlasTask {
+  wire::Blas call;
+  wire::CodePlace caller{};
+  std::shared_ptr<wire::BlasNumber> number;  // what it computes, where that is one number
+};
 struct HostTask {  // runs in the program
   uint64_t function, user_data;
 };
@@ -43,12 +49,12 @@ struct CallBoundTask {  // the harness's: a call of the program's begins or ends
   bool begins;
 };
 
-using Task =
-    std::variant<MarkerTask, LaunchTask, CopyTask, FillTask, AllocateTask, FreeTask, HostTask, CallBoundTask>;
+using Task = std::variant<MarkerTask, LaunchTask, CopyTask, FillTask, AllocateTask, FreeTask, HostTask,
+                          CallBoundTask, BlasTask>;
 
 inline bool uses_device(const Task& task) {
   return std::holds_alternative<LaunchTask>(task) || std::holds_alternative<CopyTask>(task) ||
-         std::holds_alternative<FillTask>(task);
+         std::holds_alternative<FillTask>(task) || std::holds_alternative<BlasTask>(task);
 }
 
 struct Work {
