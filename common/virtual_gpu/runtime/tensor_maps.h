@@ -1,0 +1,14 @@
+// Functions of the driver API that make tensor maps. Types are spelled out, since toolkits without the
+// driver's header build this library too.
+#pragma once
+
+#include <cstdint>
+
+namespace vgpu {
+
+// cuTensorMapEncodeTiled; the result is a CUresult.
+int encode_tiled(void* map, int type, uint32_t rank, void* base, const uint64_t* sizes,
+                 const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,
+                 int interleave, int swizzle, int l2_promotion, int fill);
+
+}  // namespace vgpu
