@@ -104,3 +104,37 @@ def test_a_compile_error_is_shown_at_its_line(course, folder):
     assert 'wrong.cu:2:10: error: identifier "nothing" is undefined' in result.stderr
     assert "Traceback" not in result.stderr
     assert result.returncode == 125
+
+
+NEEDS_90A = """\
+__global__ void one(int* out) {
+  asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+  *out = 1;
+}
+int main() {
+  int* out;
+  cudaMalloc(&out, 4);
+  one<<<1, 128>>>(out);
+  cudaFree(out);
+  return 0;
+}
+"""
+
+
+@pytest.mark.parametrize(
+    ("arch", "words"),
+    [
+        ("sm_100", "newer than this device"),
+        ("sm_80a", "runs on devices of compute capability 80 alone"),
+        ("hopper", "there is no architecture 'hopper'"),
+    ],
+)
+def test_an_architecture_that_the_device_does_not_run_is_refused(course, arch, words):
+    result = course("--arch", arch, "mine.cu")
+    assert words in result.stderr
+    assert result.returncode == 125
+
+
+def test_the_architecture_can_be_chosen(course):
+    result = course("--arch", "sm_90a", "mine.cu")
+    assert (result.stdout, result.returncode) == ("3 1\n", 0)

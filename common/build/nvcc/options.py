@@ -11,9 +11,9 @@ import shlex
 from collections.abc import Container, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from common.build.nvcc.libraries import absent_among, is_nvidias
 from common.build.nvcc.nvrtc import WHEEL as NVRTC_WHEEL
 from common.build.nvcc.nvrtc import nvrtc_words
-from common.build.nvcc.libraries import absent_among, is_nvidias
 from common.build.toolchain import NVCC_VARIABLES
 from common.core.errors import CourseError
 

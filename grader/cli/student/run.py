@@ -16,7 +16,7 @@ from common.gpu.devices import Gpu, find_gpus, first_gpu
 from common.virtual_gpu.profiles import DEFAULT_PROFILE, profiles
 from common.virtual_gpu.render import render_report
 from common.virtual_gpu.session import RunReport
-from grader.actions.run import CHECKS, OnVirtual, Source, run_on_virtual, selected_checks
+from grader.actions.run import CHECKS, OnVirtual, Source, capability_of, run_on_virtual, selected_checks
 from grader.cli.parser import Parser, above_zero
 from grader.records.device_info import GPU, KINDS
 
@@ -46,7 +46,7 @@ exit status
     else the program's own status, whatever was found
 """
 _WITH_VALUE = (
-    *("--device", "--json", "--checks", "--no-check", "--profile", "--max-seconds", "--nvcc"),
+    *("--device", "--arch", "--json", "--checks", "--no-check", "--profile", "--max-seconds", "--nvcc"),
     *("-D", "-I", "-L", "-l"),
 )
 _JOINED = (*(f"{option}=" for option in _WITH_VALUE if option.startswith("--")), "-D", "-I", "-L", "-l")
@@ -101,6 +101,8 @@ def _parser() -> argparse.ArgumentParser:
     add = parser.add_argument
     add("files", metavar="FILE.cu", type=Path, nargs="+")
     add("--device", choices=KINDS, help="default: a GPU if there is one")
+    arch = "build for it; default: the device's own. wgmma and setmaxnreg need sm_90a"
+    add("--arch", metavar="sm_NN[a]", help=arch)
     add("-D", metavar="NAME[=VALUE]", action="append", default=[], dest="defines", help="define a macro")
     add("-I", metavar="FOLDER", action="append", default=[], dest="includes", help="look for headers there")
     add("-L", metavar="FOLDER", action="append", default=[], dest="folders", help="look for libraries there")
@@ -128,7 +130,9 @@ def _run_on_gpu(gpu: Gpu, options: argparse.Namespace, arguments: list[str]) -> 
     print(f"device: {gpu.name}", file=sys.stderr, flush=True)
     if options.json:
         raise CourseError("--json is written by the virtual GPU only: add --device virtual")
-    program = _built(_source(options), Target.gpu(gpu.cc))
+    program = _built(
+        _source(options), Target.gpu(capability_of(options.arch, gpu.cc) if options.arch else gpu.cc)
+    )
     os.execv(program, [str(program), *arguments])
 
 
@@ -139,7 +143,7 @@ def _run_virtually(options: argparse.Namespace, arguments: list[str]) -> int:
         folder, options.json = options.json, None
         raise CourseError(f"cannot write {folder}: its folder does not exist or is not writable")
     source = _source(options)
-    how = OnVirtual(options.profile, checks, bool(options.json), options.max_seconds)
+    how = OnVirtual(options.profile, checks, bool(options.json), options.max_seconds, options.arch)
     program = _built_before(source) or _built(source, how.target)
     run = run_on_virtual(source, program, how, arguments)
     status = _exit_status(run)

@@ -4,6 +4,7 @@
 #include <cstdio>
 #include <map>
 
+#include "checks/async_findings.h"
 #include "checks/report.h"
 
 namespace vgpu::checks {
@@ -129,7 +130,8 @@ void endless(Warp& w, const Op& op, int lane, HangReason reason) {
   if (reason == HangReason::kCpuTime) return time_limit(w, op, lane);
   report(w, op, lane, Mistake::kHang, [&](Finding& f) {
     f.message = "block " + dim_text(w.block->index) +
-                " does not end: " + reason_text(reason, *w.block->options) + ": " + standings(*w.block);
+                " does not end: " + reason_text(reason, *w.block->options) + ": " + standings(*w.block) +
+                mbarrier_standings(*w.block);
     f.advice = "Look at the loop's exit condition, and at who is to set what it waits for.";
     if (reason == HangReason::kInstructions)
       f.advice += " If the kernel is only long, --max-seconds of ./course run allows it more.";
@@ -154,7 +156,11 @@ Finding unsupported(const Unsupported& what) {
   Finding f;
   f.mistake = Mistake::kUnsupported;
   const std::string line = " (PTX line " + std::to_string(what.ptx_line) + ")";
-  if (what.undefined) {
+  if (!what.needs.empty()) {
+    f.message = what.what + line;
+    f.advice = "Build it for that architecture: ./course run --arch " + what.needs +
+               " FILE.cu (nvcc: -gencode arch=compute_" + what.needs.substr(3) + ",code=" + what.needs + ").";
+  } else if (what.undefined) {
     f.message =
         "the kernel uses " + what.what + ", which no file of the program defines for the device" + line;
     f.advice =

@@ -3,22 +3,28 @@
 #include <algorithm>
 #include <tuple>
 
+#include "checks/async_findings.h"
 #include "checks/copy_words.h"
 #include "checks/report.h"
 #include "exec/flags.h"
 
 namespace vgpu {
 
+bool is_ordered(const Block& b, const Warp& w, int lane, uint32_t tick, uint32_t thread) {
+  if (tick < b.full_tick) return true;
+  const uint32_t warp = thread / kLanes;
+  const int other = static_cast<int>(thread % kLanes);
+  if (tick <= b.known[w.id][warp]) return true;
+  if (b.unit && b.unit->knows(w.id, thread, tick)) return true;
+  if (warp != w.id) return false;
+  if (other == lane || tick < w.sync_tick) return true;
+  return w.lanes_met_apart && tick < w.met[lane] && (w.met_with[lane] >> other & 1);
+}
+
 namespace {
 
-// Whether an access stamped (tick, who) comes before what this lane does now.
 bool ordered(const Block& b, const Warp& w, int lane, uint32_t tick, uint32_t who) {
-  if (tick < b.full_tick) return true;
-  const uint32_t thread = who_thread(who), warp = thread / kLanes;
-  const int other = static_cast<int>(thread % kLanes);
-  if (warp != w.id) return tick <= b.known[w.id][warp];
-  if (other == lane || tick < w.sync_tick || tick <= b.known[w.id][w.id]) return true;
-  return w.lanes_met_apart && tick < w.met[lane] && (w.met_with[lane] >> other & 1);
+  return is_ordered(b, w, lane, tick, who_thread(who));
 }
 
 const char* verb(SharedUse use) {
@@ -126,6 +132,7 @@ struct Access {
   // Findings are rare: what makes them must not cost the checks below registers.
   [[gnu::cold]] void race(int lane, uint32_t address, uint32_t stamp, uint32_t tick, bool other_writes) {
     const uint32_t thread = who_thread(stamp);
+    if (other_writes && checks::unordered_bulk_load(w, op, lane, address, stamp, verb(use))) return;
     if (uint32_t group; use == SharedUse::kRead && other_writes && copied(address, stamp, &group)) {
       reader_and_copy(b.thread_of(w, lane), op.index, thread, who_op(stamp), address,
                       not_reached(group, groups_of(lane)), "after");
@@ -178,6 +185,7 @@ struct Access {
   }
 
   [[gnu::cold]] void in_flight(int lane, uint32_t address, uint32_t stamp) {
+    if (checks::use_of_bulk_load(w, op, lane, address, stamp, verb(use))) return;
     const uint32_t thread = who_thread(stamp);
     const bool own = thread == b.thread_of(w, lane);
     // A copy that another thread issued since the last barrier: the barrier is missing, wait or no wait.
@@ -340,8 +348,13 @@ struct Access {
     lane_address = address;
     if (b.pending_async != 0 && b.options->check_async)
       for (uint32_t word = address / 4; word <= (address + bytes - 1) / 4; ++word)
-        if (sh.in_flight[word] != 0 && use != SharedUse::kAsyncIssue) {
-          in_flight(lane, std::max(address, word * 4), sh.in_flight[word]);
+        if (const uint32_t stamp = sh.in_flight[word]; stamp != 0) {
+          const bool is_read = !(stamp & kWhoAtomic);
+          if (is_read ? use == SharedUse::kRead : use == SharedUse::kAsyncIssue) continue;
+          if (is_read)
+            checks::overwrites_async_read(w, op, lane, std::max(address, word * 4), stamp);
+          else
+            in_flight(lane, std::max(address, word * 4), stamp);
           return;
         }
     if (address % 4 == 0 && bytes % 4 == 0) {
@@ -516,6 +529,7 @@ void meet_in_warp(Warp& w, Mask lanes) {
 
 void meet_in_block(Block& b, uint32_t warps, bool everyone) {
   ++b.tick;
+  if (b.unit) b.unit->meet(warps, everyone);
   if (everyone) {
     b.full_tick = b.tick;
     return;

@@ -14,6 +14,9 @@ enum class SharedUse : uint8_t { kRead, kWrite, kAtomic, kAsyncIssue };
 bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
                   const Shape& shape, SharedUse use, bool synchronises);
 
+// Whether what `thread` did at `tick` comes before what this lane does now.
+bool is_ordered(const Block& b, const Warp& w, int lane, uint32_t tick, uint32_t thread);
+
 // A completed cp.async counts as a write by its thread at the time of the wait.
 void stamp_async_write(Warp& w, const PendingCopy& copy, int lane);
 

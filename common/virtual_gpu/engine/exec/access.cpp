@@ -45,6 +45,15 @@ void report_bad_address(const LaneAccess& access) {
   checks::bad_address(access, around);
 }
 
+}  // namespace
+
+void report_bad_address(Warp& w, const Op& op, int lane, uint64_t address, uint32_t bytes,
+                        Direction direction) {
+  report_bad_address({w, op, lane, address, bytes, direction});
+}
+
+namespace {
+
 void report_misaligned(const LaneAccess& access, const std::string& allocation) {
   set_launch_error(*access.w.block, cuda::kMisalignedAddress);
   checks::misaligned(access, allocation);

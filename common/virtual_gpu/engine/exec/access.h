@@ -34,6 +34,8 @@ enum class Direction : uint8_t { kLoad, kStore, kAtomic, kAsync };
 // Device memory: which lanes may go on. Reports what is wrong with the others.
 Mask check_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
                   const Shape& shape, Direction direction);
+void report_bad_address(Warp& w, const Op& op, int lane, uint64_t address, uint32_t bytes,
+                        Direction direction);
 void count_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
                   const Shape& shape, Direction direction);
 void mark_global_written(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,

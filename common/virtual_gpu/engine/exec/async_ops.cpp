@@ -83,6 +83,13 @@ void wait_for(Warp& w, const Op& op, uint32_t keep, bool all) {
 
 }  // namespace
 
+void complete_copies(Warp& w, int lane, uint32_t tick) {
+  AsyncCopies& a = *w.async;
+  for (PendingCopy& p : a.pending)
+    if (p.tick <= tick) complete(w, p, 1u << lane);
+  std::erase_if(a.pending, [](const PendingCopy& p) { return p.lanes == 0; });
+}
+
 void async_copy(Warp& w, const Op& op) {
   Block& b = *w.block;
   const uint32_t bytes = op.copy.bytes;

@@ -5,7 +5,9 @@
 #include <cstring>
 
 #include "cost/sample.h"
+#include "exec/bulk_ops.h"
 #include "exec/scheduler.h"
+#include "exec/wgmma.h"
 
 namespace vgpu {
 
@@ -58,6 +60,7 @@ void Block::start(uint64_t number) {
   std::fill(shared.begin(), shared.end(), uint8_t{0xcd});
   if (pending_async != 0) std::fill(shadow.in_flight.begin(), shadow.in_flight.end(), 0u);
   pending_async = 0;
+  if (unit) unit->start_block();
   for (Warp& w : warps) {
     const uint32_t first = w.id * kLanes;
     const uint32_t n = std::min<uint32_t>(kLanes, launch->threads - first);
@@ -80,6 +83,8 @@ void Block::start(uint64_t number) {
 }
 
 void Block::end() {
+  check_async_end(*this);
+  check_products_end(*this);
   if (!printf_text.empty() || printf_cut)
     launch->printed.add(linear, std::move(printf_text), printf_cut, launch->env.printf_limit);
   printf_text.clear();

@@ -13,6 +13,8 @@
 #include "checks/global_race.h"
 #include "checks/shared_shadow.h"
 #include "exec/async_copy.h"
+#include "exec/async_unit.h"
+#include "exec/cluster.h"
 #include "exec/code.h"
 #include "exec/launch.h"
 #include "exec/module.h"
@@ -129,8 +131,11 @@ struct Block {
   uint64_t changes = 0;                   // stores and atomics that may let somebody else go on
   uint32_t pending_async = 0;             // words in flight
   uint64_t occurrences = 0;               // of mistakes, in the order in which they happened
-  std::vector<uint8_t*> local;            // per warp: local memory, word-interleaved by lane
-  std::vector<uint32_t> local_size;       // bytes a lane
+  std::unique_ptr<AsyncUnit> unit;        // from the first mbarrier or bulk copy on
+  Cluster* cluster = nullptr;             // when the launch has clusters
+  uint32_t cluster_rank = 0;
+  std::vector<uint8_t*> local;                       // per warp: local memory, word-interleaved by lane
+  std::vector<uint32_t> local_size;                  // bytes a lane
   std::vector<std::vector<uint32_t>> local_written;  // per warp, per byte: lanes that wrote it
   std::string printf_text;
   bool printf_cut = false;  // it printed more than that

@@ -266,6 +266,8 @@ void FunctionLowering::lower_atomic(const ptx::Instruction& in) {
 // wait_all.
 void FunctionLowering::lower_async(const ptx::Instruction& in) {
   const std::vector<std::string_view> parts = split_opcode(in.opcode);
+  if (in.opcode.starts_with("cp.async.mbarrier.arrive")) return lower_copy_arrive(in);
+  if (in.opcode.find(".async.bulk") != std::string::npos) return lower_bulk(in);
   if (parts.size() < 3 || parts[1] != "async") throw NotImplemented{"this kind of asynchronous copy"};
   if (parts[2] == "commit_group" || parts[2] == "wait_all" || parts[2] == "wait_group") {
     OpFn fn = parts[2] == "commit_group" ? async_commit
@@ -409,6 +411,7 @@ void FunctionLowering::lower_isspacep(const ptx::Instruction& in) {
 }
 
 void FunctionLowering::lower_fence(const ptx::Instruction& in) {
+  if (lower_async_fence(in)) return;
   kernel_.traits.uses_fences = true;
   const std::vector<std::string_view> parts = split_opcode(in.opcode);
   const bool for_block = std::find(parts.begin(), parts.end(), "cta") != parts.end();

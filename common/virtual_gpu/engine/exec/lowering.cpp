@@ -157,6 +157,11 @@ std::unique_ptr<Code> FunctionLowering::run() {
       lower_instruction(in);
     } catch (const NotImplemented& e) {
       refuse(e.what);
+    } catch (const NeedsArchitecture& e) {
+      refuse("");
+      kernel_.unsupported.back().needs = e.arch;
+      kernel_.unsupported.back().what =
+          "'" + in.opcode + "' needs " + e.arch + ", and this program was built for " + module_.text().target;
     } catch (const NotDefined& e) {
       refuse(demangle(e.name), true);
     } catch (const std::out_of_range&) {  // the parser does not know how many an instruction has
@@ -261,6 +266,9 @@ const std::unordered_map<std::string_view, FunctionLowering::Handler>& FunctionL
       {"atom", &F::lower_atomic},
       {"red", &F::lower_atomic},
       {"cp", &F::lower_async},
+      {"mbarrier", &F::lower_mbarrier},
+      {"wgmma", &F::lower_wgmma},
+      {"setmaxnreg", &F::lower_setmaxnreg},
       {"ldmatrix", &F::lower_ldmatrix},
       {"stmatrix", &F::lower_stmatrix},
       {"wmma", &F::lower_wmma},

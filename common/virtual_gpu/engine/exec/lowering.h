@@ -8,6 +8,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "exec/async_detail.h"
 #include "exec/module.h"
 
 namespace vgpu {
@@ -37,6 +38,11 @@ struct VirtualOp {
 // Raised inside lowering for an instruction or operand form that is not implemented.
 struct NotImplemented {
   std::string what;
+};
+
+// Raised for an instruction that the architecture lacks which the program was built for.
+struct NeedsArchitecture {
+  std::string arch;
 };
 
 // Raised for a name that no file of the program defines.
@@ -103,6 +109,26 @@ class FunctionLowering {
   void emit_texture(OpFn fn, const ptx::Operand& from, const TextureWay& way,
                     const std::array<int, 3>& widths, const std::vector<uint32_t>& defs,
                     const std::vector<uint32_t>& values);
+
+  // lower_mbarrier.cpp
+  void require(std::string_view arch) const;
+  Place place(const ptx::Operand& o, VirtualOp& v, int bytes);
+  template <class Detail>
+  const Detail* keep(Detail detail) {
+    auto kept = std::make_shared<const Detail>(std::move(detail));
+    kernel_.details.push_back(kept);
+    return kept.get();
+  }
+  void lower_mbarrier(const ptx::Instruction& in);
+  void lower_copy_arrive(const ptx::Instruction& in);
+  bool lower_async_fence(const ptx::Instruction& in);
+
+  // lower_bulk.cpp
+  void lower_bulk(const ptx::Instruction& in);
+
+  // lower_wgmma.cpp
+  void lower_wgmma(const ptx::Instruction& in);
+  void lower_setmaxnreg(const ptx::Instruction& in);
 
   // lower_control.cpp
   void lower_branch(const ptx::Instruction& in);

@@ -17,6 +17,8 @@ OpFn atomic_fn(ptx::Space space, std::string_view operation, std::string_view ty
 
 // src: [0] shared address, [1] global address, [2] what op.copy.size says.
 void async_copy(Warp&, const Op&);
+// The copies that a lane issued up to a tick have arrived.
+void complete_copies(Warp& w, int lane, uint32_t tick);
 void async_commit(Warp&, const Op&);
 void async_wait_group(Warp&, const Op&);
 void async_wait_all(Warp&, const Op&);

@@ -10,6 +10,7 @@
 #include "cuda_error.h"
 #include "exec/flags.h"
 #include "exec/lowering.h"
+#include "exec/wgmma.h"
 #include "ptx/link.h"
 
 namespace vgpu {
@@ -292,6 +293,8 @@ void lower_kernel(ModuleImage& module, KernelCode& kernel) {
   kernel.traits.orders_blocks |= kernel.traits.uses_heap || kernel.traits.asks_for_work;
   kernel.traits.mixes_atomics = mixes_atomics(kernel);
   find_flags(module, kernel);
+  for (auto& code : kernel.codes)
+    if (code) guard_products(*code, kernel);
   kernel.info.registers = std::clamp((kernel.info.registers + 7) / 8 * 8, 16, 255);
 }
 

@@ -31,6 +31,7 @@ struct Unsupported {
   int loc = 0;
   int ptx_line = 0;
   bool undefined = false;  // a name that the program does not define; else what the virtual GPU lacks
+  std::string needs{};     // … or the architecture that the program was not built for
 };
 
 // A part of the shared window that accesses may touch: one variable, or the dynamic part.
@@ -40,6 +41,7 @@ struct SharedRegion {
 };
 
 struct KernelPlan;
+struct GuardedOp;
 
 struct OpOrigin {
   int loc = 0;
@@ -62,7 +64,11 @@ struct KernelCode {
   std::vector<uint8_t> flag_use;          // FlagUse bits, by Op::index
   uint32_t block_count = 0;               // basic blocks of all codes
   bool blocks_collide = false;            // they did once: side by side their work would be thrown away
-  std::shared_ptr<KernelPlan> plan;       // the cost model's view of the code, made at its first launch
+  bool guards_products = false;           // some instruction may touch registers of a wgmma in flight
+  std::unordered_map<uint32_t, uint32_t> unfenced_products;  // wgmma -> what changed its registers (kNoOp)
+  std::unordered_map<uint32_t, std::shared_ptr<const GuardedOp>> guarded;  // by Op::index
+  std::vector<std::shared_ptr<const void>> details;                        // that ops point to
+  std::shared_ptr<KernelPlan> plan;  // the cost model's view of the code, made at its first launch
 };
 
 class ModuleImage : public LoadedModule {

@@ -23,6 +23,9 @@ enum class SharedAtomic : uint8_t;
 enum class WarpSync : uint8_t;
 enum class BarrierOp : uint8_t;
 struct WmmaLayout;
+struct MbarrierDetail;
+struct BulkDetail;
+struct WgmmaDetail;
 
 // What an op says beside its operands, by kind of instruction. Packed, so that an op keeps its size: a warp
 // reads one for every instruction.
@@ -81,11 +84,14 @@ struct Op {
     BarrierDetail barrier;
     WarpSyncDetail warp_sync;
     const WmmaLayout* wmma;  // wmma.load, wmma.store
-    uint64_t groups;         // cp.async.wait_group: how many may stay in flight
-    uint64_t window;         // cvta: where the space begins among generic addresses
-    uint64_t target;         // of a branch: a basic block
-    uint64_t targets;        // of an indexed branch: how many `list` has
-    uint64_t call;           // index into Code::calls
+    const MbarrierDetail* mbarrier;
+    const BulkDetail* bulk;
+    const WgmmaDetail* wgmma;
+    uint64_t groups;   // cp.async.wait_group: how many may stay in flight
+    uint64_t window;   // cvta: where the space begins among generic addresses
+    uint64_t target;   // of a branch: a basic block
+    uint64_t targets;  // of an indexed branch: how many `list` has
+    uint64_t call;     // index into Code::calls
   };
   uint8_t guard_negated = 0;
   InstrClass cls = InstrClass::kOther;

@@ -1,0 +1,1 @@
+"""Self-checking programs for sm_90a: mbarriers, bulk copies, tensor maps, wgmma, clusters."""

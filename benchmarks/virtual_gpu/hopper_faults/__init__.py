@@ -1,0 +1,1 @@
+"""Mistakes with mbarriers, bulk copies, tensor maps, wgmma and clusters, each with its corrected twin."""

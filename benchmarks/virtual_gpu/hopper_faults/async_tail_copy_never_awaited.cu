@@ -1,0 +1,31 @@
+// The producer starts a copy that nobody takes.
+#include "fault.cuh"
+
+using namespace hopper;
+
+__global__ void kernel(const int* in, int* out) {
+  __shared__ __align__(128) int tile[kTile];
+  __shared__ uint64_t barrier;
+  if (threadIdx.x == 0) {
+    barrier_init(&barrier, 1);
+    fence_barrier_init();
+  }
+  __syncthreads();
+
+  for (int i = 0; i < kTiles; ++i) {
+    if (threadIdx.x == 0) {
+      arrive_expect(&barrier, kTileBytes);
+      copy_in(tile, in + i * kTile, kTileBytes, &barrier);  // expect: async
+    }
+#ifndef FIXED
+    if (i + 1 == kTiles) return;
+#endif
+    wait(&barrier, i & 1);
+    for (int k = threadIdx.x; k < kTile; k += blockDim.x) out[i * kTile + k] = 2 * tile[k];
+    __syncthreads();
+  }
+}
+
+int main() {
+  return run_tiles(kernel, 1, 128);
+}

@@ -1,0 +1,140 @@
+// What runs beside the threads of a block: mbarriers, the bulk copies that complete on them, and the order
+// that a completed phase gives. A block has one from the first such instruction on.
+//
+// A bulk copy's bytes arrive when somebody waits for its barrier and would wait in vain without them; a wait
+// that is true already brings nothing. So a wait on the wrong parity, or a barrier that does not count the
+// bytes, leaves the copy in flight, and the use that follows is found.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <map>
+#include <unordered_map>
+#include <vector>
+
+#include "exec/op.h"
+#include "exec/products.h"
+
+namespace vgpu {
+
+struct Block;
+struct Warp;
+enum class BulkReduction : uint8_t;
+enum class BulkType : uint8_t;
+
+// What a thread knows when it arrives, and hands to those who wait: accesses up to a tick, by warp.
+// `proxied`: those of them that a proxy fence has made visible to the asynchronous proxy. `threads`: single
+// threads of which more is known than of their warp.
+struct OrderClock {
+  std::array<uint32_t, kLanes> known{}, proxied{};
+  std::unordered_map<uint32_t, uint32_t> threads;
+  void note_thread(uint32_t thread, uint32_t tick) {
+    uint32_t& mine = threads[thread];
+    if (mine < tick) mine = tick;
+  }
+  void join(const OrderClock& other);
+};
+
+struct Mbarrier {
+  uint32_t count = 0;    // arrivals of a phase
+  uint32_t pending = 0;  // of them, those that the current phase lacks
+  uint32_t phase = 0;
+  int64_t bytes = 0;           // that the current phase still expects; negative: more came than it expects
+  int64_t expected_bytes = 0;  // of the current phase
+  uint32_t init_tick = 0, init_who = 0;
+  uint32_t expect_op = ~0u;  // the latest expect_tx
+  OrderClock arriving, completed;
+};
+
+struct BulkPart {
+  uint32_t shared = 0;
+  uint64_t global = 0;  // 0: `fill` instead
+  uint32_t bytes = 0;
+};
+
+// A copy into this block's shared memory that has not arrived.
+struct BulkLoad {
+  uint32_t op = 0, thread = 0;
+  uint32_t barrier = 0;  // shared address
+  uint32_t barrier_phase = 0;
+  uint64_t bytes = 0;  // that the barrier counts
+  std::vector<BulkPart> parts;
+  std::vector<uint8_t> data;  // of a copy from shared memory: what it read when it was issued
+  BulkReduction reduction{};  // with what is there
+  BulkType type{};
+  uint32_t fill = 0;  // of places outside of a tensor: a pattern of 4 bytes
+};
+
+// An arrival that waits for a thread's cp.async.
+struct CopyArrival {
+  uint32_t warp = 0, tick = 0;
+  int lane = 0;
+  uint32_t barrier = 0, op = 0;
+};
+
+// Shared memory that a bulk store or a wgmma reads until its group is waited for.
+struct AsyncRead {
+  uint32_t op = 0, thread = 0;
+  uint32_t group = 0;  // groups that the thread (or warp) had committed before
+  bool by_warp = false;
+  std::vector<BulkPart> parts;
+};
+
+struct MbarrierWait {
+  uint32_t op = ~0u;
+  uint32_t barrier = 0;
+  bool by_parity = true;
+  uint32_t wanted = 0;  // parity, or phase
+  bool failed = false;
+  uint32_t phase = 0;  // that the barrier was in
+};
+
+struct AsyncUnit {
+  explicit AsyncUnit(Block& b);
+  void start_block();
+
+  Block& block;
+  std::map<uint32_t, Mbarrier> barriers;  // by shared address
+  std::vector<BulkLoad> loads;            // oldest first
+  std::vector<CopyArrival> arrivals;
+  std::vector<AsyncRead> reads;
+  std::vector<uint32_t> committed;    // bulk groups, by thread
+  std::vector<uint32_t> fenced;       // by thread: the tick of its latest proxy fence
+  std::vector<uint16_t> read_counts;  // by word of shared memory: how many of `reads` it is in
+  Products products[kLanes];          // by warp
+  std::map<uint32_t, std::vector<GroupProduct>> open_products;  // by warpgroup
+  uint32_t proxied[kLanes][kLanes] = {};                        // of OrderClock, by warp that knows it
+  std::unordered_map<uint32_t, uint32_t> threads[kLanes];       // of OrderClock, by warp that knows it
+  MbarrierWait waits[kLanes];                                   // the latest of each warp
+
+  bool knows(uint32_t warp, uint32_t thread, uint32_t tick) const {
+    const auto found = threads[warp].find(thread);
+    return found != threads[warp].end() && tick <= found->second;
+  }
+  // Warps have met at a barrier of the block.
+  void meet(uint32_t warps, bool everyone);
+};
+
+AsyncUnit& async_unit(Block& b);
+
+// What the lanes of the warp know goes into the clock, and back.
+void release_to(Warp& w, Mask lanes, OrderClock& clock);
+void acquire_from(Warp& w, const OrderClock& clock);
+
+// The barrier at a shared address for an operation of this lane; nullptr, with a finding, where there is
+// none.
+Mbarrier* find_mbarrier(Warp& w, const Op& op, int lane, uint32_t address);
+// The phase is over when it lacks neither arrivals nor bytes.
+void settle_mbarrier(Block& b, Mbarrier& m);
+// Bytes for which `thread` has started a copy have come.
+void complete_bytes(Block& b, uint32_t barrier, uint32_t thread, uint64_t bytes);
+// Lets arrive what is under way to this barrier. True when something was.
+bool bring_in(Block& b, uint32_t barrier);
+
+// Marks shared memory as in use by the asynchronous proxy, and as free again.
+void mark_load(Block& b, const BulkLoad& load);
+void mark_read(Block& b, const AsyncRead& read);
+// The reads that `done` names are over.
+void finish_reads(Block& b, const std::vector<bool>& done);
+
+}  // namespace vgpu

@@ -1,0 +1,374 @@
+#include "exec/bulk_ops.h"
+
+#include <algorithm>
+#include <cstring>
+
+#include "checks/access_findings.h"
+#include "checks/async_findings.h"
+#include "checks/report.h"
+#include "checks/shared_check.h"
+#include "cuda_error.h"
+#include "exec/access.h"
+#include "exec/async_detail.h"
+#include "exec/bulk_reduce.h"
+#include "exec/tensor_box.h"
+
+namespace vgpu {
+
+namespace {
+
+constexpr uint32_t kBulkUnit = 16;  // bytes: of sizes and of addresses
+
+bool in_shared(Warp& w, const Op& op, int lane, uint32_t address, uint64_t bytes, Direction direction) {
+  Block& b = *w.block;
+  for (const SharedRegion& r : b.launch->shared_regions)
+    if (address >= r.begin && address + bytes <= r.end) return true;
+  if (b.options->check_memory)
+    checks::out_of_shared({w, op, lane, address, static_cast<uint32_t>(bytes), direction});
+  return false;
+}
+
+// Whether the lane may touch these bytes of device memory.
+bool in_global(Warp& w, const Op& op, int lane, uint64_t address, uint64_t bytes, bool writes) {
+  Block& b = *w.block;
+  Allocation*& recent = b.worker->recent[op.index & 63];
+  if (!recent || address < recent->base || address + bytes > recent->end()) {
+    Allocation* found = b.launch->env.memory.find(address);
+    if (found == nullptr || address + bytes > found->end()) {
+      if (b.options->check_memory) {
+        // The first byte that is nobody's.
+        const uint64_t at = found == nullptr ? address : found->end();
+        report_bad_address(w, op, lane, at, 1, writes ? Direction::kStore : Direction::kAsync);
+      }
+      return false;
+    }
+    recent = found;
+  }
+  if (b.worker->touched) b.worker->touched->note(writes ? Touch::kWrite : Touch::kRead, address, bytes);
+  return true;
+}
+
+void count(Warp& w, const Op& op, uint64_t address, uint64_t bytes, bool writes) {
+  Block& b = *w.block;
+  if (!b.options->counters || bytes == 0) return;
+  OpCounts& c = b.worker->ops[op.index];
+  const uint32_t sectors = static_cast<uint32_t>(((address + bytes - 1) >> 5) - (address >> 5) + 1);
+  c.global_bytes += bytes;
+  c.global_sectors += sectors;
+  if (!DeviceMemory::in_device_arena(address)) return;
+  SectorMap* map = writes ? b.launch->store_sectors : b.launch->copy_sectors;
+  if (map) map->mark(address, sectors);
+}
+
+void refuse(Warp& w, const Op& op, int lane, int error, const std::string& what, const std::string& advice) {
+  set_launch_error(*w.block, error);
+  checks::bulk_operand(w, op, lane, what, advice);
+}
+
+bool aligned(Warp& w, const Op& op, int lane, const char* what, uint64_t value, uint32_t unit) {
+  if (value % unit == 0) return true;
+  refuse(
+      w, op, lane, cuda::kMisalignedAddress,
+      std::string(what) + ", " + (value > 0xffffffff ? hex(value) : std::to_string(value)) +
+          ", is no multiple of " + std::to_string(unit),
+      "Bulk copies move whole pieces of 16 bytes between addresses that are multiples of 16; declare shared "
+      "arrays with __align__(128).");
+  return false;
+}
+
+// What a new copy into shared memory would overwrite.
+void check_destination(Warp& w, const Op& op, int lane, const std::vector<BulkPart>& parts) {
+  Block& b = *w.block;
+  if (!b.watch_shared) return;
+  SharedShadow& sh = b.shadow;
+  for (const BulkPart& p : parts)
+    for (uint32_t word = p.shared / 4; word < (p.shared + p.bytes) / 4; ++word) {
+      if (const uint32_t stamp = sh.in_flight[word]; stamp != 0 && b.options->check_async) {
+        const char* how =
+            stamp & kWhoAtomic ? "has another copy in flight into it" : "has it read asynchronously";
+        return checks::bulk_over_use(w, op, lane, word * 4, stamp, how);
+      }
+      if (!b.options->check_race) continue;
+      const bool split = sh.split[word] >= b.start_tick;
+      const StampArrays& s = split ? sh.bytes : sh.words;
+      for (uint32_t i = split ? word * 4 : word; i < (split ? word * 4 + 4 : word + 1); ++i) {
+        const struct {
+          uint32_t tick, who;
+          const char* how;
+        } seen[] = {{s.read_tick[i], s.read_who[i], "may still read it"},
+                    {s.read2_tick[i], s.read2_who[i], "may still read it"},
+                    {s.write_tick[i], s.write_who[i], "may still write it"},
+                    {s.atomic_tick[i], s.atomic_who[i], "may still update it"}};
+        for (const auto& e : seen)
+          if (e.tick >= b.full_tick && !is_ordered(b, w, lane, e.tick, who_thread(e.who)))
+            return checks::bulk_over_use(w, op, lane, word * 4, e.who, e.how);
+      }
+    }
+}
+
+void check_written(Warp& w, const Op& op, const std::vector<BulkPart>& parts) {
+  Block& b = *w.block;
+  if (b.undefined.shared.empty() || !b.options->check_init) return;
+  for (const BulkPart& p : parts)
+    for (uint32_t i = 0; i < p.bytes; ++i)
+      if (const auto at = b.undefined.shared.find(p.shared + i); at != b.undefined.shared.end())
+        return report_undefined(b, at->second.origin, op, Use::kStore);
+}
+
+void start_load(Warp& w, const Op& op, int lane, Block& to, BulkLoad load) {
+  Block& b = *w.block;
+  AsyncUnit& unit = async_unit(to);
+  const auto found = unit.barriers.find(load.barrier);
+  if (found == unit.barriers.end()) {
+    if (b.options->check_sync) checks::no_mbarrier(w, op, lane, load.barrier);
+    return;
+  }
+  if (&to == &b) find_mbarrier(w, op, lane, load.barrier);  // for its findings
+  load.op = op.index;
+  load.thread = &to == &b ? b.thread_of(w, lane) : 0;
+  load.barrier_phase = found->second.phase;
+  if (&to == &b) check_destination(w, op, lane, load.parts);
+  mark_load(to, load);
+  unit.loads.push_back(std::move(load));
+  ++b.tick;
+  ++to.changes;
+}
+
+void start_read(Warp& w, const Op& op, int lane, std::vector<BulkPart> parts) {
+  Block& b = *w.block;
+  AsyncUnit& unit = async_unit(b);
+  AsyncRead read;
+  read.op = op.index;
+  read.thread = b.thread_of(w, lane);
+  read.group = unit.committed[read.thread];
+  read.parts = std::move(parts);
+  mark_read(b, read);
+  unit.reads.push_back(std::move(read));
+  ++b.tick;
+}
+
+void write_global(Warp& w, const Op& op, const BulkPart& p, const uint8_t* from) {
+  Block& b = *w.block;
+  const BulkDetail& d = *op.bulk;
+  uint8_t* to = DeviceMemory::host(p.global);
+  if (d.reduction == BulkReduction::kNone)
+    std::memcpy(to, from, p.bytes);
+  else
+    reduce_bytes(d.reduction, d.type, to, from, p.bytes);
+  if (b.options->check_init) {
+    uint64_t address[kLanes] = {p.global};
+    Shape one;
+    one.uniform = true;
+    one.count = 1;
+    mark_global_written(w, op, address, p.bytes, 1, one);
+  }
+  count(w, op, p.global, p.bytes, true);
+}
+
+void store_parts(Warp& w, const Op& op, int lane, const std::vector<BulkPart>& all) {
+  Block& b = *w.block;
+  std::vector<BulkPart> parts;
+  for (const BulkPart& p : all)
+    if (p.global != 0) parts.push_back(p);
+  check_async_source(w, op, lane, parts.data(), parts.size());
+  check_written(w, op, parts);
+  ++b.changes;
+  ++w.global_stores;
+  for (const BulkPart& p : parts)
+    if (in_global(w, op, lane, p.global, p.bytes, true)) write_global(w, op, p, b.shared.data() + p.shared);
+  start_read(w, op, lane, std::move(parts));
+}
+
+// Blocks that a copy goes to: this one, the one of its address, or those of a mask.
+template <class F>
+void for_each_target(Warp& w, const Op& op, int lane, uint32_t address, F f) {
+  Block& b = *w.block;
+  const BulkDetail& d = *op.bulk;
+  if (!d.multicast) {
+    const Remote at = resolve_shared(w, op, lane, address, kBulkUnit);
+    if (at.block != nullptr) f(*at.block, at.address);
+    return;
+  }
+  const uint32_t mask = place_value32(w, op, d.blocks, lane) & 0xffff;
+  for (uint32_t m = mask; m != 0; m &= m - 1) {
+    const uint32_t rank = static_cast<uint32_t>(std::countr_zero(m));
+    if (b.cluster == nullptr && rank == 0) {
+      f(b, in_block(address));
+      continue;
+    }
+    const Remote at = resolve_shared(w, op, lane, in_block(address) | (rank + 1) << kRankShift, kBulkUnit);
+    if (at.block != nullptr) f(*at.block, at.address);
+  }
+}
+
+void copy_bytes(Warp& w, const Op& op, int lane) {
+  Block& b = *w.block;
+  const BulkDetail& d = *op.bulk;
+  const uint64_t source = place_value(w, op, d.source, lane);
+  const uint32_t size = place_value32(w, op, d.size, lane);
+  if (!aligned(w, op, lane, "its size", size, kBulkUnit)) return;
+  if (size == 0) {
+    refuse(w, op, lane, cuda::kIllegalInstruction, "its size is 0", "Copy at least 16 bytes.");
+    return;
+  }
+  if (!aligned(w, op, lane, "its source address", source, kBulkUnit)) return;
+  if (d.kind == BulkKind::kPrefetch) {
+    in_global(w, op, lane, source, size, false);
+    return;
+  }
+  const uint64_t destination = place_value(w, op, d.destination, lane);
+  if (!aligned(w, op, lane, "its destination address", destination, kBulkUnit)) return;
+  ++b.worker->ops[op.index].global_requests;
+  if (d.kind == BulkKind::kStore) {
+    const uint32_t from = static_cast<uint32_t>(source);
+    if (!in_shared(w, op, lane, from, size, Direction::kLoad)) return;
+    store_parts(w, op, lane, {{from, destination, size}});
+    return;
+  }
+  BulkLoad load;
+  load.bytes = size;
+  if (d.kind == BulkKind::kToCluster) {
+    const uint32_t from = static_cast<uint32_t>(source);
+    if (!in_shared(w, op, lane, from, size, Direction::kLoad)) return;
+    const BulkPart part{from, 0, size};
+    check_async_source(w, op, lane, &part, 1);
+    load.data.assign(b.shared.begin() + from, b.shared.begin() + from + size);
+    load.reduction = d.reduction;
+    load.type = d.type;
+  } else {
+    if (!in_global(w, op, lane, source, size, false)) return;
+    count(w, op, source, size, false);
+  }
+  for_each_target(w, op, lane, static_cast<uint32_t>(destination), [&](Block& to, uint32_t address) {
+    if (!in_shared(w, op, lane, address, size, Direction::kStore)) return;
+    BulkLoad mine = load;
+    mine.parts = {{address, d.kind == BulkKind::kToCluster ? 0 : source, size}};
+    mine.barrier = in_block(place_value32(w, op, d.barrier, lane));
+    start_load(w, op, lane, to, std::move(mine));
+  });
+}
+
+void copy_box(Warp& w, const Op& op, int lane) {
+  Block& b = *w.block;
+  const BulkDetail& d = *op.bulk;
+  TensorMap map;
+  if (!read_tensor_map(w, op, lane, place_value(w, op, d.map, lane), &map)) return;
+  int32_t at[kMostTensorDimensions] = {};
+  for (int i = 0; i < d.rank; ++i) at[i] = static_cast<int32_t>(place_value32(w, op, d.coordinates[i], lane));
+  if (std::string problem, advice; !box_fits(map, d.rank, at, &problem, &advice)) {
+    refuse(w, op, lane, cuda::kIllegalInstruction, problem, advice);
+    return;
+  }
+  if (d.kind == BulkKind::kPrefetch) return;
+  ++b.worker->ops[op.index].global_requests;
+  const bool stores = d.kind == BulkKind::kStore;
+  const uint32_t shared = place_value32(w, op, stores ? d.source : d.destination, lane);
+  constexpr uint32_t kBoxAlignment = 128;
+  if (!aligned(w, op, lane, "its shared address", in_block(shared), kBoxAlignment)) return;
+  const uint32_t bytes = box_bytes(map);
+  auto good_parts = [&](uint32_t address) {
+    std::vector<BulkPart> parts = box_parts(map, at, address);
+    for (BulkPart& p : parts)
+      if (!stores && p.global != 0) {
+        if (!in_global(w, op, lane, p.global, p.bytes, false))
+          p.global = 0;
+        else
+          count(w, op, p.global, p.bytes, false);
+      }
+    return parts;
+  };
+  if (stores) {
+    if (!in_shared(w, op, lane, shared, bytes, Direction::kLoad)) return;
+    store_parts(w, op, lane, good_parts(shared));
+    return;
+  }
+  for_each_target(w, op, lane, shared, [&](Block& to, uint32_t address) {
+    if (!in_shared(w, op, lane, address, bytes, Direction::kStore)) return;
+    BulkLoad load;
+    load.bytes = bytes;
+    load.parts = good_parts(address);
+    load.fill = fill_pattern(map);
+    load.barrier = in_block(place_value32(w, op, d.barrier, lane));
+    start_load(w, op, lane, to, std::move(load));
+  });
+}
+
+bool is_proxied(const Block& b, const Warp& w, int lane, uint32_t tick, uint32_t thread) {
+  const AsyncUnit& unit = *b.unit;
+  if (tick <= unit.proxied[w.id][thread / kLanes]) return true;
+  const uint32_t fence = unit.fenced[thread];
+  return fence >= tick && is_ordered(b, w, lane, fence, thread);
+}
+
+}  // namespace
+
+void check_async_source(Warp& w, const Op& op, int lane, const BulkPart* parts, size_t count) {
+  Block& b = *w.block;
+  if (!b.watch_shared) return;
+  async_unit(b);
+  SharedShadow& sh = b.shadow;
+  const auto is_async = [&](uint32_t stamp) {
+    return b.launch->kernel.origins[who_op(stamp)].opcode.find(".async.bulk") != std::string_view::npos;
+  };
+  for (size_t k = 0; k < count; ++k)
+    for (uint32_t word = parts[k].shared / 4; word < (parts[k].shared + parts[k].bytes + 3) / 4; ++word) {
+      if (const uint32_t stamp = sh.in_flight[word]; (stamp & kWhoAtomic) && b.options->check_async) {
+        if (!checks::use_of_bulk_load(w, op, lane, word * 4, stamp, "reads"))
+          checks::async_reads_unordered(w, op, lane, word * 4, stamp);
+        return;
+      }
+      const bool split = sh.split[word] >= b.start_tick;
+      const StampArrays& s = split ? sh.bytes : sh.words;
+      for (uint32_t i = split ? word * 4 : word; i < (split ? word * 4 + 4 : word + 1); ++i) {
+        const bool by_atomic = s.atomic_tick[i] > s.write_tick[i];
+        const uint32_t tick = by_atomic ? s.atomic_tick[i] : s.write_tick[i];
+        const uint32_t stamp = by_atomic ? s.atomic_who[i] : s.write_who[i];
+        if (tick < b.start_tick) {
+          if (b.options->check_init) checks::async_reads_unwritten(w, op, lane, word * 4);
+          return;
+        }
+        if (b.options->check_race && tick >= b.full_tick && !is_ordered(b, w, lane, tick, who_thread(stamp)))
+          return checks::async_reads_unordered(w, op, lane, word * 4, stamp);
+        if (b.options->check_async && !is_async(stamp) && !is_proxied(b, w, lane, tick, who_thread(stamp)))
+          return checks::missing_proxy_fence(w, op, lane, word * 4, stamp);
+      }
+    }
+}
+
+void bulk_copy(Warp& w, const Op& op) {
+  for (Mask m = w.exec; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    if (op.bulk->rank == 0)
+      copy_bytes(w, op, lane);
+    else
+      copy_box(w, op, lane);
+  }
+}
+
+void bulk_commit(Warp& w, const Op&) {
+  AsyncUnit& unit = async_unit(*w.block);
+  for (Mask m = w.exec; m != 0; m &= m - 1) ++unit.committed[w.block->thread_of(w, first_lane(m))];
+}
+
+void bulk_wait(Warp& w, const Op& op) {
+  Block& b = *w.block;
+  AsyncUnit& unit = async_unit(b);
+  std::vector<bool> done(unit.reads.size(), false);
+  bool any = false;
+  for (size_t i = 0; i < unit.reads.size(); ++i) {
+    const AsyncRead& read = unit.reads[i];
+    if (read.by_warp || read.thread / kLanes != w.id || !(w.exec >> (read.thread % kLanes) & 1)) continue;
+    done[i] = read.group + op.bulk->groups < unit.committed[read.thread];
+    any |= done[i];
+  }
+  if (any) finish_reads(b, done);
+}
+
+void check_async_end(Block& b) {
+  if (!b.unit || !b.options->check_async || b.must_stop()) return;
+  for (const AsyncRead& read : b.unit->reads)
+    if (!read.by_warp) checks::ends_before_copy(b, read.thread, read.op, true);
+  for (const BulkLoad& load : b.unit->loads) checks::ends_before_copy(b, load.thread, load.op, false);
+}
+
+}  // namespace vgpu

@@ -1,0 +1,155 @@
+// Lowering of cp.async.bulk, cp.reduce.async.bulk, their tensor forms and their groups.
+#include <algorithm>
+
+#include "exec/async_detail.h"
+#include "exec/bulk_ops.h"
+#include "exec/lowering.h"
+#include "exec/memory_ops.h"
+
+namespace vgpu {
+
+using ptx::Operand;
+using ptx::OperandKind;
+
+namespace {
+
+template <class Value>
+struct NamedPart {
+  std::string_view name;
+  Value value;
+};
+
+constexpr NamedPart<BulkReduction> kReductions[] = {
+    {"add", BulkReduction::kAdd}, {"min", BulkReduction::kMin}, {"max", BulkReduction::kMax},
+    {"inc", BulkReduction::kInc}, {"dec", BulkReduction::kDec}, {"and", BulkReduction::kAnd},
+    {"or", BulkReduction::kOr},   {"xor", BulkReduction::kXor},
+};
+constexpr NamedPart<BulkType> kTypes[] = {
+    {"u32", BulkType::kU32}, {"s32", BulkType::kS32},   {"u64", BulkType::kU64}, {"s64", BulkType::kS64},
+    {"f16", BulkType::kF16}, {"bf16", BulkType::kBf16}, {"f32", BulkType::kF32}, {"f64", BulkType::kF64},
+    {"b32", BulkType::kU32}, {"b64", BulkType::kU64},
+};
+// What says nothing that the operands do not say.
+constexpr std::string_view kSilent[] = {
+    "cp",         "reduce", "async", "bulk",   "tile",     "mbarrier::complete_tx::bytes",
+    "bulk_group", "L2",     "noftz", "tensor", "prefetch", "read"};
+
+}  // namespace
+
+void FunctionLowering::lower_bulk(const ptx::Instruction& in) {
+  require("sm_90");
+  const std::vector<std::string_view> parts = split_opcode(in.opcode);
+  BulkDetail d;
+  bool tensor = false, prefetch = false, policy = false, commits = false, waits = false;
+  std::vector<std::string_view> spaces;
+  for (size_t i = 0; i < parts.size(); ++i) {
+    const std::string_view t = parts[i];
+    tensor |= t == "tensor";
+    prefetch |= t == "prefetch";
+    if (t == "commit_group") {
+      commits = true;
+    } else if (t == "wait_group") {
+      waits = true;
+    } else if (t == "L2::cache_hint") {
+      policy = true;
+    } else if (t == "multicast::cluster") {
+      d.multicast = true;
+    } else if (t == "global" || t == "shared::cta" || t == "shared::cluster") {
+      spaces.push_back(t);
+    } else if (t.size() == 2 && t[1] == 'd' && t[0] >= '1' && t[0] <= '5') {
+      d.rank = t[0] - '0';
+    } else if (const auto r = std::ranges::find(kReductions, t, &NamedPart<BulkReduction>::name);
+               r != std::end(kReductions)) {
+      d.reduction = r->value;
+    } else if (const auto y = std::ranges::find(kTypes, t, &NamedPart<BulkType>::name);
+               y != std::end(kTypes)) {
+      d.type = y->value;
+    } else if (std::ranges::find(kSilent, t) == std::end(kSilent)) {
+      throw NotImplemented{"modifier ." + std::string(t)};
+    }
+  }
+  if (commits || waits) {
+    d.kind = commits ? BulkKind::kCommit : BulkKind::kWait;
+    d.waits_for_reads = parts.back() == "read";
+    if (waits) d.groups = static_cast<uint32_t>(immediate(in.operands.at(0)));
+    const BulkDetail* kept = keep(d);
+    OpFn fn = commits ? bulk_commit : bulk_wait;
+    VirtualOp& v = emit(fn, fn, InstrClass::kAsyncCopy);
+    v.op.bulk = kept;
+    return;
+  }
+  if (tensor != (d.rank > 0)) throw NotImplemented{"this number of dimensions"};
+  VirtualOp v;
+  size_t at = 0;
+  auto next = [&](int bytes) { return place(in.operands.at(at++), v, bytes); };
+  auto next_map = [&] {
+    Operand o = in.operands.at(at++);
+    if (o.kind != OperandKind::kAddress) throw NotImplemented{"its tensor map"};
+    std::vector<Operand> coordinates;
+    for (const Operand& item : o.items) {
+      if (item.kind == OperandKind::kVector)
+        coordinates.insert(coordinates.end(), item.items.begin(), item.items.end());
+      else
+        coordinates.push_back(item);
+    }
+    o.items.clear();
+    if (static_cast<int>(coordinates.size()) != d.rank) throw NotImplemented{"its coordinates"};
+    d.map = place(o, v, 8);
+    for (int i = 0; i < d.rank; ++i) d.coordinates[i] = place(coordinates[static_cast<size_t>(i)], v, 4);
+  };
+  if (prefetch) {
+    d.kind = BulkKind::kPrefetch;
+    if (tensor) {
+      next_map();
+    } else {
+      d.source = next(8);
+      d.size = next(4);
+    }
+  } else {
+    if (spaces.size() != 2) throw NotImplemented{"its state spaces"};
+    const bool stores = spaces[0] == "global";
+    d.kind = stores ? BulkKind::kStore : spaces[1] == "global" ? BulkKind::kLoad : BulkKind::kToCluster;
+    if (tensor && stores) {
+      next_map();
+      d.source = next(8);
+    } else if (tensor) {
+      d.destination = next(8);
+      next_map();
+      d.barrier = next(8);
+    } else {
+      d.destination = next(8);
+      d.source = next(8);
+      d.size = next(4);
+      if (!stores) d.barrier = next(8);
+    }
+    if (d.multicast) {
+      const Operand& mask = in.operands.at(at++);
+      if (mask.kind == OperandKind::kReg && reg_bytes(mask) == 2) {
+        // 16 bits wide: widened first.
+        const uint32_t wide = temporary(4);
+        const OpForm* widen = find_form("cvt.u32.u16#32.16");
+        if (widen == nullptr) widen = find_form("cvt.u32.u16");
+        if (widen == nullptr) throw NotImplemented{"its mask of blocks"};
+        VirtualOp& c = emit(widen->masked, widen->full, widen->cls);
+        c.op.dst = wide;
+        c.op.src[0] = reg_slot(mask.reg);
+        c.defs.push_back(wide);
+        c.uses.push_back(reg_slot(mask.reg));
+        d.blocks.at = static_cast<int8_t>(v.list.size());
+        v.list.push_back(wide);
+        v.uses.push_back(wide);
+      } else {
+        d.blocks = place(mask, v, 4);
+      }
+    }
+  }
+  if (policy) ++at;
+  if (at != in.operands.size()) throw NotImplemented{"its operands"};
+  const BulkDetail* kept = keep(d);
+  VirtualOp& made = emit(bulk_copy, bulk_copy, InstrClass::kAsyncCopy);
+  made.op.bulk = kept;
+  made.list = std::move(v.list);
+  made.uses = std::move(v.uses);
+}
+
+}  // namespace vgpu

@@ -1,0 +1,17 @@
+// mbarrier.* and the fences of the asynchronous proxy, as ops. Operands are in Op::list, see async_detail.h.
+#pragma once
+
+#include "exec/op.h"
+
+namespace vgpu {
+
+void mbarrier_init(Warp&, const Op&);
+void mbarrier_inval(Warp&, const Op&);
+void mbarrier_bytes(Warp&, const Op&);  // expect_tx, complete_tx
+void mbarrier_arrive(Warp&, const Op&);
+void mbarrier_copy_arrive(Warp&, const Op&);  // cp.async.mbarrier.arrive
+void mbarrier_wait(Warp&, const Op&);         // test_wait, try_wait
+void mbarrier_pending_count(Warp&, const Op&);
+void proxy_fence(Warp&, const Op&);  // fence.proxy.async
+
+}  // namespace vgpu
