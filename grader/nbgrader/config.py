@@ -10,6 +10,7 @@ from typing import Any
 from nbgrader import preprocessors as nbgrader
 
 from grader.classes.submissions import KERNEL, PYTHON_KERNEL
+from grader.nbgrader.beside_answers import BesideAnswers
 from grader.nbgrader.class_folder import ClassFolder, assignments
 from grader.nbgrader.feedback import ReleaseToEverybody
 from grader.nbgrader.handing_in.collect import CollectPlainFiles
@@ -61,5 +62,6 @@ def configure(c: Any, root: Path) -> None:
     ]
     c.Autograde.exclude_overwriting = {name: [KERNEL, PYTHON_KERNEL] for name in assignments()}
     c.HTMLExporter.filters = {"markdown2html": markdown2html}
+    c.HTMLExporter.preprocessors = [BesideAnswers]
     c.AssignLatePenalties.plugin_class = LatePerDay
     patient(c)
