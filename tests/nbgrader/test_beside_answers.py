@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import re
+
 import nbformat
 from nbconvert.exporters import HTMLExporter
 
@@ -38,3 +40,13 @@ def test_graders_see_them_and_students_do_not(small_class):
     feedback = small_class.folder.root / "feedback" / "ada" / FIRST / f"{FIRST}.html"
     assert "zyzzyva" not in feedback.read_text()
     assert "and &lt;b&gt;bold" not in feedback.read_text()
+
+
+def test_a_page_of_feedback_loads_nothing_from_another_machine(small_class):
+    small_class.hand_in("offline", small_class.released)
+    small_class.autograde()
+    with nbgrader_functions(small_class.folder) as functions:
+        must_succeed("feedback", functions.generate_feedback(FIRST, "offline"))
+    page = (small_class.folder.root / "feedback" / "offline" / FIRST / f"{FIRST}.html").read_text()
+    assert not re.findall(r"""(?:src|href)=["']?(?:https?:)?//[^"'> ]*""", page)
+    assert "MathJax" not in page
