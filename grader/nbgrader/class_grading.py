@@ -31,6 +31,7 @@ from grader.nbgrader.gradebook import fill, must_be_usable, opened, read_at_once
 from grader.nbgrader.handing_in.handed_in import look_over_these, read_notes, unreadable
 from grader.nbgrader.kernels import grade_kernels, submission_of
 from grader.nbgrader.marks.batch import one_transaction
+from grader.nbgrader.marks.lab_sheet import lab_of
 from grader.nbgrader.marks.late import LatePerDay
 from grader.nbgrader.marks.trusted_grade import TrustedGrade
 from grader.nbgrader.term.apply import Plan, apply, changes, is_settled, make_plan, remember, settle
@@ -229,6 +230,7 @@ class Book:
             "the gradebook": [self.functions.coursedir.db_url, student, assignment],
             "the kernel's record": kept,
             LATENESS: self._lateness(pair),
+            "the lab's key": _lab_key(assignment),
             DROPPED: sorted(self.plan.dropped(assignment)),
             "how marks are written": _marking_code(),
         }
@@ -251,6 +253,12 @@ class Book:
             return False
         there = (autograded / f"{assignment}.ipynb").is_file()
         return there and _submission(self.gradebook, pair) is not None
+
+
+@functools.cache
+def _lab_key(assignment: str) -> str:
+    lab = lab_of(assignment)
+    return _hash(lab.key.read_bytes()) if lab is not None and lab.key.is_file() else ""
 
 
 @functools.cache

@@ -7,9 +7,12 @@ import sys
 from pathlib import Path
 from typing import Any
 
+from jinja2 import DictLoader
+from nbconvert.exporters import HTMLExporter
 from nbgrader import preprocessors as nbgrader
 
 from grader.classes.submissions import KERNEL, PYTHON_KERNEL
+from grader.nbgrader.beside_answers import BesideAnswers
 from grader.nbgrader.class_folder import ClassFolder, assignments
 from grader.nbgrader.feedback import ReleaseToEverybody
 from grader.nbgrader.handing_in.collect import CollectPlainFiles
@@ -18,6 +21,7 @@ from grader.nbgrader.handing_in.restore import RestoreCells
 from grader.nbgrader.handing_in.submitted import SubmittedNotebookExporter
 from grader.nbgrader.marks.late import LatePerDay
 from grader.nbgrader.marks.trusted_grade import TrustedGrade
+from grader.nbgrader.maths import NO_MATHJAX
 from grader.nbgrader.pages import markdown2html
 from grader.nbgrader.validating import patient
 
@@ -61,5 +65,8 @@ def configure(c: Any, root: Path) -> None:
     ]
     c.Autograde.exclude_overwriting = {name: [KERNEL, PYTHON_KERNEL] for name in assignments()}
     c.HTMLExporter.filters = {"markdown2html": markdown2html}
+    c.HTMLExporter.preprocessors = [BesideAnswers]
+    HTMLExporter.extra_loaders.tag(config=True)  # else nobody but its constructor can set it
+    c.HTMLExporter.extra_loaders = [DictLoader(NO_MATHJAX)]
     c.AssignLatePenalties.plugin_class = LatePerDay
     patient(c)

@@ -4,12 +4,14 @@ picture is missing, and in limited time. nbconvert itself guarantees none of the
 from __future__ import annotations
 
 import re
+from collections.abc import MutableMapping
 from typing import Any
 from urllib.parse import unquote
 
 from jinja2 import pass_context
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
+from grader.nbgrader.maths import block_formula, inline_formula
 from grader.render.pages.markup import tag
 
 _ELSEWHERE = re.compile(r"https?://|mailto:|#", re.IGNORECASE)
@@ -18,6 +20,7 @@ _ATTACHMENT = "attachment:"
 _INSIDE = "data:image/"  # of the page itself
 # For each of these, the renderer searches the rest of the text for an end.
 _MATH_BEGINS = re.compile(r"\\begin\{|\\\\[(\[]|\$")
+_DRAWN, _MOST_FORMULAS = "drawn_formulas", 500
 _MOST_LOOKS = 20_000_000  # characters searched: about half a second
 
 
@@ -28,10 +31,30 @@ def markdown2html(context: Any, source: str) -> str:
         return tag("pre", source)
     attachments = context.get("cell", {}).get("attachments", {})
     renderer = _Renderer(escape=False, allow_harmful_protocols=False, attachments=attachments)
+    renderer.page = context.get("resources") or {}
     return str(MarkdownWithMath(renderer=renderer).render(source))
 
 
 class _Renderer(IPythonRenderer):
+    page: MutableMapping[str, Any]
+
+    def inline_math(self, body: str) -> str:
+        return inline_formula(body) if self._may_draw() else tag("code", body)
+
+    def block_math(self, body: str) -> str:
+        return block_formula(body) if self._may_draw() else tag("pre", body)
+
+    def _may_draw(self) -> bool:
+        """The first formulas of a page: each takes some milliseconds."""
+        self.page[_DRAWN] = self.page.get(_DRAWN, 0) + 1
+        return bool(self.page[_DRAWN] <= _MOST_FORMULAS)
+
+    def latex_environment(self, name: str, body: str) -> str:
+        return tag("pre", f"\\begin{{{name}}}{body}\\end{{{name}}}")
+
+    def multiline_math(self, text: str) -> str:
+        return tag("pre", text)
+
     def link(self, text: str, url: str, title: str | None = None) -> str:
         """formgrader would open a file beside the notebook as its own page, with its reader's rights."""
         return str(super().link(text, url if _ELSEWHERE.match(url) else _NOWHERE, title))

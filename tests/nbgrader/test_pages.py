@@ -54,4 +54,32 @@ def test_unterminated_formulas_take_little_time(piece):
 
 
 def test_formulas_of_an_honest_answer_stay():
-    assert "$x &lt; y$" in page("so $x < y$ and " * 200)
+    assert 'alt="x &lt; y"' in page("so $x < y$ and " * 200)
+
+
+@pytest.mark.parametrize("source", [r"the work is $4 \cdot B H S^2 D$ here", "then\n\n$$\\frac{o}{l}$$\n"])
+def test_formulas_are_drawn_here(source):
+    shown = page(source)
+    assert 'src="data:image/svg+xml;base64,' in shown
+    assert "alt=" in shown
+    assert "$" not in shown
+
+
+@pytest.mark.parametrize(
+    ("source", "kept"),
+    [
+        (r"$\unknowncommand{x}$", r"<code>\unknowncommand{x}</code>"),
+        (r"$<script>alert(1)</script>$", "&lt;script&gt;"),
+        ("\\begin{align}a &= b\\end{align}", r"\begin{align}a &amp;= b\end{align}"),
+        (f"${'x' * 500}$", "x" * 500),
+    ],
+)
+def test_what_cannot_be_drawn_stays_as_it_was_written(source, kept):
+    shown = page(source)
+    assert kept in shown
+    assert "<script>" not in shown
+
+
+def test_a_page_has_so_many_formulas_drawn_and_no_more():
+    shown = page(" ".join(f"$x$ ${number}$" for number in [7] * 400))
+    assert (shown.count("<img "), shown.count("<code>")) == (500, 300)

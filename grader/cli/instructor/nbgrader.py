@@ -19,12 +19,17 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.core.errors import CourseError
+from grader.actions.grade import read_alike
+from grader.classes.class_run import ClassRun
 from grader.cli import options as shared
 from grader.cli.parser import Parser, count
 from grader.cluster.choose import executor_for
 from grader.course.settings import read_settings
 from grader.nbgrader.class_folder import ClassFolder, assignments, default_folder, find_assignment
 from grader.nbgrader.jupyter import start_formgrader
+from grader.records.record import Record
+from grader.render.pages.statistics_page import NAME as STATISTICS
+from grader.render.pages.statistics_page import write_statistics
 from grader.words import numbers
 from grader.words.text import table
 
@@ -100,8 +105,21 @@ def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
         except KeyboardInterrupt:
             print("\nWhat was graded is kept: the same command continues from there.")
             raise
+    _look_at_all(folder, run)
     show_graded(graded, as_json=options.json)
     return 1 if any(one.problem for one in graded) else 0
+
+
+def _look_at_all(folder: ClassFolder, run: ClassRun) -> None:
+    """Write what is seen in all records of the class together: statistics, and kernels that are alike."""
+    records = [Record.read(path) for path in sorted((folder.grades / "records").glob("*/*.json"))]
+    known = [record for record in records if record.exercise in run.exercises]
+    page = write_statistics(known, folder.grades / STATISTICS)
+    print(f"statistics: {page}", file=sys.stderr)
+    if (alike := read_alike(run, known)) and alike[0]:
+        pairs, path = alike
+        counted = numbers.counted(len(pairs), "pair")
+        print(f"note: {counted} of submissions are similar: see {path}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:

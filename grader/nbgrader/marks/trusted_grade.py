@@ -18,6 +18,7 @@ from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.handing_in.answers import Answers, read_answers
 from grader.nbgrader.kernels import class_run, record_of
 from grader.nbgrader.marks.cell_marks import PREDICTIONS, CellMark, Marker
+from grader.nbgrader.marks.lab_sheet import LAB_POINTS, mark_sheet, shown_at_the_end
 from grader.notebook.views.display import Display
 from grader.records.record import Record
 from grader.render.pages.markup import tag
@@ -50,11 +51,19 @@ class TrustedGrade(NbGraderPreprocessor):
         loaded = None if exercise is None else registry.load(exercise)
         record = None if loaded is None else self._record(loaded, about["student"])
         marker = Marker(loaded, record, _answers(nb))
+        folder, student = ClassFolder(Path(self.parent.parent.coursedir.root)), about["student"]
+        asked = False
         for cell in nb.cells:
             # Cells that a person grades are answers, too; nbgrader leaves them to that person.
             if utils.is_grade(cell) and not utils.is_solution(cell):
                 most = float(cell.metadata.nbgrader["points"])
-                _show(cell, marker.mark(cell.metadata.nbgrader["grade_id"], most), most)
+                grade_id = cell.metadata.nbgrader["grade_id"]
+                mark = None
+                if grade_id == LAB_POINTS:
+                    asked, mark = True, mark_sheet(folder, student, about["assignment"], most)
+                _show(cell, mark or marker.mark(grade_id, most), most)
+        if not asked and (mark := mark_sheet(folder, student, about["assignment"], None)):
+            nb.cells.append(shown_at_the_end(mark))
         return nb, resources
 
     def _record(self, exercise: Exercise, student: str) -> Record:

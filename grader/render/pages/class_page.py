@@ -10,6 +10,8 @@ from grader.records.record import Record
 from grader.render.pages.html import submission_page
 from grader.render.pages.markup import page, table, tag
 from grader.render.pages.run_page import write_run_page
+from grader.render.pages.statistics_page import NAME as STATISTICS
+from grader.render.pages.statistics_page import write_statistics
 from grader.render.public import for_student
 from grader.render.terminal import speed_words
 from grader.spec.names import file_name
@@ -42,5 +44,7 @@ def write_pages(records: Sequence[Record], folder: Path, remark: str = "", runs:
     about = None
     if runs:
         about = tag("p", tag("a", "How the grading went", href=write_run_page(runs, folder).name))
-    index.write_text(page("Grades", *head, note, about, table(columns, rows)), encoding="utf-8")
+    spread = write_statistics(records, folder / STATISTICS)
+    figures = tag("p", tag("a", "Points of each part, and frequent mistakes", href=spread.name))
+    index.write_text(page("Grades", *head, note, about, figures, table(columns, rows)), encoding="utf-8")
     return index

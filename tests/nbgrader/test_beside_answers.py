@@ -1,0 +1,52 @@
+"""In formgrader an answer is shown with its part of the mark scheme and the kernel; in feedback it is not."""
+
+from __future__ import annotations
+
+import re
+
+import nbformat
+from nbconvert.exporters import HTMLExporter
+
+from grader.nbgrader.apps import must_succeed, nbgrader_functions
+from grader.nbgrader.beside_answers import mark_scheme
+from grader.nbgrader.class_folder import NOTEBOOKS, assignments
+from grader.spec import registry
+from tests.nbgrader.small_course import FIRST
+from tests.nbgrader.tiny_notebook import QUESTION
+
+SCHEME = f"# For instructors\n\n## {QUESTION}\n\n- 5: the rare word zyzzyva\n\n## q-other\n\nno\n"
+KERNEL = "// fine, and <b>bold</b>\n"
+
+
+def test_every_answer_of_the_course_has_a_section_in_its_mark_scheme(monkeypatch):
+    for assignment in assignments():
+        notebook = nbformat.read(NOTEBOOKS / assignment / f"{assignment}.ipynb", as_version=4)
+        about = [cell.metadata.get("nbgrader", {}) for cell in notebook.cells]
+        by_hand = {one["grade_id"] for one in about if one.get("grade") and one.get("solution")}
+        assert by_hand <= set(mark_scheme(assignment)), assignment
+
+
+def test_graders_see_them_and_students_do_not(small_class):
+    (registry.SOLUTIONS / FIRST / "mark_scheme.md").write_text(SCHEME)
+    small_class.hand_in("ada", small_class.released, KERNEL)
+    small_class.autograde()
+    path = small_class.folder.autograded / "ada" / FIRST / f"{FIRST}.ipynb"
+    with nbgrader_functions(small_class.folder) as functions:
+        shown = {"submission_id": "1", "assignment_id": FIRST, "student": "ada"}
+        page, _ = HTMLExporter(config=functions.config).from_filename(str(path), resources=dict(shown))
+        must_succeed("feedback", functions.generate_feedback(FIRST, "ada"))
+    assert "zyzzyva" in page
+    assert "fine, and &lt;b&gt;bold" in page
+    feedback = small_class.folder.root / "feedback" / "ada" / FIRST / f"{FIRST}.html"
+    assert "zyzzyva" not in feedback.read_text()
+    assert "and &lt;b&gt;bold" not in feedback.read_text()
+
+
+def test_a_page_of_feedback_loads_nothing_from_another_machine(small_class):
+    small_class.hand_in("offline", small_class.released)
+    small_class.autograde()
+    with nbgrader_functions(small_class.folder) as functions:
+        must_succeed("feedback", functions.generate_feedback(FIRST, "offline"))
+    page = (small_class.folder.root / "feedback" / "offline" / FIRST / f"{FIRST}.html").read_text()
+    assert not re.findall(r"""(?:src|href)=["']?(?:https?:)?//[^"'> ]*""", page)
+    assert "MathJax" not in page
