@@ -148,7 +148,7 @@ def build_program(
     ]
     label = f"building {', '.join(source.name for source in sources)}"
     objects = compile_cuda(units, cache=cache, label=label, timeout=timeout, walls=walls)
-    given = [*map(str, compiled_before), *link_words(chosen)]
+    given = [*map(str, compiled_before), *link_words(chosen, on_virtual=target.on_virtual)]
     flags = [*given, *present(link_flags)] if target.on_virtual else [*given, *link_flags]
     try:
         path, linked_before = _link(objects, target, kind, nvcc, cxx, cache, walls, flags)

@@ -50,6 +50,8 @@ def test_the_linker_gets_what_is_for_it_and_no_library_of_nvidias():
     line = read_nvcc_line(words.split())
     assert link_words(line) == "-fopenmp -g -Llib -lours -Xlinker -z -Xlinker now".split()
     assert absent_libraries(line) == ""
+    on_gpu = link_words(line, on_virtual=False)
+    assert on_gpu == "-fopenmp -g -Llib -lours -lcuda -lcublas -Xlinker -z -Xlinker now".split()
     assert absent_libraries(read_nvcc_line(["-lcudart", "-lcudahelpers"])) == ""
 
 

@@ -176,3 +176,39 @@ def test_a_program_that_calls_cublas_is_linked_with_the_virtual_gpus(folder):
 def test_nvcc_answers_questions_about_itself_also_when_it_comes_first_on_path(folder):
     path = f"{NVCC.parent}:{os.environ['PATH']}"
     assert "release 13" in run("nvcc", "--version", folder=folder, PATH=path).stdout
+
+
+def test_a_fat_binary_is_made_for_the_driver_api_of_the_virtual_gpu(folder):
+    (folder / "fill.cu").write_text('extern "C" __global__ void fill(int* out) { *out = 7; }\n')
+    (folder / "driver.cpp").write_text(
+        """\
+#include <cuda.h>
+#include <cstdio>
+int main() {
+  CUcontext context;
+  CUmodule module;
+  CUfunction fill;
+  CUdeviceptr out;
+  int value = 0;
+  cuInit(0);
+  cuDevicePrimaryCtxRetain(&context, 0);
+  cuCtxSetCurrent(context);
+  if (cuModuleLoad(&module, "fill.fatbin") != CUDA_SUCCESS) return 1;
+  cuModuleGetFunction(&fill, module, "fill");
+  cuMemAlloc(&out, sizeof value);
+  void* arguments[] = {&out};
+  cuLaunchKernel(fill, 1, 1, 1, 1, 1, 1, 0, nullptr, arguments, nullptr);
+  cuMemcpyDtoH(&value, out, sizeof value);
+  cuMemFree(out);
+  std::printf("%d\\n", value);
+}
+"""
+    )
+    for words in (
+        ["-fatbin", "-arch=sm_80", "fill.cu", "-o", "fill.fatbin"],
+        ["driver.cpp", "-o", "driver", "-lcuda"],
+    ):
+        made = run(COURSE, "nvcc", *words, folder=folder)
+        assert made.returncode == 0, made.stdout + made.stderr
+    done = run(folder / "driver", folder=folder)
+    assert (done.stdout, done.stderr, done.returncode) == ("7\n", "", 0)

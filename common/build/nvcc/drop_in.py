@@ -33,8 +33,8 @@ from common.core.paths import REPOSITORY
 
 LINK_LAUNCHER = REPOSITORY / "bin" / "c++"
 # What nvcc makes that is not for this device, or is not compiled: as NVIDIA's nvcc makes it.
-_UNTOUCHED = ("ptx", "cubin", "fatbin", "optix-ir", "ltoir", "cuda", "dryrun", "version", "V", "help", "h")
-_WITHOUT_LINKING = ("c", "dc", "dw", "E", "M", "MM", "lib")
+_UNTOUCHED = ("ptx", "cubin", "optix-ir", "ltoir", "cuda", "dryrun", "version", "V", "help", "h")
+_WITHOUT_LINKING = ("c", "dc", "dw", "E", "M", "MM", "lib", "fatbin")
 _LIBRARIES = re.compile(r"^#\$ LIBRARIES=(.*)$", re.MULTILINE)
 # What nvcc's own link step would add: CMake reads it there.
 _NVCC_LIBRARIES = "-lcudadevrt -lcudart_static -lrt -lpthread -ldl"

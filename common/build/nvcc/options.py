@@ -185,15 +185,18 @@ def flags_of_environment() -> list[str]:
 REPLACED = ("arch", "code", "gencode", "cudart", "cudadevrt", "dlto", "lto", "Xptxas", "maxrregcount")
 
 _NVRTC = "-lnvrtc"
+_DRIVER = "-lcuda"
 _RUNTIME = ("cudart", "cudart_static", "cudadevrt", "cuda")  # ours has the functions of all of them
 
 
-def link_words(line: NvccLine) -> list[str]:
-    """What of these options the host's linker, g++, is given."""
+def link_words(line: NvccLine, *, on_virtual: bool = True) -> list[str]:
+    """What of these options the host's linker, g++, is given. Of NVIDIA's libraries a GPU has all, and the
+    runtime library is linked anyway."""
+    choose = present if on_virtual else _without_runtime
     words: list[str] = []
     for option in line.options:
         if option.name in ("L", "l"):
-            words += present(f"-{option.name}{value}" for value in option.values)
+            words += choose(f"-{option.name}{value}" for value in option.values)
         elif option.name == "Xlinker":
             words += [word for value in option.values for word in ("-Xlinker", value)]
         elif option.name == "Xcompiler":
@@ -213,6 +216,10 @@ def present(words: Iterable[str]) -> list[str]:
         elif not (is_runtime(word) or is_nvidias(word)):
             found.append(word)
     return found
+
+
+def _without_runtime(words: Iterable[str]) -> list[str]:
+    return [word for word in words if not is_runtime(word) or word == _DRIVER]
 
 
 def is_runtime(word: str) -> bool:

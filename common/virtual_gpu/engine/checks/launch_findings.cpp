@@ -147,8 +147,8 @@ void deadlock(Warp& w, const Op& op, int lane) {
 
 void child_refused(Warp& w, const Op& op, int lane, const std::string& why) {
   report(w, op, lane, Mistake::kChildRefused, [&](Finding& f) {
-    f.message = "a launch by " + who(w, lane) + " fails, and nothing runs: " + why;
-    f.advice = "Check cudaGetLastError() after the launch, in device code.";
+    f.message = "what " + who(w, lane) + " asks for here fails, and is not done: " + why;
+    f.advice = "Check cudaGetLastError() behind it, in device code.";
   });
 }
 

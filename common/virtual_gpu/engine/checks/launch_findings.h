@@ -11,7 +11,7 @@ void trapped(Warp& w, const Op& op, int lane);
 void assertion_failed(Warp& w, const Op& op, int lane, const std::string& what);
 void endless(Warp& w, const Op& op, int lane, HangReason reason);
 void deadlock(Warp& w, const Op& op, int lane);
-// `why` begins with the kernel that device code tried to launch.
+// A launch, copy or fill that device code asks for.
 void child_refused(Warp& w, const Op& op, int lane, const std::string& why);
 Finding unsupported(const Unsupported& what);
 

@@ -22,7 +22,7 @@ struct ChildTask {
 class ChildWork {
  public:
   static constexpr int kDeepest = 24;         // grids that may launch each other, as on hardware
-  static constexpr size_t kMost = 1u << 20;   // tasks of one grid
+  static constexpr size_t kMost = 1u << 18;   // tasks of one grid
   static constexpr uint64_t kLongest = 4096;  // bytes of parameters
 
   explicit ChildWork(DeviceMemory& memory) : memory_(memory) {}

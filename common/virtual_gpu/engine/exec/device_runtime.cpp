@@ -72,9 +72,10 @@ int launch_prepared(const DeviceCall& call, const ChildWork::Prepared& prepared,
     checks::child_refused(call.w, call.op, call.lane, message);
     return error;
   }
-  if (request.kernel->param_bytes > 0 && buffer != 0) {
-    const uint8_t* bytes = DeviceMemory::host(buffer);
-    request.params.assign(bytes, bytes + request.kernel->param_bytes);
+  if (const uint32_t bytes = request.kernel->param_bytes; bytes > 0) {
+    const Allocation* home = parent.env.memory.find(buffer);
+    if (home == nullptr || bytes > home->end() - buffer) return cuda::kInvalidValue;
+    request.params.assign(DeviceMemory::host(buffer), DeviceMemory::host(buffer) + bytes);
   }
   return queue(call, {std::move(request), at_the_end});
 }
@@ -139,14 +140,23 @@ uint64_t get_version(const DeviceCall& call) {
   return static_cast<uint64_t>(call.give<int>(call.argument(0), kRuntimeVersion));
 }
 
+uint64_t queue_transfer(const DeviceCall& call, int error, const Finding& finding, ChildTask task) {
+  if (error != cuda::kSuccess && !finding.message.empty())
+    checks::child_refused(call.w, call.op, call.lane, finding.message);
+  return static_cast<uint64_t>(error != cuda::kSuccess ? error : queue(call, std::move(task)));
+}
+
 uint64_t copy_async(const DeviceCall& call) {
   CopyPlan plan;
   plan.dst.address = call.argument(0);
   plan.src.address = call.argument(1);
   plan.width = plan.dst.pitch = plan.src.pitch = call.argument(2);
   plan.height = 1;
-  const bool at_the_end = call.argument(4) == kTailStream;
-  return plan.is_empty() ? 0 : static_cast<uint64_t>(queue(call, {plan, at_the_end}));
+  if (plan.is_empty()) return cuda::kSuccess;
+  constexpr uint32_t kAnyDirection = 4;  // cudaMemcpyDefault
+  Finding finding;
+  const int error = check_copy(plan, kAnyDirection, call.block().launch->env.memory, &finding);
+  return queue_transfer(call, error, finding, {plan, call.argument(4) == kTailStream});
 }
 
 uint64_t fill_async(const DeviceCall& call) {
@@ -155,8 +165,10 @@ uint64_t fill_async(const DeviceCall& call) {
   plan.value = static_cast<uint32_t>(call.argument(1) & 0xff);
   plan.width = plan.pitch = call.argument(2);
   plan.height = 1;
-  const bool at_the_end = call.argument(3) == kTailStream;
-  return plan.is_empty() ? 0 : static_cast<uint64_t>(queue(call, {plan, at_the_end}));
+  if (plan.is_empty()) return cuda::kSuccess;
+  Finding finding;
+  const int error = check_fill(plan, call.block().launch->env.memory, &finding);
+  return queue_transfer(call, error, finding, {plan, call.argument(3) == kTailStream});
 }
 
 uint64_t allocate_memory(const DeviceCall& call) {

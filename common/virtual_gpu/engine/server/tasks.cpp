@@ -1,5 +1,6 @@
 // How the session does each kind of task when its turn comes.
 #include <algorithm>
+#include <chrono>
 
 #include "blas/run.h"
 #include "checks/host_findings.h"
@@ -44,6 +45,7 @@ int Session::run(const MarkerTask&, const Work&, double*) {
 // The grid, and then everything that its device code has asked for: what a task asks for itself comes before
 // the next task, and tail launches after all others.
 int Session::run(const LaunchTask& task, const Work& work, double* seconds) {
+  const auto begin = std::chrono::steady_clock::now();
   std::vector<ChildTask> waiting{{task.request}};
   while (!waiting.empty()) {
     const ChildTask next = std::move(waiting.back());
@@ -63,6 +65,13 @@ int Session::run(const LaunchTask& task, const Work& work, double* seconds) {
         next.what);
     *seconds += taken;
     if (error != cuda::kSuccess) return error;
+    const std::chrono::duration<double> so_far = std::chrono::steady_clock::now() - begin;
+    if (!children.tasks.empty() && so_far.count() > config.options.max_seconds) {
+      tell("the launches that kernel " + demangle(task.request.kernel->name) +
+           " began in device code were stopped after " + std::to_string(static_cast<int>(so_far.count())) +
+           " s; --max-seconds (max_seconds in VGPU_OPTIONS) raises the limit");
+      return cuda::kLaunchTimeout;
+    }
     for (const bool at_the_end : {true, false})
       for (auto asked = children.tasks.rbegin(); asked != children.tasks.rend(); ++asked)
         if (asked->at_the_end == at_the_end) waiting.push_back(std::move(*asked));
