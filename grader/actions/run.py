@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -62,6 +63,7 @@ class OnVirtual:
     checks: Mapping[str, bool] = field(default_factory=lambda: selected_checks(None, []))
     with_figures: bool = False
     max_seconds: float | None = None
+    devices: int | None = None  # that the program sees; None: VGPU_DEVICES, or one
 
     @property
     def target(self) -> Target:
@@ -95,6 +97,7 @@ def run_on_virtual(
             list(arguments),
             profile=how.profile,
             options=how.options,
+            env=None if how.devices is None else {**os.environ, "VGPU_DEVICES": str(how.devices)},
             resources=figures,
             timeout=seconds,
             stdin=DEVNULL if captured else None,

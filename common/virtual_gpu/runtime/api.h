@@ -19,8 +19,6 @@
 
 namespace vgpu {
 
-constexpr int kOnlyDevice = 0;
-
 // `caller` is the return address of the exported function: the line that a finding of this call names.
 template <typename Body>
 cudaError_t recorded(const void* caller, Body&& body) {
