@@ -79,6 +79,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "grader/test_nvcc_drop_in.py",
         "grader/test_gradescope.py",
         "grader/test_run.py",
+        "grader/test_run_devices.py",
         "grader/test_run_limits.py",
         "grader/test_run_several.py",
         "grader/test_scratch.py",

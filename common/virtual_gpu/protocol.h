@@ -106,7 +106,10 @@ enum class Request : uint32_t {
   kGraphExecUpdate,    // GraphExecUpdate
   kGraphNodeCount,     // Id (graph) -> Count
   // libraries
-  kBlas = 100,           // Blas (protocol_blas.h) -> BlasNumber where it is asked for
+  kBlas = 100,  // Blas (protocol_blas.h) -> BlasNumber where it is asked for
+  // graphs whose nodes a program adds itself: a capture of the runtime library's own, node by node
+  kCaptureDepend = 120,  // CaptureDepend + int32_t[]: nodes that the next one waits for -> int32_t[], as now
+  kCaptureEvent,         // CaptureEvent: a node that records an event, or waits for one
   kTextureCreate = 110,  // Texture (protocol_texture.h) -> Id: also a surface object
   kTextureDestroy,       // Id
   // harness only; it may also make streams, captures and graphs, which the program cannot end or destroy
@@ -294,6 +297,14 @@ struct CaptureBegin {
 struct CaptureInfo {
   uint32_t status, pad;
   uint64_t id;
+};
+struct CaptureDepend {  // followed by `count` indices of nodes
+  uint64_t stream;
+  uint32_t count, is_set;  // is_set 0: only ask
+};
+struct CaptureEvent {
+  uint64_t stream, event;
+  uint32_t waits, pad;
 };
 struct GraphInstantiate {
   uint64_t graph, flags;  // cudaGraphInstantiateFlags

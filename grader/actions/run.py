@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import tempfile
 from collections.abc import Mapping, Sequence
@@ -64,6 +65,7 @@ class OnVirtual:
     with_figures: bool = False
     max_seconds: float | None = None
     arch: str | None = None  # such as "sm_90a"; None: the profile's own
+    devices: int | None = None  # that the program sees; None: VGPU_DEVICES, or one
 
     @property
     def target(self) -> Target:
@@ -98,6 +100,7 @@ def run_on_virtual(
             list(arguments),
             profile=how.profile,
             options=how.options,
+            env=None if how.devices is None else {**os.environ, "VGPU_DEVICES": str(how.devices)},
             resources=figures,
             timeout=seconds,
             stdin=DEVNULL if captured else None,

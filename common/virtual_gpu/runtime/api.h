@@ -19,8 +19,6 @@
 
 namespace vgpu {
 
-constexpr int kOnlyDevice = 0;
-
 inline thread_local int api_depth = 0;
 inline thread_local bool runtime_used = false;  // this thread has called the runtime API
 

@@ -1,27 +1,29 @@
-// The device: there is one, number 0. Queries work beside a sticky error, as they do in CUDA.
+// The devices: one, unless VGPU_DEVICES asks for more. Queries work beside a sticky error, as they do in
+// CUDA.
 #include <cstdio>
 #include <cstring>
 
 #include "api.h"
 #include "connection.h"
+#include "devices.h"
 #include "modules.h"
 #include "properties.h"
 
 namespace {
 
 using vgpu::Connection;
-using vgpu::kOnlyDevice;
 using vgpu::wire::Request;
 namespace wire = vgpu::wire;
 
 constexpr unsigned kDeviceFlags = cudaDeviceScheduleMask | cudaDeviceMapHost | cudaDeviceLmemResizeToMax;
-constexpr const char* kPciBusId = "0000:00:00.0";
+constexpr char kPciBusId[] = "0000:%02x:00.0";
+constexpr int kPciBusIdBytes = 13;
 
 unsigned device_flags = cudaDeviceMapHost;
 cudaFuncCache cache_config = cudaFuncCachePreferNone;
 
 cudaError_t check_device(int device) {
-  if (device != kOnlyDevice) return cudaErrorInvalidDevice;
+  if (!vgpu::is_device(device)) return cudaErrorInvalidDevice;
   return Connection::get().ready();
 }
 
@@ -35,15 +37,17 @@ cudaError_t give(Value* out, Value value) {
 }  // namespace
 
 VGPU_ENTRY(cudaGetDeviceCount, (int* count), (count)) {
-  return give(count, 1);
+  return give(count, vgpu::device_count());
 }
 
 VGPU_ENTRY(cudaGetDevice, (int* device), (device)) {
-  return give(device, kOnlyDevice);
+  return give(device, vgpu::current_device());
 }
 
 VGPU_ENTRY(cudaSetDevice, (int device), (device)) {
-  return check_device(device);
+  const cudaError_t error = check_device(device);
+  if (error == cudaSuccess) vgpu::choose_device(device);
+  return error;
 }
 
 VGPU_ENTRY(cudaInitDevice, (int device, unsigned, unsigned), (device, 0, 0)) {
@@ -53,13 +57,13 @@ VGPU_ENTRY(cudaInitDevice, (int device, unsigned, unsigned), (device, 0, 0)) {
 VGPU_ENTRY(cudaSetValidDevices, (int* devices, int count), (devices, count)) {
   if (count < 0 || (count > 0 && devices == nullptr)) return cudaErrorInvalidValue;
   for (int i = 0; i < count; ++i) {
-    if (devices[i] != kOnlyDevice) return cudaErrorInvalidDevice;
+    if (!vgpu::is_device(devices[i])) return cudaErrorInvalidDevice;
   }
   return cudaSuccess;
 }
 
 VGPU_ENTRY(cudaChooseDevice, (int* device, const cudaDeviceProp* wanted), (device, wanted)) {
-  return wanted == nullptr ? cudaErrorInvalidValue : give(device, kOnlyDevice);
+  return wanted == nullptr ? cudaErrorInvalidValue : give(device, 0);
 }
 
 VGPU_ENTRY(cudaGetDeviceProperties, (cudaDeviceProp * out, int device), (out, device)) {
@@ -77,15 +81,17 @@ VGPU_ENTRY(cudaDeviceGetAttribute, (int* value, cudaDeviceAttr attribute, int de
 }
 
 VGPU_ENTRY(cudaDeviceGetPCIBusId, (char* text, int length, int device), (text, length, device)) {
-  if (device != kOnlyDevice) return cudaErrorInvalidDevice;
-  if (text == nullptr || length <= static_cast<int>(std::strlen(kPciBusId))) return cudaErrorInvalidValue;
-  std::strcpy(text, kPciBusId);
+  if (!vgpu::is_device(device)) return cudaErrorInvalidDevice;
+  if (text == nullptr || length < kPciBusIdBytes) return cudaErrorInvalidValue;
+  std::snprintf(text, kPciBusIdBytes, kPciBusId, static_cast<unsigned>(device) & 0xff);
   return cudaSuccess;
 }
 
 VGPU_ENTRY(cudaDeviceGetByPCIBusId, (int* device, const char* text), (device, text)) {
-  if (text == nullptr || std::strcmp(text, kPciBusId) != 0) return cudaErrorInvalidValue;
-  return give(device, kOnlyDevice);
+  unsigned number = 0;
+  if (text == nullptr || std::sscanf(text, kPciBusId, &number) != 1) return cudaErrorInvalidValue;
+  const int found = static_cast<int>(number);
+  return vgpu::is_device(found) ? give(device, found) : cudaErrorInvalidValue;
 }
 
 VGPU_ENTRY(cudaDriverGetVersion, (int* version), (version)) {
@@ -157,19 +163,6 @@ VGPU_ENTRY(cudaDeviceReset, (), ()) {
   vgpu::forget_streams();
   const cudaError_t error = connection.ask(Request::kDeviceReset);
   return error != cudaSuccess ? error : vgpu::Registry::get().restore_managed();
-}
-
-VGPU_ENTRY(cudaDeviceCanAccessPeer, (int* can, int device, int peer), (can, device, peer)) {
-  if (device != kOnlyDevice || peer != kOnlyDevice) return cudaErrorInvalidDevice;
-  return give(can, 0);
-}
-
-VGPU_ENTRY(cudaDeviceEnablePeerAccess, (int peer, unsigned), (peer, 0)) {
-  return peer == kOnlyDevice ? cudaErrorPeerAccessUnsupported : cudaErrorInvalidDevice;
-}
-
-VGPU_ENTRY(cudaDeviceDisablePeerAccess, (int peer), (peer)) {
-  return peer == kOnlyDevice ? cudaErrorPeerAccessNotEnabled : cudaErrorInvalidDevice;
 }
 
 // There is no profiler to start: the engine counts every launch.

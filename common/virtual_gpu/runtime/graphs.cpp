@@ -1,10 +1,12 @@
 // CUDA graphs: capture, instantiation and replay. Handles are the engine's ids.
+#include <algorithm>
 #include <atomic>
 
 #include "api.h"
 #include "callbacks.h"
 #include "capture.h"
 #include "connection.h"
+#include "explicit_graph.h"
 
 namespace {
 
@@ -22,11 +24,16 @@ wire::Id id_of(Handle handle) {
 
 cudaError_t instantiate(cudaGraphExec_t* executable, cudaGraph_t graph, unsigned long long flags) {
   if (executable == nullptr || graph == nullptr) return cudaErrorInvalidValue;
-  wire::Id id{};
-  const cudaError_t error =
-      Connection::get().ask(Request::kGraphInstantiate, wire::GraphInstantiate{id_of(graph).id, flags}, &id);
-  if (error == cudaSuccess) *executable = reinterpret_cast<cudaGraphExec_t>(id.id);
-  return error;
+  wire::Id id{}, made = id_of(graph);
+  const vgpu::ExplicitGraph* const own = vgpu::find_explicit(graph);
+  cudaError_t error = own != nullptr ? own->build(&made.id) : cudaSuccess;
+  if (error != cudaSuccess) return error;
+  error = Connection::get().ask(Request::kGraphInstantiate, wire::GraphInstantiate{made.id, flags}, &id);
+  if (own != nullptr) Connection::get().ask(Request::kGraphDestroy, made);
+  if (error != cudaSuccess) return error;
+  *executable = reinterpret_cast<cudaGraphExec_t>(id.id);
+  if (own != nullptr) vgpu::remember_executable(*executable, own->clone());
+  return cudaSuccess;
 }
 
 cudaError_t capture_info(uint64_t stream, wire::CaptureInfo* info) {
@@ -142,11 +149,13 @@ VGPU_TWINS(cudaGraphLaunch, _ptsz, (cudaGraphExec_t executable, cudaStream_t str
 
 VGPU_ENTRY(cudaGraphDestroy, (cudaGraph_t graph), (graph)) {
   if (graph == nullptr) return cudaErrorInvalidValue;
+  if (vgpu::drop_explicit(graph)) return cudaSuccess;
   return Connection::get().ask(Request::kGraphDestroy, id_of(graph));
 }
 
 VGPU_ENTRY(cudaGraphExecDestroy, (cudaGraphExec_t executable), (executable)) {
   if (executable == nullptr) return cudaErrorInvalidValue;
+  vgpu::forget_executable(executable);
   return Connection::get().ask(Request::kGraphExecDestroy, id_of(executable));
 }
 
@@ -154,22 +163,35 @@ VGPU_ENTRY(cudaGraphExecUpdate,
            (cudaGraphExec_t executable, cudaGraph_t graph, cudaGraphExecUpdateResultInfo* result),
            (executable, graph, result)) {
   if (executable == nullptr || graph == nullptr || result == nullptr) return cudaErrorInvalidValue;
-  const cudaError_t error = Connection::get().ask(
-      Request::kGraphExecUpdate, wire::GraphExecUpdate{id_of(executable).id, id_of(graph).id});
+  const vgpu::ExplicitGraph* const own = vgpu::find_explicit(graph);
+  wire::Id made = id_of(graph);
+  cudaError_t error = own != nullptr ? own->build(&made.id) : cudaSuccess;
+  if (error != cudaSuccess) return error;
+  error =
+      Connection::get().ask(Request::kGraphExecUpdate, wire::GraphExecUpdate{id_of(executable).id, made.id});
+  if (own != nullptr) Connection::get().ask(Request::kGraphDestroy, made);
+  if (own != nullptr && error == cudaSuccess) vgpu::remember_executable(executable, own->clone());
   *result = {};
   result->result =
       error == cudaSuccess ? cudaGraphExecUpdateSuccess : cudaGraphExecUpdateErrorTopologyChanged;
   return error;
 }
 
-// How many nodes there are. Their handles would be of no use: functions on single nodes are not here.
+// Nodes of a captured graph have no handles: they are only counted.
 VGPU_ENTRY(cudaGraphGetNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count),
            (graph, nodes, count)) {
   if (graph == nullptr || count == nullptr) return cudaErrorInvalidValue;
+  if (const vgpu::ExplicitGraph* const own = vgpu::find_explicit(graph)) {
+    if (nodes != nullptr)
+      for (size_t i = 0; i < *count; ++i)
+        nodes[i] = i < own->nodes.size() ? reinterpret_cast<cudaGraphNode_t>(own->nodes[i].get()) : nullptr;
+    *count = nodes == nullptr ? own->nodes.size() : std::min(*count, own->nodes.size());
+    return cudaSuccess;
+  }
   if (nodes != nullptr) {
     static bool warned = false;
     return static_cast<cudaError_t>(
-        vgpu::not_supported("cudaGraphGetNodes with a buffer for nodes", &warned));
+        vgpu::not_supported("cudaGraphGetNodes with a buffer for the nodes of a captured graph", &warned));
   }
   wire::Count answer{};
   const cudaError_t error = Connection::get().ask(Request::kGraphNodeCount, id_of(graph), &answer);

@@ -3,7 +3,6 @@
 #include "copies.h"
 
 using vgpu::CopyPlan;
-using vgpu::kOnlyDevice;
 using vgpu::Timing;
 
 namespace {
@@ -49,20 +48,6 @@ VGPU_TWINS(cudaMemcpy3D, _ptds, (const cudaMemcpy3DParms* parameters), (paramete
 VGPU_TWINS(cudaMemcpy3DAsync, _ptsz, (const cudaMemcpy3DParms* parameters, cudaStream_t stream),
            (parameters, stream)) {
   return vgpu::copy_3d(parameters, on(stream), Timing::kAsync);
-}
-
-VGPU_ENTRY(cudaMemcpyPeer, (void* dst, int dst_device, const void* src, int src_device, size_t bytes),
-           (dst, dst_device, src, src_device, bytes)) {
-  if (dst_device != kOnlyDevice || src_device != kOnlyDevice) return cudaErrorInvalidDevice;
-  return vgpu::copy({dst, src, bytes, 1, 0, 0, cudaMemcpyDeviceToDevice, 0, Timing::kSync});
-}
-
-VGPU_ENTRY(cudaMemcpyPeerAsync,
-           (void* dst, int dst_device, const void* src, int src_device, size_t bytes, cudaStream_t stream),
-           (dst, dst_device, src, src_device, bytes, stream)) {
-  if (dst_device != kOnlyDevice || src_device != kOnlyDevice) return cudaErrorInvalidDevice;
-  const uint64_t queue = vgpu::StreamChoice{vgpu::NullStream::kLegacy}.on(stream);
-  return vgpu::copy({dst, src, bytes, 1, 0, 0, cudaMemcpyDeviceToDevice, queue, Timing::kAsync});
 }
 
 VGPU_TWINS(cudaMemset, _ptds, (void* dst, int value, size_t bytes), (dst, value, bytes)) {

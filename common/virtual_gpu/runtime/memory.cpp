@@ -4,6 +4,7 @@
 
 #include "api.h"
 #include "connection.h"
+#include "devices.h"
 #include "pointers.h"
 
 namespace {
@@ -25,6 +26,7 @@ cudaError_t allocate(void** out, size_t bytes, MemoryKind kind) {
   wire::Address answer{};
   const cudaError_t error = Connection::get().ask(Request::kMalloc, wire::Malloc{bytes, kind, 0, 0}, &answer);
   if (error == cudaSuccess) *out = reinterpret_cast<void*>(answer.address);
+  if (error == cudaSuccess) vgpu::note_owner(*out);
   return error;
 }
 
@@ -32,6 +34,7 @@ cudaError_t allocate(void** out, size_t bytes, MemoryKind kind) {
 cudaError_t release(void* address, MemoryKind kind) {
   if (address == nullptr)
     return Connection::get().ready();  // cudaFree(nullptr) is how programs wake the device
+  vgpu::forget_owner(address);
   return Connection::get().ask(Request::kFree, wire::Free{reinterpret_cast<uint64_t>(address), kind, 0, 0});
 }
 
@@ -170,6 +173,7 @@ VGPU_ENTRY(cudaPointerGetAttributes, (cudaPointerAttributes * out, const void* p
     out->hostPointer = address;
     return cudaSuccess;
   }
+  out->device = vgpu::owner_of(reinterpret_cast<const void*>(reply.base));
   out->devicePointer = address;
   out->hostPointer = reply.kind == MemoryKind::kDevice ? nullptr : address;
   out->type = reply.kind == MemoryKind::kDevice    ? cudaMemoryTypeDevice
@@ -188,4 +192,16 @@ VGPU_TWINS(cudaMemPrefetchAsync, _ptsz,
            (const void* pointer, size_t, cudaMemLocation, unsigned, cudaStream_t),
            (pointer, 0, cudaMemLocation{}, 0, nullptr)) {
   return is_managed(pointer) ? cudaSuccess : cudaErrorInvalidValue;
+}
+
+// It never moves, so that it prefers no place and is nowhere in particular.
+VGPU_ENTRY(cudaMemRangeGetAttribute,
+           (void* data, size_t bytes, cudaMemRangeAttribute attribute, const void* pointer, size_t),
+           (data, bytes, attribute, pointer, 0)) {
+  if (data == nullptr || !is_managed(pointer)) return cudaErrorInvalidValue;
+  const bool is_flag = attribute == cudaMemRangeAttributeReadMostly;
+  const int value = is_flag ? 0 : cudaInvalidDeviceId;
+  if (bytes < sizeof value || bytes % sizeof value != 0) return cudaErrorInvalidValue;
+  for (size_t i = 0; i < bytes / sizeof value; ++i) static_cast<int*>(data)[i] = value;
+  return cudaSuccess;
 }

@@ -6,11 +6,11 @@
 
 #include "api.h"
 #include "connection.h"
+#include "devices.h"
 
 namespace {
 
 using vgpu::Connection;
-using vgpu::kOnlyDevice;
 using vgpu::wire::Request;
 namespace wire = vgpu::wire;
 
@@ -53,7 +53,7 @@ cudaError_t allocate_ordered(void** out, size_t bytes, uint64_t stream) {
 
 cudaError_t give_pool(cudaMemPool_t* pool, int device) {
   if (pool == nullptr) return cudaErrorInvalidValue;
-  if (device != kOnlyDevice) return cudaErrorInvalidDevice;
+  if (!vgpu::is_device(device)) return cudaErrorInvalidDevice;
   *pool = handle();
   return cudaSuccess;
 }
@@ -85,7 +85,7 @@ VGPU_ENTRY(cudaDeviceGetMemPool, (cudaMemPool_t * pool, int device), (pool, devi
 }
 
 VGPU_ENTRY(cudaDeviceSetMemPool, (int device, cudaMemPool_t pool), (device, pool)) {
-  if (device != kOnlyDevice) return cudaErrorInvalidDevice;
+  if (!vgpu::is_device(device)) return cudaErrorInvalidDevice;
   return pool == handle() ? cudaSuccess : cudaErrorInvalidValue;
 }
 

@@ -46,7 +46,8 @@ exit status
     else the program's own status, whatever was found
 """
 _WITH_VALUE = (
-    *("--device", "--arch", "--json", "--checks", "--no-check", "--profile", "--max-seconds", "--nvcc"),
+    *("--device", "--devices", "--arch", "--json", "--checks", "--no-check", "--profile", "--max-seconds"),
+    "--nvcc",
     *("-D", "-I", "-L", "-l"),
 )
 _JOINED = (*(f"{option}=" for option in _WITH_VALUE if option.startswith("--")), "-D", "-I", "-L", "-l")
@@ -116,6 +117,13 @@ def _parser() -> argparse.ArgumentParser:
     add("--profile", default=DEFAULT_PROFILE, choices=sorted(profiles()), help="the device to model")
     seconds = "CPU time that each thread of the engine may spend on one launch; default: 120"
     add("--max-seconds", metavar="N", type=above_zero, help=seconds)
+    add(
+        "--devices",
+        metavar="N",
+        type=int,
+        choices=range(1, 17),
+        help="devices that the program sees: 1 to 16",
+    )
     return parser
 
 
@@ -143,7 +151,14 @@ def _run_virtually(options: argparse.Namespace, arguments: list[str]) -> int:
         folder, options.json = options.json, None
         raise CourseError(f"cannot write {folder}: its folder does not exist or is not writable")
     source = _source(options)
-    how = OnVirtual(options.profile, checks, bool(options.json), options.max_seconds, options.arch)
+    how = OnVirtual(
+        options.profile,
+        checks,
+        bool(options.json),
+        options.max_seconds,
+        arch=options.arch,
+        devices=options.devices,
+    )
     program = _built_before(source) or _built(source, how.target)
     run = run_on_virtual(source, program, how, arguments)
     status = _exit_status(run)

@@ -36,6 +36,27 @@ void capture_info(Session& session, const wire::Id& in, Reply& reply) {
   if (reply.error == 0) reply.put(wire::CaptureInfo{state.status, 0, state.id});
 }
 
+void capture_depend(Session& session, const wire::CaptureDepend& in, Bytes nodes, Reply& reply) {
+  std::vector<int> now(nodes.size() / sizeof(int32_t));
+  if (in.count != now.size() || nodes.size() % sizeof(int32_t) != 0) {
+    reply.error = cuda::kInvalidValue;
+    return;
+  }
+  if (in.stream == session.captured_for_harness && session.captured_for_harness != 0) {
+    reply.error = cuda::kNotPermitted;
+    return;
+  }
+  std::copy_n(nodes.data(), nodes.size(), reinterpret_cast<uint8_t*>(now.data()));
+  if (in.is_set != 0) reply.error = session.streams.set_capture_dependencies(in.stream, now);
+  if (reply.error == 0) reply.error = session.streams.capture_dependencies(in.stream, &now);
+  if (reply.error != 0) return;
+  for (const int32_t node : now) reply.put(node);
+}
+
+void capture_event(Session& session, const wire::CaptureEvent& in, Reply& reply) {
+  reply.error = session.streams.capture_event(in.stream, in.event, in.waits != 0);
+}
+
 void instantiate(Session& session, const wire::GraphInstantiate& in, Reply& reply) {
   wire::Id executable{};
   if (refuse_harness_owned(session, in.graph, reply)) return;
@@ -75,6 +96,8 @@ const RequestRow kGraphRequests[] = {
     request<&capture_begin>(wire::Request::kCaptureBegin, Sender::kBoth),
     request<&capture_end>(wire::Request::kCaptureEnd, Sender::kBoth),
     request<&capture_info>(wire::Request::kCaptureInfo),
+    request<&capture_depend>(wire::Request::kCaptureDepend),
+    request<&capture_event>(wire::Request::kCaptureEvent),
     request<&instantiate>(wire::Request::kGraphInstantiate, Sender::kBoth),
     request<&launch>(wire::Request::kGraphLaunch, Sender::kBoth),
     request<&destroy_graph>(wire::Request::kGraphDestroy, Sender::kBoth),

@@ -134,6 +134,7 @@ class Session {
   int run(const AllocateTask& task, const Work& work, double* seconds);
   int run(const FreeTask& task, const Work& work, double* seconds);
   int run(const HostTask& task, const Work& work, double* seconds);
+  int run(const EventTask& task, const Work& work, double* seconds);
   int run(const BlasTask& task, const Work& work, double* seconds);
   int run(const CallBoundTask& task, const Work& work, double* seconds);
   ReportContext context();

@@ -64,6 +64,29 @@ int Streams::capture_state(uint64_t id, CaptureState* state) const {
   return cuda::kSuccess;
 }
 
+int Streams::capture_dependencies(uint64_t id, std::vector<int>* nodes) {
+  const Stream* stream = find_stream(id);
+  if (stream == nullptr || stream->capture == nullptr) return cuda::kIllegalState;
+  *nodes = stream->captured;
+  return cuda::kSuccess;
+}
+
+int Streams::set_capture_dependencies(uint64_t id, const std::vector<int>& nodes) {
+  Stream* stream = find_stream(id);
+  if (stream == nullptr || stream->capture == nullptr) return cuda::kIllegalState;
+  const int count = static_cast<int>(stream->capture->graph.nodes.size());
+  if (std::any_of(nodes.begin(), nodes.end(), [&](int node) { return node < 0 || node >= count; }))
+    return cuda::kInvalidValue;
+  stream->captured = nodes;
+  return cuda::kSuccess;
+}
+
+int Streams::capture_event(uint64_t id, uint64_t event, bool waits) {
+  if (events_.count(event) == 0) return cuda::kInvalidResourceHandle;
+  if (!is_capturing(id)) return cuda::kIllegalState;
+  return submit(id, EventTask{event, waits});
+}
+
 bool Streams::frees_in_capture(uint64_t id, uint64_t address) const {
   const auto found = streams_.find(id);
   if (found == streams_.end() || found->second.capture == nullptr) return false;
@@ -182,8 +205,17 @@ int Streams::launch(uint64_t executable, uint64_t id) {
   for (const Graph::Node& node : exec.graph.nodes) {
     std::vector<WorkPtr> after = node.after.empty() ? before : std::vector<WorkPtr>{};
     for (const int i : node.after) after.push_back(made[static_cast<size_t>(i)]);
+    const auto* of_event = std::get_if<EventTask>(node.task.get());
+    const auto event = of_event != nullptr ? events_.find(of_event->event) : events_.end();
+    if (event != events_.end() && of_event->waits && event->second.record != nullptr)
+      after.push_back(event->second.record);
     made.push_back(scheduler_.make(id, node.task, std::move(after), true));
     scheduler_.queue(made.back());
+    if (event != events_.end() && !of_event->waits) {
+      event->second.record = made.back();
+      event->second.polls = 0;
+      event->second.capture = nullptr;
+    }
   }
   std::vector<WorkPtr> ends = made.empty() ? before : std::vector<WorkPtr>{};
   for (const int leaf : exec.graph.leaves()) ends.push_back(made[static_cast<size_t>(leaf)]);

@@ -58,6 +58,10 @@ class Streams {
     uint64_t id = 0;
   };
   int capture_state(uint64_t stream, CaptureState* state) const;
+  // The nodes that the next node of a capturing stream waits for; and another choice of them.
+  int capture_dependencies(uint64_t stream, std::vector<int>* nodes);
+  int set_capture_dependencies(uint64_t stream, const std::vector<int>& nodes);
+  int capture_event(uint64_t stream, uint64_t event, bool waits);
   // True when the graph that the stream is captured into frees this address already.
   bool frees_in_capture(uint64_t stream, uint64_t address) const;
 

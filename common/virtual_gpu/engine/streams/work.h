@@ -44,13 +44,17 @@ struct BlasTask {
 struct HostTask {  // runs in the program
   uint64_t function, user_data;
 };
+struct EventTask {  // in a graph: each launch records the event, or waits for what it recorded last
+  uint64_t event;
+  bool waits;
+};
 struct MarkerTask {};   // nothing to do, only a place in the order: event records, waits, ends of graphs
 struct CallBoundTask {  // the harness's: a call of the program's begins or ends here
   bool begins;
 };
 
 using Task = std::variant<MarkerTask, LaunchTask, CopyTask, FillTask, AllocateTask, FreeTask, HostTask,
-                          CallBoundTask, BlasTask>;
+                          CallBoundTask, BlasTask, EventTask>;
 
 inline bool uses_device(const Task& task) {
   return std::holds_alternative<LaunchTask>(task) || std::holds_alternative<CopyTask>(task) ||

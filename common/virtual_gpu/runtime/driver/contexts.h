@@ -5,6 +5,8 @@
 
 namespace vgpu {
 
+constexpr int kOnlyDevice = 0;  // the first one, and no other
+
 // The primary context, which the runtime API uses.
 CUcontext primary_context();
 // nullptr when none is. A thread that has used the runtime API has the primary one.

@@ -1,0 +1,600 @@
+// Functions on the nodes of graphs that a program builds itself.
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "api.h"
+#include "connection.h"
+#include "explicit_graph.h"
+#include "modules.h"
+
+namespace {
+
+using vgpu::ChildNode;
+using vgpu::EventNode;
+using vgpu::ExplicitGraph;
+using vgpu::find_explicit;
+using vgpu::find_node;
+using vgpu::GraphNode;
+using vgpu::KernelNode;
+using vgpu::NodeWork;
+namespace wire = vgpu::wire;
+
+cudaGraphNode_t handle_of(const GraphNode* node) {
+  return reinterpret_cast<cudaGraphNode_t>(const_cast<GraphNode*>(node));
+}
+
+bool take_dependencies(const ExplicitGraph& graph, const cudaGraphNode_t* given, size_t count,
+                       std::vector<GraphNode*>* after) {
+  if (count > 0 && given == nullptr) return false;
+  for (size_t i = 0; i < count; ++i) {
+    GraphNode* const node = find_node(given[i]);
+    if (node == nullptr || !graph.has(node)) return false;
+    if (std::find(after->begin(), after->end(), node) == after->end()) after->push_back(node);
+  }
+  return true;
+}
+
+cudaError_t add_node(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                     size_t count, NodeWork work) {
+  ExplicitGraph* const into = find_explicit(graph);
+  std::vector<GraphNode*> after;
+  if (out == nullptr || into == nullptr || !take_dependencies(*into, dependencies, count, &after))
+    return cudaErrorInvalidValue;
+  GraphNode* const node = into->add(std::move(work), std::move(after));
+  *out = handle_of(node);
+  return cudaSuccess;
+}
+
+// What a node does, from what the program gave: a copy of a kernel's arguments, otherwise as it is.
+cudaError_t work_of(const cudaKernelNodeParams* given, NodeWork* work) {
+  if (given == nullptr) return cudaErrorInvalidValue;
+  KernelNode node;
+  const cudaError_t error = vgpu::make_kernel_node(*given, &node);
+  *work = std::move(node);
+  return error;
+}
+
+cudaError_t work_of(const cudaMemcpy3DParms* given, NodeWork* work) {
+  if (given == nullptr) return cudaErrorInvalidValue;
+  *work = *given;
+  return cudaSuccess;
+}
+
+cudaError_t work_of(const cudaMemsetParams* given, NodeWork* work) {
+  if (given == nullptr || given->dst == nullptr) return cudaErrorInvalidValue;
+  if (given->elementSize != 1 && given->elementSize != 2 && given->elementSize != 4)
+    return cudaErrorInvalidValue;
+  *work = *given;
+  return cudaSuccess;
+}
+
+cudaError_t work_of(const cudaHostNodeParams* given, NodeWork* work) {
+  if (given == nullptr || given->fn == nullptr) return cudaErrorInvalidValue;
+  *work = *given;
+  return cudaSuccess;
+}
+
+cudaError_t work_of(const cudaGraphNodeParams* given, NodeWork* work);  // of any kind
+
+template <class Given>
+cudaError_t add_given(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                      size_t count, const Given* given) {
+  NodeWork work;
+  const cudaError_t error = work_of(given, &work);
+  return error != cudaSuccess ? error : add_node(out, graph, dependencies, count, std::move(work));
+}
+
+cudaError_t set_work(cudaGraphNode_t handle, NodeWork work) {
+  GraphNode* const node = find_node(handle);
+  if (node == nullptr || node->work.index() != work.index()) return cudaErrorInvalidValue;
+  node->work = std::move(work);
+  return cudaSuccess;
+}
+
+template <class Given>
+cudaError_t set_given(cudaGraphNode_t node, const Given* given) {
+  NodeWork work;
+  const cudaError_t error = work_of(given, &work);
+  return error != cudaSuccess ? error : set_work(node, std::move(work));
+}
+
+// An executable graph keeps a copy of what it was made from; a change of a node makes it anew.
+cudaError_t set_in_executable(cudaGraphExec_t executable, cudaGraphNode_t handle, NodeWork work) {
+  const std::shared_ptr<ExplicitGraph> graph = vgpu::graph_of(executable);
+  if (graph == nullptr) return cudaErrorInvalidValue;
+  const auto node = std::find_if(graph->nodes.begin(), graph->nodes.end(),
+                                 [&](const auto& own) { return handle_of(own->cloned_from) == handle; });
+  if (node == graph->nodes.end() || (*node)->work.index() != work.index()) return cudaErrorInvalidValue;
+  NodeWork before = (*node)->work;
+  (*node)->work = std::move(work);
+  wire::Id made{};
+  cudaError_t error = graph->build(&made.id);
+  if (error == cudaSuccess) {
+    error =
+        vgpu::Connection::get().ask(wire::Request::kGraphExecUpdate,
+                                    wire::GraphExecUpdate{reinterpret_cast<uint64_t>(executable), made.id});
+    vgpu::Connection::get().ask(wire::Request::kGraphDestroy, made);
+  }
+  if (error != cudaSuccess) (*node)->work = std::move(before);
+  return error;
+}
+
+template <class Given>
+cudaError_t set_given_in_executable(cudaGraphExec_t executable, cudaGraphNode_t node, const Given* given) {
+  NodeWork work;
+  const cudaError_t error = work_of(given, &work);
+  return error != cudaSuccess ? error : set_in_executable(executable, node, std::move(work));
+}
+
+template <class Given>
+cudaError_t get_given(cudaGraphNode_t handle, Given* out) {
+  const GraphNode* const node = find_node(handle);
+  const Given* const given = node != nullptr ? std::get_if<Given>(&node->work) : nullptr;
+  if (given == nullptr || out == nullptr) return cudaErrorInvalidValue;
+  *out = *given;
+  return cudaSuccess;
+}
+
+cudaError_t get_event(cudaGraphNode_t node, bool waits, cudaEvent_t* event) {
+  EventNode known{};
+  if (event == nullptr || get_given(node, &known) != cudaSuccess || known.waits != waits)
+    return cudaErrorInvalidValue;
+  *event = known.event;
+  return cudaSuccess;
+}
+
+cudaMemcpy3DParms one_row(void* dst, const void* src, size_t bytes, cudaMemcpyKind kind) {
+  cudaMemcpy3DParms copy{};
+  copy.srcPtr = {const_cast<void*>(src), bytes, bytes, 1};
+  copy.dstPtr = {dst, bytes, bytes, 1};
+  copy.extent = {bytes, 1, 1};
+  copy.kind = kind;
+  return copy;
+}
+
+cudaError_t in_symbol(const void* symbol, size_t offset, size_t bytes, void** address) {
+  vgpu::Variable* variable = nullptr;
+  const cudaError_t error = vgpu::Registry::get().find_variable(symbol, &variable);
+  if (error != cudaSuccess) return error;
+  if (offset > variable->where.bytes || bytes > variable->where.bytes - offset) return cudaErrorInvalidValue;
+  *address = reinterpret_cast<void*>(variable->where.address + offset);
+  return cudaSuccess;
+}
+
+// For functions that fill a buffer with handles, or say how many there are.
+cudaError_t give_nodes(const std::vector<const GraphNode*>& nodes, cudaGraphNode_t* out, size_t* count) {
+  if (count == nullptr) return cudaErrorInvalidValue;
+  if (out != nullptr)
+    for (size_t i = 0; i < *count; ++i) out[i] = i < nodes.size() ? handle_of(nodes[i]) : nullptr;
+  *count = out == nullptr ? nodes.size() : std::min(*count, nodes.size());
+  return cudaSuccess;
+}
+
+cudaError_t refuse_kind(cudaGraphNodeType type) {
+  static bool warned = false;
+  const char* name = type == cudaGraphNodeTypeConditional ? "a conditional node of a graph"
+                     : type == cudaGraphNodeTypeMemAlloc || type == cudaGraphNodeTypeMemFree
+                         ? "a node that allocates or frees memory, outside of a capture,"
+                         : "a node of a graph of this kind";
+  return static_cast<cudaError_t>(vgpu::not_supported(name, &warned));
+}
+
+std::shared_ptr<ExplicitGraph> child_of(cudaGraph_t graph) {
+  const ExplicitGraph* const child = find_explicit(graph);
+  return child != nullptr ? child->clone() : nullptr;
+}
+
+cudaError_t refuse_captured_child() {
+  static bool warned = false;
+  return static_cast<cudaError_t>(vgpu::not_supported("a captured graph as a node of another", &warned));
+}
+
+cudaError_t work_of(const cudaGraphNodeParams* given, NodeWork* work) {
+  if (given == nullptr) return cudaErrorInvalidValue;
+  switch (given->type) {
+    case cudaGraphNodeTypeKernel: {
+      const cudaKernelNodeParamsV2& k = given->kernel;
+      const cudaKernelNodeParams kernel{k.func,           k.gridDim,      k.blockDim,
+                                        k.sharedMemBytes, k.kernelParams, k.extra};
+      return work_of(&kernel, work);
+    }
+    case cudaGraphNodeTypeMemcpy:
+      return work_of(&given->memcpy.copyParams, work);
+    case cudaGraphNodeTypeMemset: {
+      const cudaMemsetParamsV2& m = given->memset;
+      const cudaMemsetParams fill{m.dst, m.pitch, m.value, m.elementSize, m.width, m.height};
+      return work_of(&fill, work);
+    }
+    case cudaGraphNodeTypeHost: {
+      const cudaHostNodeParams host{given->host.fn, given->host.userData};
+      return work_of(&host, work);
+    }
+    case cudaGraphNodeTypeEmpty:
+      *work = vgpu::EmptyNode{};
+      return cudaSuccess;
+    case cudaGraphNodeTypeWaitEvent:
+      *work = EventNode{given->eventWait.event, true};
+      return cudaSuccess;
+    case cudaGraphNodeTypeEventRecord:
+      *work = EventNode{given->eventRecord.event, false};
+      return cudaSuccess;
+    case cudaGraphNodeTypeGraph: {
+      auto child = child_of(given->graph.graph);
+      if (child == nullptr) return refuse_captured_child();
+      *work = ChildNode{std::move(child)};
+      return cudaSuccess;
+    }
+    default:
+      return refuse_kind(given->type);
+  }
+}
+
+const char* type_name(cudaGraphNodeType type) {
+  constexpr const char* kNames[] = {"KERNEL", "MEMCPY", "MEMSET",     "HOST",
+                                    "GRAPH",  "EMPTY",  "WAIT_EVENT", "EVENT_RECORD"};
+  return type <= cudaGraphNodeTypeEventRecord ? kNames[type] : "NODE";
+}
+
+}  // namespace
+
+VGPU_ENTRY(cudaGraphCreate, (cudaGraph_t * graph, unsigned flags), (graph, flags)) {
+  if (graph == nullptr || flags != 0) return cudaErrorInvalidValue;
+  *graph = vgpu::keep_explicit(std::make_shared<ExplicitGraph>());
+  return cudaSuccess;
+}
+
+VGPU_ENTRY(cudaGraphClone, (cudaGraph_t * clone, cudaGraph_t graph), (clone, graph)) {
+  const ExplicitGraph* const original = find_explicit(graph);
+  if (clone == nullptr) return cudaErrorInvalidValue;
+  if (original == nullptr) {
+    static bool warned = false;
+    return static_cast<cudaError_t>(vgpu::not_supported("cudaGraphClone of a captured graph", &warned));
+  }
+  *clone = vgpu::keep_explicit(original->clone());
+  return cudaSuccess;
+}
+
+VGPU_ENTRY(cudaGraphNodeFindInClone, (cudaGraphNode_t * node, cudaGraphNode_t original, cudaGraph_t clone),
+           (node, original, clone)) {
+  const ExplicitGraph* const graph = find_explicit(clone);
+  if (node == nullptr || graph == nullptr) return cudaErrorInvalidValue;
+  for (const auto& own : graph->nodes)
+    if (handle_of(own->cloned_from) == original) {
+      *node = handle_of(own.get());
+      return cudaSuccess;
+    }
+  return cudaErrorInvalidValue;
+}
+
+#define DEPENDENCIES \
+  cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count
+
+VGPU_ENTRY(cudaGraphAddKernelNode, (DEPENDENCIES, const cudaKernelNodeParams* given),
+           (node, graph, dependencies, count, given)) {
+  return add_given(node, graph, dependencies, count, given);
+}
+
+VGPU_ENTRY(cudaGraphAddMemcpyNode, (DEPENDENCIES, const cudaMemcpy3DParms* given),
+           (node, graph, dependencies, count, given)) {
+  return add_given(node, graph, dependencies, count, given);
+}
+
+VGPU_ENTRY(cudaGraphAddMemcpyNode1D,
+           (DEPENDENCIES, void* dst, const void* src, size_t bytes, cudaMemcpyKind kind),
+           (node, graph, dependencies, count, dst, src, bytes, kind)) {
+  const cudaMemcpy3DParms copy = one_row(dst, src, bytes, kind);
+  return add_given(node, graph, dependencies, count, &copy);
+}
+
+VGPU_ENTRY(cudaGraphAddMemcpyNodeToSymbol,
+           (DEPENDENCIES, const void* symbol, const void* src, size_t bytes, size_t offset,
+            cudaMemcpyKind kind),
+           (node, graph, dependencies, count, symbol, src, bytes, offset, kind)) {
+  void* address = nullptr;
+  if (const cudaError_t error = in_symbol(symbol, offset, bytes, &address); error != cudaSuccess)
+    return error;
+  const cudaMemcpy3DParms copy = one_row(address, src, bytes, kind);
+  return add_given(node, graph, dependencies, count, &copy);
+}
+
+VGPU_ENTRY(cudaGraphAddMemcpyNodeFromSymbol,
+           (DEPENDENCIES, void* dst, const void* symbol, size_t bytes, size_t offset, cudaMemcpyKind kind),
+           (node, graph, dependencies, count, dst, symbol, bytes, offset, kind)) {
+  void* address = nullptr;
+  if (const cudaError_t error = in_symbol(symbol, offset, bytes, &address); error != cudaSuccess)
+    return error;
+  const cudaMemcpy3DParms copy = one_row(dst, address, bytes, kind);
+  return add_given(node, graph, dependencies, count, &copy);
+}
+
+VGPU_ENTRY(cudaGraphAddMemsetNode, (DEPENDENCIES, const cudaMemsetParams* given),
+           (node, graph, dependencies, count, given)) {
+  return add_given(node, graph, dependencies, count, given);
+}
+
+VGPU_ENTRY(cudaGraphAddHostNode, (DEPENDENCIES, const cudaHostNodeParams* given),
+           (node, graph, dependencies, count, given)) {
+  return add_given(node, graph, dependencies, count, given);
+}
+
+VGPU_ENTRY(cudaGraphAddEmptyNode, (DEPENDENCIES), (node, graph, dependencies, count)) {
+  return add_node(node, graph, dependencies, count, vgpu::EmptyNode{});
+}
+
+VGPU_ENTRY(cudaGraphAddChildGraphNode, (DEPENDENCIES, cudaGraph_t child),
+           (node, graph, dependencies, count, child)) {
+  auto copy = child_of(child);
+  if (copy == nullptr) return refuse_captured_child();
+  return add_node(node, graph, dependencies, count, ChildNode{std::move(copy)});
+}
+
+VGPU_ENTRY(cudaGraphAddEventRecordNode, (DEPENDENCIES, cudaEvent_t event),
+           (node, graph, dependencies, count, event)) {
+  return add_node(node, graph, dependencies, count, EventNode{event, false});
+}
+
+VGPU_ENTRY(cudaGraphAddEventWaitNode, (DEPENDENCIES, cudaEvent_t event),
+           (node, graph, dependencies, count, event)) {
+  return add_node(node, graph, dependencies, count, EventNode{event, true});
+}
+
+// Edges that let a kernel begin early are ordinary ones here: a later beginning changes no result.
+VGPU_ENTRY(cudaGraphAddNode,
+           (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+            const cudaGraphEdgeData*, size_t count, cudaGraphNodeParams* given),
+           (node, graph, dependencies, nullptr, count, given)) {
+  return add_given(node, graph, dependencies, count, static_cast<const cudaGraphNodeParams*>(given));
+}
+
+VGPU_ENTRY(cudaGraphNodeSetParams, (cudaGraphNode_t node, cudaGraphNodeParams* given), (node, given)) {
+  return set_given(node, static_cast<const cudaGraphNodeParams*>(given));
+}
+
+VGPU_ENTRY(cudaGraphExecNodeSetParams,
+           (cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraphNodeParams* given),
+           (executable, node, given)) {
+  return set_given_in_executable(executable, node, static_cast<const cudaGraphNodeParams*>(given));
+}
+
+// cudaGraphKernelNodeGetParams, …SetParams and cudaGraphExecKernelNodeSetParams, and those of other kinds.
+VGPU_ENTRY(cudaGraphKernelNodeGetParams, (cudaGraphNode_t node, cudaKernelNodeParams* out), (node, out)) {
+  const GraphNode* const known = find_node(node);
+  const KernelNode* const kernel = known != nullptr ? std::get_if<KernelNode>(&known->work) : nullptr;
+  if (kernel == nullptr || out == nullptr) return cudaErrorInvalidValue;
+  *out = kernel->given;
+  return cudaSuccess;
+}
+
+VGPU_ENTRY(cudaGraphKernelNodeSetParams, (cudaGraphNode_t node, const cudaKernelNodeParams* given),
+           (node, given)) {
+  return set_given(node, given);
+}
+
+VGPU_ENTRY(cudaGraphExecKernelNodeSetParams,
+           (cudaGraphExec_t executable, cudaGraphNode_t node, const cudaKernelNodeParams* given),
+           (executable, node, given)) {
+  return set_given_in_executable(executable, node, given);
+}
+
+VGPU_ENTRY(cudaGraphMemcpyNodeGetParams, (cudaGraphNode_t node, cudaMemcpy3DParms* out), (node, out)) {
+  return get_given(node, out);
+}
+
+VGPU_ENTRY(cudaGraphMemcpyNodeSetParams, (cudaGraphNode_t node, const cudaMemcpy3DParms* given),
+           (node, given)) {
+  return set_given(node, given);
+}
+
+VGPU_ENTRY(cudaGraphMemcpyNodeSetParams1D,
+           (cudaGraphNode_t node, void* dst, const void* src, size_t bytes, cudaMemcpyKind kind),
+           (node, dst, src, bytes, kind)) {
+  const cudaMemcpy3DParms copy = one_row(dst, src, bytes, kind);
+  return set_given(node, &copy);
+}
+
+VGPU_ENTRY(cudaGraphExecMemcpyNodeSetParams,
+           (cudaGraphExec_t executable, cudaGraphNode_t node, const cudaMemcpy3DParms* given),
+           (executable, node, given)) {
+  return set_given_in_executable(executable, node, given);
+}
+
+VGPU_ENTRY(cudaGraphExecMemcpyNodeSetParams1D,
+           (cudaGraphExec_t executable, cudaGraphNode_t node, void* dst, const void* src, size_t bytes,
+            cudaMemcpyKind kind),
+           (executable, node, dst, src, bytes, kind)) {
+  const cudaMemcpy3DParms copy = one_row(dst, src, bytes, kind);
+  return set_given_in_executable(executable, node, &copy);
+}
+
+VGPU_ENTRY(cudaGraphMemsetNodeGetParams, (cudaGraphNode_t node, cudaMemsetParams* out), (node, out)) {
+  return get_given(node, out);
+}
+
+VGPU_ENTRY(cudaGraphMemsetNodeSetParams, (cudaGraphNode_t node, const cudaMemsetParams* given),
+           (node, given)) {
+  return set_given(node, given);
+}
+
+VGPU_ENTRY(cudaGraphExecMemsetNodeSetParams,
+           (cudaGraphExec_t executable, cudaGraphNode_t node, const cudaMemsetParams* given),
+           (executable, node, given)) {
+  return set_given_in_executable(executable, node, given);
+}
+
+VGPU_ENTRY(cudaGraphHostNodeGetParams, (cudaGraphNode_t node, cudaHostNodeParams* out), (node, out)) {
+  return get_given(node, out);
+}
+
+VGPU_ENTRY(cudaGraphHostNodeSetParams, (cudaGraphNode_t node, const cudaHostNodeParams* given),
+           (node, given)) {
+  return set_given(node, given);
+}
+
+VGPU_ENTRY(cudaGraphExecHostNodeSetParams,
+           (cudaGraphExec_t executable, cudaGraphNode_t node, const cudaHostNodeParams* given),
+           (executable, node, given)) {
+  return set_given_in_executable(executable, node, given);
+}
+
+VGPU_ENTRY(cudaGraphEventRecordNodeGetEvent, (cudaGraphNode_t node, cudaEvent_t* event), (node, event)) {
+  return get_event(node, false, event);
+}
+
+VGPU_ENTRY(cudaGraphEventRecordNodeSetEvent, (cudaGraphNode_t node, cudaEvent_t event), (node, event)) {
+  return set_work(node, EventNode{event, false});
+}
+
+VGPU_ENTRY(cudaGraphExecEventRecordNodeSetEvent,
+           (cudaGraphExec_t executable, cudaGraphNode_t node, cudaEvent_t event), (executable, node, event)) {
+  return set_in_executable(executable, node, EventNode{event, false});
+}
+
+VGPU_ENTRY(cudaGraphEventWaitNodeGetEvent, (cudaGraphNode_t node, cudaEvent_t* event), (node, event)) {
+  return get_event(node, true, event);
+}
+
+VGPU_ENTRY(cudaGraphEventWaitNodeSetEvent, (cudaGraphNode_t node, cudaEvent_t event), (node, event)) {
+  return set_work(node, EventNode{event, true});
+}
+
+VGPU_ENTRY(cudaGraphExecEventWaitNodeSetEvent,
+           (cudaGraphExec_t executable, cudaGraphNode_t node, cudaEvent_t event), (executable, node, event)) {
+  return set_in_executable(executable, node, EventNode{event, true});
+}
+
+VGPU_ENTRY(cudaGraphChildGraphNodeGetGraph, (cudaGraphNode_t node, cudaGraph_t* graph), (node, graph)) {
+  ChildNode child{};
+  if (graph == nullptr || get_given(node, &child) != cudaSuccess) return cudaErrorInvalidValue;
+  *graph = reinterpret_cast<cudaGraph_t>(child.graph.get());
+  return cudaSuccess;
+}
+
+VGPU_ENTRY(cudaGraphExecChildGraphNodeSetParams,
+           (cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraph_t child), (executable, node, child)) {
+  auto copy = child_of(child);
+  if (copy == nullptr) return refuse_captured_child();
+  return set_in_executable(executable, node, ChildNode{std::move(copy)});
+}
+
+VGPU_ENTRY(cudaGraphNodeGetType, (cudaGraphNode_t node, cudaGraphNodeType* type), (node, type)) {
+  const GraphNode* const known = find_node(node);
+  if (known == nullptr || type == nullptr) return cudaErrorInvalidValue;
+  *type = vgpu::type_of(known->work);
+  return cudaSuccess;
+}
+
+VGPU_ENTRY(cudaGraphGetRootNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count),
+           (graph, nodes, count)) {
+  const ExplicitGraph* const known = find_explicit(graph);
+  if (known == nullptr) return cudaErrorInvalidValue;
+  std::vector<const GraphNode*> roots;
+  for (const auto& node : known->nodes)
+    if (node->after.empty()) roots.push_back(node.get());
+  return give_nodes(roots, nodes, count);
+}
+
+VGPU_ENTRY(cudaGraphGetEdges,
+           (cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, cudaGraphEdgeData* data,
+            size_t* count),
+           (graph, from, to, data, count)) {
+  const ExplicitGraph* const known = find_explicit(graph);
+  if (known == nullptr || count == nullptr) return cudaErrorInvalidValue;
+  std::vector<const GraphNode*> begins, ends;
+  for (const auto& node : known->nodes)
+    for (const GraphNode* before : node->after) {
+      begins.push_back(before);
+      ends.push_back(node.get());
+    }
+  if (data != nullptr && from != nullptr) std::memset(data, 0, *count * sizeof *data);
+  size_t same = *count;
+  if (to != nullptr) give_nodes(ends, to, &same);
+  return give_nodes(begins, from, count);
+}
+
+VGPU_ENTRY(cudaGraphNodeGetDependencies,
+           (cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* data, size_t* count),
+           (node, nodes, data, count)) {
+  const GraphNode* const known = find_node(node);
+  if (known == nullptr || count == nullptr) return cudaErrorInvalidValue;
+  if (data != nullptr && nodes != nullptr) std::memset(data, 0, *count * sizeof *data);
+  return give_nodes({known->after.begin(), known->after.end()}, nodes, count);
+}
+
+VGPU_ENTRY(cudaGraphNodeGetDependentNodes,
+           (cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* data, size_t* count),
+           (node, nodes, data, count)) {
+  const GraphNode* const known = find_node(node);
+  if (known == nullptr || count == nullptr) return cudaErrorInvalidValue;
+  if (data != nullptr && nodes != nullptr) std::memset(data, 0, *count * sizeof *data);
+  std::vector<const GraphNode*> followers;
+  for (const auto& other : known->graph->nodes)
+    if (std::find(other->after.begin(), other->after.end(), known) != other->after.end())
+      followers.push_back(other.get());
+  return give_nodes(followers, nodes, count);
+}
+
+VGPU_ENTRY(cudaGraphAddDependencies,
+           (cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+            const cudaGraphEdgeData*, size_t count),
+           (graph, from, to, nullptr, count)) {
+  ExplicitGraph* const known = find_explicit(graph);
+  if (known == nullptr || (count > 0 && (from == nullptr || to == nullptr))) return cudaErrorInvalidValue;
+  for (size_t i = 0; i < count; ++i) {
+    GraphNode *const before = find_node(from[i]), *const after = find_node(to[i]);
+    if (before == nullptr || after == nullptr || before == after || !known->has(before) || !known->has(after))
+      return cudaErrorInvalidValue;
+    if (std::find(after->after.begin(), after->after.end(), before) != after->after.end())
+      return cudaErrorInvalidValue;
+    after->after.push_back(before);
+    if (known->in_order().empty()) {  // a circle
+      after->after.pop_back();
+      return cudaErrorInvalidValue;
+    }
+  }
+  return cudaSuccess;
+}
+
+VGPU_ENTRY(cudaGraphRemoveDependencies,
+           (cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
+            const cudaGraphEdgeData*, size_t count),
+           (graph, from, to, nullptr, count)) {
+  const ExplicitGraph* const known = find_explicit(graph);
+  if (known == nullptr || (count > 0 && (from == nullptr || to == nullptr))) return cudaErrorInvalidValue;
+  for (size_t i = 0; i < count; ++i) {
+    GraphNode *const before = find_node(from[i]), *const after = find_node(to[i]);
+    if (before == nullptr || after == nullptr || !known->has(after)) return cudaErrorInvalidValue;
+    const auto edge = std::find(after->after.begin(), after->after.end(), before);
+    if (edge == after->after.end()) return cudaErrorInvalidValue;
+    after->after.erase(edge);
+  }
+  return cudaSuccess;
+}
+
+VGPU_ENTRY(cudaGraphDestroyNode, (cudaGraphNode_t node), (node)) {
+  GraphNode* const known = find_node(node);
+  if (known == nullptr) return cudaErrorInvalidValue;
+  known->graph->remove(known);
+  return cudaSuccess;
+}
+
+VGPU_ENTRY(cudaGraphDebugDotPrint, (cudaGraph_t graph, const char* path, unsigned), (graph, path, 0)) {
+  const ExplicitGraph* const known = find_explicit(graph);
+  if (known == nullptr || path == nullptr) return cudaErrorInvalidValue;
+  std::FILE* const file = std::fopen(path, "w");
+  if (file == nullptr) return cudaErrorOperatingSystem;
+  std::fprintf(file, "digraph graph_1 {\n");
+  const auto number = [&](const GraphNode* node) {
+    const auto at = std::find_if(known->nodes.begin(), known->nodes.end(),
+                                 [&](const auto& own) { return own.get() == node; });
+    return static_cast<int>(at - known->nodes.begin());
+  };
+  for (const auto& node : known->nodes)
+    std::fprintf(file, "  node_%d [label=\"%d %s\"];\n", number(node.get()), number(node.get()),
+                 type_name(vgpu::type_of(node->work)));
+  for (const auto& node : known->nodes)
+    for (const GraphNode* before : node->after)
+      std::fprintf(file, "  node_%d -> node_%d;\n", number(before), number(node.get()));
+  std::fprintf(file, "}\n");
+  return std::fclose(file) == 0 ? cudaSuccess : cudaErrorOperatingSystem;
+}
