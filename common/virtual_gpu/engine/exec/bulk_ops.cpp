@@ -127,7 +127,7 @@ void start_load(Warp& w, const Op& op, int lane, Block& to, BulkLoad load) {
   load.op = op.index;
   load.thread = &to == &b ? b.thread_of(w, lane) : 0;
   load.barrier_phase = found->second.phase;
-  if (&to == &b) check_destination(w, op, lane, load.parts);
+  if (&to == &b && load.reduction == BulkReduction::kNone) check_destination(w, op, lane, load.parts);
   mark_load(to, load);
   unit.loads.push_back(std::move(load));
   ++b.tick;
@@ -342,6 +342,29 @@ void bulk_copy(Warp& w, const Op& op) {
       copy_bytes(w, op, lane);
     else
       copy_box(w, op, lane);
+  }
+}
+
+void remote_store(Warp& w, const Op& op) {
+  const BulkDetail& d = *op.bulk;
+  for (Mask m = w.exec; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    const uint32_t bytes = static_cast<uint32_t>(d.values * d.value_bytes);
+    const uint32_t where = place_value32(w, op, d.destination, lane);
+    const Remote at = resolve_shared(w, op, lane, where, bytes);
+    if (at.block == nullptr) continue;
+    BulkLoad load;
+    load.bytes = bytes;
+    load.reduction = d.reduction;
+    load.type = d.type;
+    load.parts = {{at.address, 0, bytes}};
+    for (int i = 0; i < d.values; ++i) {
+      const uint64_t value = place_value(w, op, d.coordinates[i], lane);
+      const auto* raw = reinterpret_cast<const uint8_t*>(&value);
+      load.data.insert(load.data.end(), raw, raw + d.value_bytes);
+    }
+    load.barrier = in_block(place_value32(w, op, d.barrier, lane));
+    start_load(w, op, lane, *at.block, std::move(load));
   }
 }
 
