@@ -1,4 +1,4 @@
-// Reductions over several GPUs' memory are not part of the virtual GPU: the launch is refused, by name and line.
+// Reductions over several GPUs are not part of the virtual GPU: the launch is refused, by name and line.
 #include <cstdio>
 
 __global__ void add_everywhere(int* sum) {
