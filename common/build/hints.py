@@ -110,8 +110,19 @@ def _hint_for_std(found: re.Match[str]) -> str:
     return f"host code needs {wanted}; in a kernel most of std does not exist"
 
 
+def _hint_for_architecture(found: re.Match[str]) -> str:
+    name = found[1].partition(".")[0]
+    own = name in ("wgmma", "setmaxnreg")
+    arch = "sm_90a" if own else "sm_90"
+    return f"{name} needs {arch}: run it with ./course run --arch {arch}"
+
+
 # The mistakes met most often, and what to try. A function may look at the message before it answers.
 _HINTS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str | None]], ...] = (
+    (
+        re.compile(r"Instruction '((?:wgmma|setmaxnreg|mbarrier|cp|mapa|barrier)[\w.:]*)' not supported on"),
+        _hint_for_architecture,
+    ),
     (
         re.compile(r"""expected (?:a )?["']?;"""),
         "look at the end of the line before: a ; is usually missing there",

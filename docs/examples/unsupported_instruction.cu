@@ -1,16 +1,14 @@
-// Tensor memory copies (TMA) are not part of the virtual GPU: the launch is refused, by name and line.
+// Reductions over several GPUs are not part of the virtual GPU: the launch is refused, by name and line.
 #include <cstdio>
 
-__global__ void wait_for_bulk_copies(int* done) {
-  asm volatile("cp.async.bulk.commit_group;");
-  asm volatile("cp.async.bulk.wait_group 0;");
-  *done = 1;
+__global__ void add_everywhere(int* sum) {
+  asm volatile("multimem.red.relaxed.sys.global.add.u32 [%0], 1;" ::"l"(sum) : "memory");
 }
 
 int main() {
-  int* done;
-  cudaMalloc(&done, sizeof(int));
-  wait_for_bulk_copies<<<1, 1>>>(done);
+  int* sum;
+  cudaMalloc(&sum, sizeof(int));
+  add_everywhere<<<1, 1>>>(sum);
   std::printf("%s\n", cudaGetErrorName(cudaGetLastError()));
-  cudaFree(done);
+  cudaFree(sum);
 }

@@ -138,3 +138,11 @@ def test_an_architecture_that_the_device_does_not_run_is_refused(course, arch, w
 def test_the_architecture_can_be_chosen(course):
     result = course("--arch", "sm_90a", "mine.cu")
     assert (result.stdout, result.returncode) == ("3 1\n", 0)
+
+
+def test_a_program_that_needs_another_architecture_is_told_which(course, folder):
+    (folder / "needs.cu").write_text(NEEDS_90A)
+    result = course("needs.cu")
+    assert "needs.cu:2: error: Instruction 'setmaxnreg.dec' not supported" in result.stderr
+    assert "setmaxnreg needs sm_90a: run it with ./course run --arch sm_90a" in result.stderr
+    assert course("--arch", "sm_90a", "needs.cu").returncode == 0

@@ -21,7 +21,7 @@ __global__ void long_blocks(unsigned* out, int turns) {
   out[blockIdx.x * blockDim.x + threadIdx.x] = x;
 }
 
-__global__ void refused() { asm volatile("cp.async.bulk.commit_group;"); }
+__global__ void refused() { asm volatile("multimem.red.relaxed.sys.global.add.u32 [%0], 1;" ::"l"(0ull)); }
 
 int main(int argc, char** argv) {
   unsigned* out;

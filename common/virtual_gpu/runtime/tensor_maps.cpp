@@ -3,6 +3,7 @@
 
 #include <cstring>
 
+#include "errors.h"
 #include "tensor_map.h"
 
 namespace vgpu {
@@ -52,6 +53,14 @@ int encode_tiled(void* map, int type, uint32_t rank, void* base, const uint64_t*
   }
   const uint32_t row = box[0] * made.element_bytes;
   if (row % kAddressUnit != 0 || (swizzle != 0 && row > kSwizzleBytes[swizzle])) return kInvalidValue;
+  // How the hardware places narrower rows is not documented.
+  if (swizzle != 0 && row != kSwizzleBytes[swizzle]) {
+    say("cuTensorMapEncodeTiled: rows of %u bytes with a swizzle of %u bytes are not supported here: make "
+        "the box "
+        "as wide as the swizzle",
+        row, kSwizzleBytes[swizzle]);
+    return kNotSupported;
+  }
   std::memcpy(map, &made, sizeof made);
   return kSuccess;
 }

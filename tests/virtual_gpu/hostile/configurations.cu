@@ -1,6 +1,7 @@
 // Launch configurations, allocations and sizes beyond reason. Every case prints what the calls answered.
 #include <climits>
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include "hostile.cuh"
@@ -87,6 +88,8 @@ void shared() {
 }
 
 void cluster() {
+  unsigned char* memory = nullptr;
+  cudaMalloc(&memory, 1);
   for (const unsigned size : {2u, 3u, 17u, 0u}) {
     cudaLaunchAttribute attribute{};
     attribute.id = cudaLaunchAttributeClusterDimension;
@@ -97,11 +100,12 @@ void cluster() {
     config.blockDim = dim3(32);
     config.attrs = &attribute;
     config.numAttrs = 1;
-    unsigned char* none = nullptr;
-    const cudaError_t refused = cudaLaunchKernelEx(&config, touch, none);
-    say("cluster", refused != cudaSuccess ? refused : cudaDeviceSynchronize());
+    const cudaError_t refused = cudaLaunchKernelEx(&config, touch, memory);
+    const std::string name = "clusters of " + std::to_string(size);
+    say(name.c_str(), refused != cudaSuccess ? refused : cudaDeviceSynchronize());
     cudaGetLastError();
   }
+  cudaFree(memory);
 }
 
 __global__ void __cluster_dims__(2, 1, 1) built_for_clusters(unsigned char* memory) {
@@ -109,8 +113,11 @@ __global__ void __cluster_dims__(2, 1, 1) built_for_clusters(unsigned char* memo
 }
 
 void cluster_dims() {
-  built_for_clusters<<<4, 32>>>(nullptr);
+  unsigned char* memory = nullptr;
+  cudaMalloc(&memory, 4);
+  built_for_clusters<<<4, 32>>>(memory);
   say_launch("cluster_dims");
+  cudaFree(memory);
 }
 
 void allocate(const char* name, size_t bytes) {

@@ -12,10 +12,10 @@
     out[threadIdx.x] = wide + word;                                                                     \
   }
 
-REFUSED_KERNEL(mbarrier_init, "mbarrier.init.shared::cta.b64 [%1], 32;")
-REFUSED_KERNEL(bulk_copy,
-               "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%1], [%3], 128, [%1];")
-REFUSED_KERNEL(cluster_barrier, "barrier.cluster.arrive.aligned;")
+REFUSED_KERNEL(im2col,
+               "{.reg .b16 h; mov.b16 h, 0; cp.async.bulk.tensor.3d.shared::cluster.global.im2col"
+               ".mbarrier::complete_tx::bytes [%1], [%3, {%1, %1, %1}], [%1], {h};}")
+REFUSED_KERNEL(several_gpus, "multimem.red.relaxed.sys.global.add.u32 [%3], 1;")
 REFUSED_KERNEL(dependent_launch, "griddepcontrol.wait;")
 REFUSED_KERNEL(texture, "{.reg .b64 t; mov.b64 t, %0; tex.1d.v4.f32.s32 {%2, %2, %2, %2}, [t, {%1}];}")
 
@@ -42,8 +42,7 @@ void launch_fine() {
 
 #define CASE(name) {#name, launch<name>}
 const Case kCases[] = {
-    CASE(mbarrier_init),    CASE(bulk_copy), CASE(cluster_barrier),
-    CASE(dependent_launch), CASE(texture),   {"fine", launch_fine},
+    CASE(im2col), CASE(several_gpus), CASE(dependent_launch), CASE(texture), {"fine", launch_fine},
 };
 
 int main(int count, char** arguments) {

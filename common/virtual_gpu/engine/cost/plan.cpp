@@ -264,7 +264,8 @@ class Planner {
       p.commits_first = p.kind == PlanKind::kAsyncWait && op.fn[1] == async_wait_all;
       if (p.kind == PlanKind::kAsyncWait && !p.commits_first) p.groups = static_cast<uint32_t>(op.groups);
       if (p.kind == PlanKind::kBarrier)
-        p.waits_for_nobody = op.barrier.counted || op.barrier.what == BarrierOp::kArrive;
+        p.waits_for_nobody = op.barrier.counted || op.barrier.what == BarrierOp::kArrive ||
+                             op.barrier.what >= BarrierOp::kClusterArrive;
       const OpValues& v = code.op_values[i];
       p.values = static_cast<uint32_t>(in.values.size());
       p.written = v.written;

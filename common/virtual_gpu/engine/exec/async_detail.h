@@ -37,7 +37,7 @@ struct MbarrierDetail {
   Place address, value, second;
 };
 
-enum class BulkKind : uint8_t { kLoad, kToCluster, kStore, kPrefetch, kCommit, kWait };
+enum class BulkKind : uint8_t { kLoad, kToCluster, kStore, kPrefetch, kCommit, kWait, kValues };
 enum class BulkReduction : uint8_t { kNone, kAdd, kMin, kMax, kInc, kDec, kAnd, kOr, kXor };
 enum class BulkType : uint8_t { kBits, kU32, kS32, kU64, kS64, kF16, kBf16, kF32, kF64 };
 
@@ -50,7 +50,8 @@ struct BulkDetail {
   int rank = 0;                  // of a tensor copy; 0: plain bytes
   bool multicast = false;
   Place destination, source, size, barrier, blocks, byte_mask;
-  Place map, coordinates[5];
+  Place map, coordinates[5];  // of kValues: the values
+  int values = 0, value_bytes = 0;
 };
 
 }  // namespace vgpu

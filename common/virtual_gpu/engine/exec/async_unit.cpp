@@ -95,6 +95,7 @@ void AsyncUnit::start_block() {
   reads.clear();
   committed.assign(count, 0);
   fenced.assign(count, 0);
+  cluster_round.assign(count, 0);
   read_counts.assign(block.shadow.in_flight.size(), 0);
   for (Products& p : products) p = Products{};
   open_products.clear();

@@ -98,10 +98,11 @@ struct AsyncUnit {
   std::vector<BulkLoad> loads;            // oldest first
   std::vector<CopyArrival> arrivals;
   std::vector<AsyncRead> reads;
-  std::vector<uint32_t> committed;    // bulk groups, by thread
-  std::vector<uint32_t> fenced;       // by thread: the tick of its latest proxy fence
-  std::vector<uint16_t> read_counts;  // by word of shared memory: how many of `reads` it is in
-  Products products[kLanes];          // by warp
+  std::vector<uint32_t> committed;      // bulk groups, by thread
+  std::vector<uint32_t> cluster_round;  // by thread: in which it arrived at the barrier of the cluster
+  std::vector<uint32_t> fenced;         // by thread: the tick of its latest proxy fence
+  std::vector<uint16_t> read_counts;    // by word of shared memory: how many of `reads` it is in
+  Products products[kLanes];            // by warp
   std::map<uint32_t, std::vector<GroupProduct>> open_products;  // by warpgroup
   uint32_t proxied[kLanes][kLanes] = {};                        // of OrderClock, by warp that knows it
   std::unordered_map<uint32_t, uint32_t> threads[kLanes];       // of OrderClock, by warp that knows it

@@ -167,6 +167,13 @@ template <class T, class Bits, class Fn>
 template <class T, class Bits, class Fn>
 [[gnu::noinline]] void on_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   Block& b = *w.block;
+  uint32_t own[kLanes];
+  if (b.cluster != nullptr) {
+    const auto serve = [&](const uint32_t* at, Mask lanes) { on_shared<T, Bits, Fn>(w, op, at, lanes); };
+    mask = serve_other_blocks(w, op, address, mask, sizeof(T), true, own, serve);
+    if (mask == 0) return;
+    address = own;
+  }
   const Mask good = ready_shared(w, op, address, sizeof(T), mask);
   const Bits* value = lanes_in<Bits>(w, op.src[1]);
   const Bits* value2 = lanes_in<Bits>(w, op.src[2]);

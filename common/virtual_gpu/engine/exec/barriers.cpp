@@ -93,9 +93,12 @@ bool is_complete(const Block& b, const Barrier& bar) {
 void check_barriers(Block& b) {
   for (int id = 0; id < kBarriers; ++id)
     if (is_complete(b, b.barriers[id])) complete(b, id);
+  check_cluster_barrier(b);
 }
 
 void arrive_at_barrier(Warp& w, int split, const Op& op) {
+  if (op.barrier.what == BarrierOp::kClusterArrive) return arrive_in_cluster(w, split);
+  if (op.barrier.what == BarrierOp::kClusterWait) return wait_for_cluster(w, split, op);
   Block& b = *w.block;
   Split& s = w.splits[static_cast<size_t>(split)];
   const int lane = first_lane(s.mask);

@@ -61,6 +61,7 @@ void Block::start(uint64_t number) {
   if (pending_async != 0) std::fill(shadow.in_flight.begin(), shadow.in_flight.end(), 0u);
   pending_async = 0;
   if (unit) unit->start_block();
+  alone.reset();
   for (Warp& w : warps) {
     const uint32_t first = w.id * kLanes;
     const uint32_t n = std::min<uint32_t>(kLanes, launch->threads - first);
@@ -149,6 +150,7 @@ Block::Outcome Block::run(bool may_yield) {
     for (Warp& w : warps)
       if (!moved) moved = settle_warp_sync(w, true);
     if (moved) continue;
+    if (may_yield && waits_for_cluster(*this)) return Outcome::kYielded;
     report_deadlock(*this);
     return Outcome::kStopped;
   }

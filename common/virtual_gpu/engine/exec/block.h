@@ -58,6 +58,7 @@ struct Launch {
   std::vector<SharedRegion> shared_regions;
   uint32_t shared_bytes = 0;  // whole window, guards included
   uint32_t threads = 0, warps = 0;
+  Dim3 cluster;                       // blocks in one
   uint64_t grid_workspace = 0;        // of a cooperative launch
   SectorMap* load_sectors = nullptr;  // cp.async not included
   SectorMap* copy_sectors = nullptr;
@@ -134,6 +135,7 @@ struct Block {
   std::unique_ptr<AsyncUnit> unit;        // from the first mbarrier or bulk copy on
   Cluster* cluster = nullptr;             // when the launch has clusters
   uint32_t cluster_rank = 0;
+  std::unique_ptr<Cluster> alone;                    // without one: the cluster that it is by itself
   std::vector<uint8_t*> local;                       // per warp: local memory, word-interleaved by lane
   std::vector<uint32_t> local_size;                  // bytes a lane
   std::vector<std::vector<uint32_t>> local_written;  // per warp, per byte: lanes that wrote it

@@ -127,7 +127,7 @@ void start_load(Warp& w, const Op& op, int lane, Block& to, BulkLoad load) {
   load.op = op.index;
   load.thread = &to == &b ? b.thread_of(w, lane) : 0;
   load.barrier_phase = found->second.phase;
-  if (&to == &b) check_destination(w, op, lane, load.parts);
+  if (&to == &b && load.reduction == BulkReduction::kNone) check_destination(w, op, lane, load.parts);
   mark_load(to, load);
   unit.loads.push_back(std::move(load));
   ++b.tick;
@@ -147,14 +147,14 @@ void start_read(Warp& w, const Op& op, int lane, std::vector<BulkPart> parts) {
   ++b.tick;
 }
 
-void write_global(Warp& w, const Op& op, const BulkPart& p, const uint8_t* from) {
+void write_global(Warp& w, const Op& op, BulkType type, const BulkPart& p, const uint8_t* from) {
   Block& b = *w.block;
   const BulkDetail& d = *op.bulk;
   uint8_t* to = DeviceMemory::host(p.global);
   if (d.reduction == BulkReduction::kNone)
     std::memcpy(to, from, p.bytes);
   else
-    reduce_bytes(d.reduction, d.type, to, from, p.bytes);
+    reduce_bytes(d.reduction, type, to, from, p.bytes);
   if (b.options->check_init) {
     uint64_t address[kLanes] = {p.global};
     Shape one;
@@ -165,7 +165,7 @@ void write_global(Warp& w, const Op& op, const BulkPart& p, const uint8_t* from)
   count(w, op, p.global, p.bytes, true);
 }
 
-void store_parts(Warp& w, const Op& op, int lane, const std::vector<BulkPart>& all) {
+void store_parts(Warp& w, const Op& op, int lane, BulkType type, const std::vector<BulkPart>& all) {
   Block& b = *w.block;
   std::vector<BulkPart> parts;
   for (const BulkPart& p : all)
@@ -175,7 +175,8 @@ void store_parts(Warp& w, const Op& op, int lane, const std::vector<BulkPart>& a
   ++b.changes;
   ++w.global_stores;
   for (const BulkPart& p : parts)
-    if (in_global(w, op, lane, p.global, p.bytes, true)) write_global(w, op, p, b.shared.data() + p.shared);
+    if (in_global(w, op, lane, p.global, p.bytes, true))
+      write_global(w, op, type, p, b.shared.data() + p.shared);
   start_read(w, op, lane, std::move(parts));
 }
 
@@ -222,7 +223,7 @@ void copy_bytes(Warp& w, const Op& op, int lane) {
   if (d.kind == BulkKind::kStore) {
     const uint32_t from = static_cast<uint32_t>(source);
     if (!in_shared(w, op, lane, from, size, Direction::kLoad)) return;
-    store_parts(w, op, lane, {{from, destination, size}});
+    store_parts(w, op, lane, d.type, {{from, destination, size}});
     return;
   }
   BulkLoad load;
@@ -279,7 +280,7 @@ void copy_box(Warp& w, const Op& op, int lane) {
   };
   if (stores) {
     if (!in_shared(w, op, lane, shared, bytes, Direction::kLoad)) return;
-    store_parts(w, op, lane, good_parts(shared));
+    store_parts(w, op, lane, element_type(map), good_parts(shared));
     return;
   }
   for_each_target(w, op, lane, shared, [&](Block& to, uint32_t address) {
@@ -310,6 +311,7 @@ void check_async_source(Warp& w, const Op& op, int lane, const BulkPart* parts, 
   const auto is_async = [&](uint32_t stamp) {
     return b.launch->kernel.origins[who_op(stamp)].opcode.find(".async.bulk") != std::string_view::npos;
   };
+  uint32_t seen_tick = 0, seen_stamp = 0;  // of the word before: neighbours mostly have the same
   for (size_t k = 0; k < count; ++k)
     for (uint32_t word = parts[k].shared / 4; word < (parts[k].shared + parts[k].bytes + 3) / 4; ++word) {
       if (const uint32_t stamp = sh.in_flight[word]; (stamp & kWhoAtomic) && b.options->check_async) {
@@ -323,6 +325,7 @@ void check_async_source(Warp& w, const Op& op, int lane, const BulkPart* parts, 
         const bool by_atomic = s.atomic_tick[i] > s.write_tick[i];
         const uint32_t tick = by_atomic ? s.atomic_tick[i] : s.write_tick[i];
         const uint32_t stamp = by_atomic ? s.atomic_who[i] : s.write_who[i];
+        if (tick == seen_tick && stamp == seen_stamp) continue;
         if (tick < b.start_tick) {
           if (b.options->check_init) checks::async_reads_unwritten(w, op, lane, word * 4);
           return;
@@ -331,6 +334,8 @@ void check_async_source(Warp& w, const Op& op, int lane, const BulkPart* parts, 
           return checks::async_reads_unordered(w, op, lane, word * 4, stamp);
         if (b.options->check_async && !is_async(stamp) && !is_proxied(b, w, lane, tick, who_thread(stamp)))
           return checks::missing_proxy_fence(w, op, lane, word * 4, stamp);
+        seen_tick = tick;
+        seen_stamp = stamp;
       }
     }
 }
@@ -342,6 +347,29 @@ void bulk_copy(Warp& w, const Op& op) {
       copy_bytes(w, op, lane);
     else
       copy_box(w, op, lane);
+  }
+}
+
+void remote_store(Warp& w, const Op& op) {
+  const BulkDetail& d = *op.bulk;
+  for (Mask m = w.exec; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    const uint32_t bytes = static_cast<uint32_t>(d.values * d.value_bytes);
+    const uint32_t where = place_value32(w, op, d.destination, lane);
+    const Remote at = resolve_shared(w, op, lane, where, bytes);
+    if (at.block == nullptr) continue;
+    BulkLoad load;
+    load.bytes = bytes;
+    load.reduction = d.reduction;
+    load.type = d.type;
+    load.parts = {{at.address, 0, bytes}};
+    for (int i = 0; i < d.values; ++i) {
+      const uint64_t value = place_value(w, op, d.coordinates[i], lane);
+      const auto* raw = reinterpret_cast<const uint8_t*>(&value);
+      load.data.insert(load.data.end(), raw, raw + d.value_bytes);
+    }
+    load.barrier = in_block(place_value32(w, op, d.barrier, lane));
+    start_load(w, op, lane, *at.block, std::move(load));
   }
 }
 

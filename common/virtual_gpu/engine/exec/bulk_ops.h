@@ -12,6 +12,7 @@ struct BulkPart;
 void bulk_copy(Warp&, const Op&);
 void bulk_commit(Warp&, const Op&);
 void bulk_wait(Warp&, const Op&);
+void remote_store(Warp&, const Op&);  // st.async, red.async
 
 // Whether the asynchronous proxy may read these parts of shared memory on behalf of the lane: they must have
 // been written, in order, and made visible to it. Reports the first mistake.

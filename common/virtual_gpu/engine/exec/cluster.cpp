@@ -1,39 +1,91 @@
 #include "exec/cluster.h"
 
+#include <algorithm>
+
 #include "checks/async_findings.h"
 #include "checks/report.h"
+#include "checks/shared_check.h"
 #include "cuda_error.h"
 #include "exec/access.h"
+#include "exec/scheduler.h"
 
 namespace vgpu {
+
+namespace {
+
+// A block without a cluster is one of its own.
+Cluster& cluster_of(Block& b) {
+  if (b.cluster != nullptr) return *b.cluster;
+  if (!b.alone) {
+    b.alone = std::make_unique<Cluster>();
+    b.alone->blocks = {&b};
+    b.alone->done = {false};
+  }
+  return *b.alone;
+}
+
+void wake(Block& b) {
+  for (Warp& w : b.warps) {
+    bool woke = false;
+    for (size_t i = 0; i < w.splits.size(); ++i) {
+      Split& s = w.splits[i];
+      if (s.state != SplitState::kAtBarrier || s.key != kClusterBarrier) continue;
+      s.waiting = nullptr;
+      set_state(w, static_cast<int>(i), SplitState::kReady);
+      woke = true;
+    }
+    if (!woke) continue;
+    if (w.ready > 1) merge_splits(w);
+    for (size_t i = 0; i < w.splits.size(); ++i)
+      if (w.splits[i].state == SplitState::kReady) enter_block(w, static_cast<int>(i), w.splits[i].block);
+  }
+}
+
+void complete_if_all_came(Cluster& cluster) {
+  uint64_t gone = 0, threads = 0;
+  for (size_t i = 0; i < cluster.blocks.size(); ++i) {
+    const uint32_t n = cluster.blocks[i]->launch->threads;
+    threads += n;
+    gone += cluster.done[i] ? n : cluster.blocks[i]->exited_threads;
+  }
+  if (cluster.arrived == 0 || cluster.arrived + gone < threads) return;
+  cluster.arrived = 0;
+  ++cluster.round;
+  for (size_t i = 0; i < cluster.blocks.size(); ++i) {
+    if (cluster.done[i]) continue;
+    Block& b = *cluster.blocks[i];
+    meet_in_block(b, ~0u, true);
+    ++b.changes;
+    wake(b);
+  }
+}
+
+}  // namespace
 
 Remote resolve_shared(Warp& w, const Op& op, int lane, uint32_t address, uint32_t bytes) {
   Block& b = *w.block;
   const uint32_t rank = rank_bits(address), at = in_block(address);
   Block* target = &b;
   if (rank != 0) {
-    Cluster* cluster = b.cluster;
-    const uint32_t count = cluster != nullptr ? static_cast<uint32_t>(cluster->blocks.size()) : 1;
+    const Cluster& cluster = cluster_of(b);
+    const uint32_t count = static_cast<uint32_t>(cluster.blocks.size());
     if (rank > count) {
       stop_launch(b, cuda::kLaunchFailure);
       checks::no_such_block(w, op, lane, rank - 1, count);
       return {};
     }
-    if (cluster != nullptr) {
-      if (cluster->done[rank - 1]) {
-        stop_launch(b, cuda::kLaunchFailure);
-        checks::block_has_exited(w, op, lane, rank - 1);
-        return {};
-      }
-      target = cluster->blocks[rank - 1];
+    if (cluster.done[rank - 1]) {
+      stop_launch(b, cuda::kLaunchFailure);
+      checks::block_has_exited(w, op, lane, rank - 1);
+      return {};
     }
+    target = cluster.blocks[rank - 1];
   }
   uint32_t addresses[kLanes] = {};
   addresses[lane] = at;
   const Mask bit = 1u << lane;
-  if (check_shared_bounds(w, op, addresses, bytes, bit, shape_of(addresses, bit, bytes), Direction::kStore) ==
-      0)
-    return {};
+  const Shape shape = shape_of(addresses, bit, bytes);
+  if (check_shared_bounds(w, op, addresses, bytes, bit, shape, Direction::kStore) == 0) return {};
   return {target, at};
 }
 
@@ -48,6 +100,167 @@ Mbarrier* remote_mbarrier(Warp& w, const Op& op, int lane, Block& at, uint32_t a
 void release_to_remote(Warp& w, Mask, Block& at, OrderClock& clock) {
   clock.note_thread(0, at.tick++);
   ++w.block->tick;
+}
+
+Mask serve_other_blocks(Warp& w, const Op& op, const uint32_t* address, Mask mask, uint32_t bytes,
+                        bool writes, uint32_t* own, const ServeShared& serve) {
+  Block& b = *w.block;
+  std::copy(address, address + kLanes, own);
+  Mask left = mask, mine = 0;
+  for (Mask m = mask; m != 0; m &= m - 1)
+    if (rank_bits(address[first_lane(m)]) == 0) mine |= 1u << first_lane(m);
+  left &= ~mine;
+  while (left != 0) {
+    const uint32_t rank = rank_bits(address[first_lane(left)]);
+    Mask same = 0;
+    for (Mask m = left; m != 0; m &= m - 1)
+      if (rank_bits(address[first_lane(m)]) == rank) same |= 1u << first_lane(m);
+    left &= ~same;
+    for (Mask m = same; m != 0; m &= m - 1) own[first_lane(m)] = in_block(address[first_lane(m)]);
+    const int first = first_lane(same);
+    const Remote at = resolve_shared(w, op, first, address[first], bytes);
+    if (at.block == nullptr) continue;
+    if (at.block == &b) {
+      mine |= same;
+      continue;
+    }
+    Block& other = *at.block;
+    std::swap(b.shared, other.shared);
+    std::swap(b.undefined.shared, other.undefined.shared);
+    const bool watched = b.watch_shared;
+    b.watch_shared = false;
+    serve(own, same);
+    b.watch_shared = watched;
+    std::swap(b.shared, other.shared);
+    std::swap(b.undefined.shared, other.undefined.shared);
+    if (!writes) continue;
+    ++other.changes;
+    for (Mask m = same; m != 0; m &= m - 1) {
+      const uint32_t begin = own[first_lane(m)];
+      for (uint32_t word = begin / 4; word < (begin + bytes + 3) / 4 && word < other.shadow.split.size();
+           ++word) {
+        other.shadow.split[word] = 0;
+        other.shadow.words.write_tick[word] = other.tick;
+        other.shadow.words.write_who[word] = make_who(0, op.index, true);
+      }
+    }
+    ++other.tick;
+  }
+  return mine;
+}
+
+void arrive_in_cluster(Warp& w, int split) {
+  Block& b = *w.block;
+  Cluster& cluster = cluster_of(b);
+  AsyncUnit& unit = async_unit(b);
+  const Mask lanes = w.splits[static_cast<size_t>(split)].mask;
+  for (Mask m = lanes; m != 0; m &= m - 1) unit.cluster_round[b.thread_of(w, first_lane(m))] = cluster.round;
+  cluster.arrived += static_cast<uint32_t>(std::popcount(lanes));
+  ++b.changes;
+  enter_block(w, split, w.splits[static_cast<size_t>(split)].block + 1);
+  complete_if_all_came(cluster);
+}
+
+void wait_for_cluster(Warp& w, int split, const Op& op) {
+  Block& b = *w.block;
+  Split& s = w.splits[static_cast<size_t>(split)];
+  const uint32_t round = async_unit(b).cluster_round[b.thread_of(w, first_lane(s.mask))];
+  if (round != 0 && round < cluster_of(b).round) return enter_block(w, split, s.block + 1);
+  s.waiting = &op;
+  s.key = kClusterBarrier;
+  s.block += 1;
+  set_state(w, split, SplitState::kAtBarrier);
+}
+
+void check_cluster_barrier(Block& b) {
+  if (b.cluster != nullptr || b.alone) complete_if_all_came(cluster_of(b));
+}
+
+bool waits_for_cluster(const Block& b) {
+  for (const Warp& w : b.warps)
+    for (const Split& s : w.splits)
+      if (s.state == SplitState::kAtBarrier && s.key == kClusterBarrier) return true;
+  return false;
+}
+
+void map_to_block(Warp& w, const Op& op) {
+  const uint32_t* rank = lanes_in<uint32_t>(w, op.src[1]);
+  if (op.flags & kAddress64) {
+    const uint64_t* a = lanes_in<uint64_t>(w, op.src[0]);
+    write_lanes<false, uint64_t>(w, op.dst, [&](int i) {
+      const uint64_t window = a[i] & ~((1ull << 32) - 1);
+      return window | in_block(static_cast<uint32_t>(a[i])) | (rank[i] + 1) << kRankShift;
+    });
+    return;
+  }
+  const uint32_t* a = lanes_in<uint32_t>(w, op.src[0]);
+  write_lanes<false, uint32_t>(w, op.dst,
+                               [&](int i) { return in_block(a[i]) | (rank[i] + 1) << kRankShift; });
+}
+
+void rank_of_address(Warp& w, const Op& op) {
+  const uint32_t mine = w.block->cluster_rank;
+  write_lanes<false, uint32_t>(w, op.dst, [&](int i) {
+    const uint32_t a = op.flags & kAddress64 ? static_cast<uint32_t>(lanes_in<uint64_t>(w, op.src[0])[i])
+                                             : lanes_in<uint32_t>(w, op.src[0])[i];
+    return rank_bits(a) != 0 ? rank_bits(a) - 1 : mine;
+  });
+}
+
+Dim3 cluster_size(const LaunchRequest& request, const KernelCode& kernel) {
+  const int* fixed = kernel.required_cluster;
+  if (fixed[0] > 0)
+    return {static_cast<uint32_t>(fixed[0]), static_cast<uint32_t>(std::max(1, fixed[1])),
+            static_cast<uint32_t>(std::max(1, fixed[2]))};
+  const Dim3& c = request.cluster;
+  return {std::max(1u, c.x), std::max(1u, c.y), std::max(1u, c.z)};
+}
+
+void run_cluster(Launch& launch, Worker& worker, uint64_t number,
+                 std::vector<std::unique_ptr<Block>>& blocks) {
+  const Dim3 size = launch.cluster, grid = launch.request.grid;
+  const uint64_t across = grid.x / size.x, down = grid.y / size.y;
+  const uint64_t cx = number % across, cy = number / across % down, cz = number / (across * down);
+  Cluster cluster;
+  const uint32_t count = static_cast<uint32_t>(size.count());
+  while (blocks.size() < count) blocks.push_back(std::make_unique<Block>(worker));
+  cluster.done.assign(count, false);
+  for (uint32_t rank = 0; rank < count; ++rank) {
+    Block& b = *blocks[rank];
+    cluster.blocks.push_back(&b);
+    b.cluster = &cluster;
+    b.cluster_rank = rank;
+    const uint64_t x = cx * size.x + rank % size.x, y = cy * size.y + rank / size.x % size.y,
+                   z = cz * size.z + rank / (size.x * size.y);
+    b.start(x + grid.x * (y + uint64_t{grid.y} * z));
+  }
+  int idle = 0;
+  for (uint32_t left = count; left > 0 && !launch.stop;) {
+    bool changed = false;
+    for (uint32_t rank = 0; rank < count && !launch.stop; ++rank) {
+      if (cluster.done[rank]) continue;
+      Block& b = *blocks[rank];
+      const uint64_t before = b.changes;
+      const Block::Outcome outcome = b.run(true);
+      changed |= b.changes != before || outcome == Block::Outcome::kWorking;
+      if (outcome != Block::Outcome::kDone) continue;
+      changed = true;
+      ++launch.blocks_done;
+      b.end();
+      cluster.done[rank] = true;
+      --left;
+      complete_if_all_came(cluster);
+    }
+    idle = changed ? 0 : idle + 1;
+    if (idle < kIdleRounds) continue;
+    for (uint32_t rank = 0; rank < count && !launch.stop; ++rank)
+      if (!cluster.done[rank]) report_hang(*blocks[rank], HangReason::kBlocksPoll);
+    break;
+  }
+  for (uint32_t rank = 0; rank < count; ++rank) {
+    if (!cluster.done[rank]) blocks[rank]->end();
+    blocks[rank]->cluster = nullptr;
+  }
 }
 
 }  // namespace vgpu

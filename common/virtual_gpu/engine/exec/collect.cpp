@@ -3,6 +3,7 @@
 #include <map>
 
 #include "exec/block.h"
+#include "exec/bulk_ops.h"
 #include "exec/flags.h"
 
 namespace vgpu {
@@ -41,7 +42,7 @@ void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64
     c.global_atomic_bytes += n.global_bytes;
     c.shared_atomic_requests += n.shared_requests;
     c.shared_atomic_wavefronts += n.shared_wavefronts;
-  } else if (op.cls == InstrClass::kAsyncCopy) {
+  } else if (op.cls == InstrClass::kAsyncCopy || op.fn[1] == bulk_copy) {
     c.async_requests += n.global_requests;
     c.async_sectors += n.global_sectors;
     c.async_bytes += n.global_bytes;

@@ -77,10 +77,36 @@ uint64_t special_value(const Warp& w, const Frame& frame, const SpecialSlot& s, 
       return l.grid_workspace & 0xffffffffu;
     case Special::kGridWorkspaceHigh:
       return l.grid_workspace >> 32;
-    case Special::kZero:
-      return 0;
-    case Special::kOne:
-      return 1;
+    case Special::kClusterCtaidX:
+      return b.index.x % l.cluster.x;
+    case Special::kClusterCtaidY:
+      return b.index.y % l.cluster.y;
+    case Special::kClusterCtaidZ:
+      return b.index.z % l.cluster.z;
+    case Special::kClusterNctaidX:
+      return l.cluster.x;
+    case Special::kClusterNctaidY:
+      return l.cluster.y;
+    case Special::kClusterNctaidZ:
+      return l.cluster.z;
+    case Special::kClusterIdX:
+      return b.index.x / l.cluster.x;
+    case Special::kClusterIdY:
+      return b.index.y / l.cluster.y;
+    case Special::kClusterIdZ:
+      return b.index.z / l.cluster.z;
+    case Special::kNClusterIdX:
+      return l.request.grid.x / l.cluster.x;
+    case Special::kNClusterIdY:
+      return l.request.grid.y / l.cluster.y;
+    case Special::kNClusterIdZ:
+      return l.request.grid.z / l.cluster.z;
+    case Special::kClusterRank:
+      return b.cluster != nullptr ? b.cluster_rank : 0;
+    case Special::kClusterBlocks:
+      return l.cluster.count();
+    case Special::kIsCluster:
+      return l.cluster.count() > 1;
     case Special::kLocalBase:
     case Special::kLocalBase32:
       return frame.local_base + s.addend;
@@ -89,7 +115,10 @@ uint64_t special_value(const Warp& w, const Frame& frame, const SpecialSlot& s, 
 }
 
 bool changes_with_block(Special s) {
-  return s == Special::kCtaidX || s == Special::kCtaidY || s == Special::kCtaidZ || s == Special::kSmId;
+  return s == Special::kCtaidX || s == Special::kCtaidY || s == Special::kCtaidZ || s == Special::kSmId ||
+         s == Special::kClusterCtaidX || s == Special::kClusterCtaidY || s == Special::kClusterCtaidZ ||
+         s == Special::kClusterIdX || s == Special::kClusterIdY || s == Special::kClusterIdZ ||
+         s == Special::kClusterRank;
 }
 
 void grow_local(Block& b, uint32_t warp, uint32_t bytes) {

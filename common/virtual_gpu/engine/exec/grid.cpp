@@ -70,9 +70,16 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
 // Each thread takes the next block in order and runs it to its end.
 void run_to_the_end(Launch& launch, std::vector<std::unique_ptr<Worker>>& workers, uint64_t blocks) {
   std::atomic<uint64_t> next{0};
+  const uint64_t in_cluster = launch.cluster.count();
   thread_pool().run(static_cast<int>(workers.size()), [&](int i) {
     Worker& worker = *workers[static_cast<size_t>(i)];
     std::unique_ptr<Block> block;
+    std::vector<std::unique_ptr<Block>> together;
+    while (in_cluster > 1 && !launch.stop) {
+      const uint64_t number = next.fetch_add(1);
+      if (number >= blocks / in_cluster) return;
+      run_cluster(launch, worker, number, together);
+    }
     while (!launch.stop) {
       const uint64_t number = next.fetch_add(1);
       if (number >= blocks) break;
@@ -139,10 +146,18 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
       static_cast<uint64_t>(env.profile.shared_per_block_optin))
     return fail(cuda::kInvalidValue, "more shared memory than a block of this device may have (" +
                                          std::to_string(env.profile.shared_per_block_optin) + " bytes)");
-  if (r.cluster.count() > 1)
-    return fail(cuda::kNotSupported, "thread block clusters are not supported on the virtual GPU");
   auto* module = static_cast<ModuleImage*>(r.module);
   const KernelCode& code = module->code_of(r.kernel);
+  const Dim3 cluster = cluster_size(r, code);
+  constexpr uint64_t kMostBlocks = 16;  // of a cluster; portable ones have up to 8
+  if (cluster.count() > kMostBlocks)
+    return fail(cuda::kInvalidConfiguration,
+                "clusters of " + std::to_string(cluster.count()) + " blocks, where a device has at most 16");
+  if (r.grid.x % cluster.x != 0 || r.grid.y % cluster.y != 0 || r.grid.z % cluster.z != 0)
+    return fail(cuda::kInvalidConfiguration, "a grid of " + dim_text(r.grid) + " blocks, which clusters of " +
+                                                 dim_text(cluster) + " do not divide");
+  if (cluster.count() > 1 && r.cooperative)
+    return fail(cuda::kNotSupported, "a cooperative launch of clusters is not supported on the virtual GPU");
   if (!code.unsupported.empty()) {
     const Unsupported& u = code.unsupported.front();
     Finding f = checks::unsupported(u);
@@ -182,6 +197,7 @@ struct Attempt {
     launch.entry = kernel.codes[static_cast<size_t>(kernel.function)].get();
     launch.threads = static_cast<uint32_t>(request.block.count());
     launch.warps = (launch.threads + kLanes - 1) / kLanes;
+    launch.cluster = cluster_size(request, kernel);
     launch.shared_regions = kernel.shared;
     if (request.dynamic_shared > 0)
       launch.shared_regions.push_back(
@@ -321,7 +337,7 @@ LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env) {
     if (patience.abandoned()) launch.stop = true;
     return end;
   };
-  if (!in_turns) {
+  if (!in_turns || launch.cluster.count() > 1) {
     run_to_the_end(launch, attempt.workers, blocks);
     return timed(attempt);
   }

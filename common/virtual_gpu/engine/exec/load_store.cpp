@@ -201,6 +201,13 @@ template <class F>
 [[gnu::noinline]] void load_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   const uint32_t bytes = F::bytes(op);
   Block& b = *w.block;
+  uint32_t own[kLanes];
+  if (b.cluster != nullptr) {
+    const auto serve = [&](const uint32_t* at, Mask lanes) { load_shared<F>(w, op, at, lanes); };
+    mask = serve_other_blocks(w, op, address, mask, bytes, false, own, serve);
+    if (mask == 0) return;
+    address = own;
+  }
   const bool polls = op.flags & kPolls;
   const Shape shape = shape_of(address, mask, bytes);
   const Mask good = check_shared_bounds(w, op, address, bytes, mask, shape, Direction::kLoad);
@@ -221,6 +228,13 @@ template <class F>
 [[gnu::noinline]] void store_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
   const uint32_t bytes = F::bytes(op);
   Block& b = *w.block;
+  uint32_t own[kLanes];
+  if (b.cluster != nullptr) {
+    const auto serve = [&](const uint32_t* at, Mask lanes) { store_shared<F>(w, op, at, lanes); };
+    mask = serve_other_blocks(w, op, address, mask, bytes, true, own, serve);
+    if (mask == 0) return;
+    address = own;
+  }
   const bool releases = op.flags & kReleases;
   const Shape shape = shape_of(address, mask, bytes);
   const Mask good = check_shared_bounds(w, op, address, bytes, mask, shape, Direction::kStore);

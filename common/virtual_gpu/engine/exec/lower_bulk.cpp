@@ -74,7 +74,7 @@ void FunctionLowering::lower_bulk(const ptx::Instruction& in) {
     if (waits) d.groups = static_cast<uint32_t>(immediate(in.operands.at(0)));
     const BulkDetail* kept = keep(d);
     OpFn fn = commits ? bulk_commit : bulk_wait;
-    VirtualOp& v = emit(fn, fn, InstrClass::kAsyncCopy);
+    VirtualOp& v = emit(fn, fn, InstrClass::kOther);
     v.op.bulk = kept;
     return;
   }
@@ -146,7 +146,49 @@ void FunctionLowering::lower_bulk(const ptx::Instruction& in) {
   if (policy) ++at;
   if (at != in.operands.size()) throw NotImplemented{"its operands"};
   const BulkDetail* kept = keep(d);
-  VirtualOp& made = emit(bulk_copy, bulk_copy, InstrClass::kAsyncCopy);
+  VirtualOp& made = emit(bulk_copy, bulk_copy, InstrClass::kOther);
+  made.op.bulk = kept;
+  made.list = std::move(v.list);
+  made.uses = std::move(v.uses);
+}
+
+// st.async{.weak}.shared::cluster.mbarrier::complete_tx::bytes{.v2|.v4}.type [address], value, [barrier] and
+// red.async.relaxed.cluster.shared::cluster.mbarrier::complete_tx::bytes.operation.type, likewise.
+void FunctionLowering::lower_remote_store(const ptx::Instruction& in) {
+  require("sm_90");
+  BulkDetail d;
+  d.kind = BulkKind::kValues;
+  int vec = 1;
+  ptx::Type type;
+  bool typed = false;
+  for (std::string_view t : split_opcode(in.opcode)) {
+    if (t == "v2" || t == "v4")
+      vec = t[1] - '0';
+    else if (const auto r = std::ranges::find(kReductions, t, &NamedPart<BulkReduction>::name);
+             r != std::end(kReductions))
+      d.reduction = r->value;
+    else if (parse_type(t, &type) && t != "pred") {
+      typed = true;
+      if (const auto y = std::ranges::find(kTypes, t, &NamedPart<BulkType>::name); y != std::end(kTypes))
+        d.type = y->value;
+    } else if (t != "st" && t != "red" && t != "async" && t != "weak" && t != "relaxed" && t != "cluster" &&
+               t != "shared::cluster" && t != "mbarrier::complete_tx::bytes")
+      throw NotImplemented{"modifier ." + std::string(t)};
+  }
+  if (!typed || in.operands.size() != 3 || type.bytes() < 4) throw NotImplemented{"its operands"};
+  VirtualOp v;
+  d.destination = place(in.operands[0], v, 4);
+  const Operand& value = in.operands[1];
+  const std::vector<Operand> items =
+      value.kind == OperandKind::kVector ? value.items : std::vector<Operand>{value};
+  if (static_cast<int>(items.size()) != vec) throw NotImplemented{"a vector of that length"};
+  d.value_bytes = type.bytes();
+  d.rank = 0;
+  d.values = vec;
+  for (int i = 0; i < vec; ++i) d.coordinates[i] = place(items[static_cast<size_t>(i)], v, type.bytes());
+  d.barrier = place(in.operands[2], v, 4);
+  const BulkDetail* kept = keep(d);
+  VirtualOp& made = emit(remote_store, remote_store, InstrClass::kOther);
   made.op.bulk = kept;
   made.list = std::move(v.list);
   made.uses = std::move(v.uses);

@@ -1,6 +1,7 @@
 // Lowering of branches, calls, barriers and operations between the lanes of a warp.
 #include <algorithm>
 
+#include "exec/cluster.h"
 #include "exec/device_runtime.h"
 #include "exec/lowering.h"
 #include "exec/memory_ops.h"
@@ -161,6 +162,7 @@ void FunctionLowering::lower_trap(const ptx::Instruction&) {
 }
 
 void FunctionLowering::lower_barrier(const ptx::Instruction& in) {
+  if (in.opcode.starts_with("barrier.cluster.")) return lower_cluster_barrier(in);
   BarrierOp what = BarrierOp::kSync;
   bool warp = false;
   for (std::string_view t : split_opcode(in.opcode)) {
@@ -202,6 +204,39 @@ void FunctionLowering::lower_barrier(const ptx::Instruction& in) {
   for (uint32_t s : {id, count, value})
     if (s) v.uses.push_back(s);
   if (dst) v.defs.push_back(dst);
+}
+
+// barrier.cluster.arrive{.release|.relaxed}{.aligned} and barrier.cluster.wait{.acquire}{.aligned}
+void FunctionLowering::lower_cluster_barrier(const ptx::Instruction& in) {
+  require("sm_90");
+  const std::vector<std::string_view> parts = split_opcode(in.opcode);
+  const bool waits = parts.at(2) == "wait";
+  for (size_t i = 3; i < parts.size(); ++i)
+    if (parts[i] != "release" && parts[i] != "relaxed" && parts[i] != "acquire" && parts[i] != "aligned")
+      throw NotImplemented{"modifier ." + std::string(parts[i])};
+  if (!waits && parts[2] != "arrive") throw NotImplemented{"modifier ." + std::string(parts[2])};
+  jump_over_when_guarded();
+  VirtualOp& v = emit_control(Control::kBarrier, InstrClass::kBarrier);
+  v.op.barrier = {waits ? BarrierOp::kClusterWait : BarrierOp::kClusterArrive, false};
+}
+
+// mapa{.shared::cluster}.type d, address, rank and getctarank{.shared::cluster}.type d, address
+void FunctionLowering::lower_cluster_address(const ptx::Instruction& in) {
+  require("sm_90");
+  const bool maps = in.opcode.starts_with("mapa"), wide = in.opcode.ends_with("u64");
+  const int bytes = wide ? 8 : 4;
+  const uint32_t d = destination(in.operands.at(0), maps ? bytes : 4);
+  const uint32_t a = source(in.operands.at(1), bytes);
+  const uint32_t rank = maps ? source(in.operands.at(2), 4) : 0;
+  OpFn fn = maps ? map_to_block : rank_of_address;
+  VirtualOp& v = emit(fn, fn, InstrClass::kInteger);
+  v.op.dst = d;
+  v.op.src[0] = a;
+  v.op.src[1] = rank;
+  v.op.flags |= static_cast<uint8_t>(wide ? kAddress64 : 0);
+  v.defs.push_back(d);
+  v.uses.push_back(a);
+  if (maps) v.uses.push_back(rank);
 }
 
 void FunctionLowering::lower_warp_sync(const ptx::Instruction& in) {

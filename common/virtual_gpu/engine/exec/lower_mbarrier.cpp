@@ -125,7 +125,7 @@ void FunctionLowering::lower_mbarrier(const ptx::Instruction& in) {
   }
   if (at != count) throw NotImplemented{"more operands than this form takes"};
   const MbarrierDetail* kept = keep(d);
-  VirtualOp& made = emit(fn, fn, InstrClass::kBarrier);
+  VirtualOp& made = emit(fn, fn, InstrClass::kOther);
   made.op.mbarrier = kept;
   made.op.dst = dst;
   if (dst) made.defs.push_back(dst);
@@ -143,7 +143,7 @@ void FunctionLowering::lower_copy_arrive(const ptx::Instruction& in) {
   VirtualOp v;
   d.address = place(in.operands.at(0), v, 8);
   const MbarrierDetail* kept = keep(d);
-  VirtualOp& made = emit(mbarrier_copy_arrive, mbarrier_copy_arrive, InstrClass::kAsyncCopy);
+  VirtualOp& made = emit(mbarrier_copy_arrive, mbarrier_copy_arrive, InstrClass::kOther);
   made.op.mbarrier = kept;
   made.list = std::move(v.list);
   made.uses = std::move(v.uses);

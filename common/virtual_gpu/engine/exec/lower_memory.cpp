@@ -42,7 +42,7 @@ Modifiers sort_modifiers(std::string_view opcode) {
     ptx::Type type;
     if (t == "global")
       m.space = Space::kGlobal;
-    else if (t == "shared" || t == "shared::cta")
+    else if (t == "shared" || t == "shared::cta" || t == "shared::cluster")
       m.space = Space::kShared;
     else if (t == "local")
       m.space = Space::kLocal;
@@ -140,6 +140,7 @@ void FunctionLowering::lower_load(const ptx::Instruction& in) {
 }
 
 void FunctionLowering::lower_store(const ptx::Instruction& in) {
+  if (in.opcode.starts_with("st.async.")) return lower_remote_store(in);
   const Modifiers m = sort_modifiers(in.opcode);
   refuse_rest(m, 1);
   if (m.type.bits == 0) throw NotImplemented{"its type"};
@@ -217,6 +218,7 @@ void FunctionLowering::lower_param_access(const ptx::Instruction& in, bool is_lo
 }
 
 void FunctionLowering::lower_atomic(const ptx::Instruction& in) {
+  if (in.opcode.starts_with("red.async.")) return lower_remote_store(in);
   const Modifiers m = sort_modifiers(in.opcode);
   const bool reduces = m.rest[0] == "red";
   std::string_view operation;

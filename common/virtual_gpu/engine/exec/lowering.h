@@ -18,7 +18,7 @@ struct VirtualSlot {
   enum class Kind : uint8_t { kScratch, kRegister, kConstant, kSpecial, kArea } kind = Kind::kRegister;
   uint8_t bytes = 4;  // a lane; 0 for a predicate
   uint64_t value = 0;
-  Special special = Special::kZero;
+  Special special = Special::kTidX;
   uint32_t area_bytes = 0;  // kArea: a .param variable
 };
 
@@ -125,6 +125,7 @@ class FunctionLowering {
 
   // lower_bulk.cpp
   void lower_bulk(const ptx::Instruction& in);
+  void lower_remote_store(const ptx::Instruction& in);
 
   // lower_wgmma.cpp
   void lower_wgmma(const ptx::Instruction& in);
@@ -138,6 +139,8 @@ class FunctionLowering {
   void lower_exit(const ptx::Instruction& in);
   void lower_trap(const ptx::Instruction& in);
   void lower_barrier(const ptx::Instruction& in);
+  void lower_cluster_barrier(const ptx::Instruction& in);
+  void lower_cluster_address(const ptx::Instruction& in);
   void lower_warp_sync(const ptx::Instruction& in);
   void lower_activemask(const ptx::Instruction& in);
   void lower_nanosleep(const ptx::Instruction& in);

@@ -267,9 +267,7 @@ void lower_kernel(ModuleImage& module, KernelCode& kernel) {
   const std::vector<int> reachable = reachable_functions(module, kernel.function);
   place_shared(text, kernel, reachable);
   const ptx::Function& entry = text.functions[static_cast<size_t>(kernel.function)];
-  // Left to run, its blocks would all see that they are the first of a cluster of one.
-  if (std::ranges::any_of(entry.required_cluster, [](int blocks) { return blocks > 1; }))
-    kernel.unsupported.push_back({"thread block clusters (__cluster_dims__)", entry.loc, entry.ptx_line});
+  std::copy(entry.required_cluster, entry.required_cluster + 3, kernel.required_cluster);
   kernel.codes.resize(text.functions.size());
   for (int f : reachable) {
     const ptx::Function& fn = text.functions[static_cast<size_t>(f)];

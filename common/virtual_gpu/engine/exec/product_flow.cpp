@@ -81,7 +81,10 @@ struct Flow {
     for (bool grew = true; grew;) {
       const size_t before = tracked.size();
       for (const Op& op : code.ops)
-        if (is_move(op) && values(op).read == 1 && number(value(op, 1)) >= 0) track(value(op, 0));
+        if (is_move(op) && values(op).read == 1 && (number(value(op, 0)) >= 0 || number(value(op, 1)) >= 0)) {
+          track(value(op, 0));
+          track(value(op, 1));
+        }
       grew = tracked.size() != before;
     }
     return true;

@@ -64,6 +64,15 @@ bool box_fits(const TensorMap& map, int rank, const int32_t* at, std::string* pr
   return true;
 }
 
+BulkType element_type(const TensorMap& map) {
+  // By CUtensorMapDataType; PTX has no reduction of the first two.
+  constexpr BulkType kElementTypes[] = {BulkType::kBits, BulkType::kBits, BulkType::kU32, BulkType::kS32,
+                                        BulkType::kU64,  BulkType::kS64,  BulkType::kF16, BulkType::kF32,
+                                        BulkType::kF64,  BulkType::kBf16, BulkType::kF32, BulkType::kF32,
+                                        BulkType::kF32};
+  return map.type < std::size(kElementTypes) ? kElementTypes[map.type] : BulkType::kBits;
+}
+
 uint32_t box_bytes(const TensorMap& map) {
   uint32_t bytes = map.element_bytes;
   for (int i = 0; i < map.rank; ++i) bytes *= extent(map, i);

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "exec/async_detail.h"
 #include "exec/async_unit.h"
 #include "tensor_map.h"
 
@@ -17,6 +18,8 @@ bool read_tensor_map(Warp& w, const Op& op, int lane, uint64_t address, TensorMa
 bool box_fits(const TensorMap& map, int rank, const int32_t* at, std::string* problem, std::string* advice);
 
 uint32_t box_bytes(const TensorMap& map);
+// How a reduction combines the elements.
+BulkType element_type(const TensorMap& map);
 // The box at these coordinates, as pieces of at most one row; `global` is 0 outside of the tensor.
 std::vector<BulkPart> box_parts(const TensorMap& map, const int32_t* at, uint32_t shared);
 // What fills the part of a box that lies outside of the tensor.

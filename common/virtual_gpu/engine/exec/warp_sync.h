@@ -32,6 +32,6 @@ enum class WarpSync : uint8_t {
 };
 
 // Sources of a barrier: src[0] id, src[1] thread count (slot 0: the whole block), src[2] predicate.
-enum class BarrierOp : uint8_t { kSync, kArrive, kCount, kAnd, kOr };
+enum class BarrierOp : uint8_t { kSync, kArrive, kCount, kAnd, kOr, kClusterArrive, kClusterWait };
 
 }  // namespace vgpu

@@ -1,0 +1,198 @@
+// Runs cases that a test has drawn: boxes of tensors, wgmma descriptors, or operations of an mbarrier. The
+// first argument says which, the second names a file of 32-bit words; results go to stdout as bytes.
+#include <cstdio>
+#include <cstring>
+#include <string>
+#include <vector>
+
+#include "../../../benchmarks/virtual_gpu/hopper/tensor.cuh"
+#include "../../../benchmarks/virtual_gpu/hopper/wgmma.cuh"
+
+using namespace hopper;
+
+constexpr int kSharedBytes = 64 << 10;
+
+std::vector<uint32_t> read_words(const char* path) {
+  std::FILE* file = std::fopen(path, "rb");
+  std::vector<uint32_t> words;
+  uint32_t word;
+  while (std::fread(&word, 4, 1, file) == 1) words.push_back(word);
+  std::fclose(file);
+  return words;
+}
+
+template <class T>
+void write_out(const DeviceBuffer<T>& buffer, size_t count) {
+  std::fwrite(buffer.download().data(), sizeof(T), count, stdout);
+}
+
+struct Corner {
+  int rank, at[5];
+};
+
+__global__ void fetch_box(const __grid_constant__ CUtensorMap map, Corner c, uint32_t bytes, uint8_t* out) {
+  extern __shared__ __align__(1024) uint8_t tile[];
+  __shared__ uint64_t barrier;
+  if (threadIdx.x == 0) {
+    barrier_init(&barrier, 1);
+    fence_barrier_init();
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    arrive_expect(&barrier, bytes);
+    const uint32_t to = shared_address(tile), bar = shared_address(&barrier);
+#define FETCH(form, names)                                                                               \
+  asm volatile("cp.async.bulk.tensor." form                                                              \
+               ".shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {" names                 \
+               "}], [%2];" ::"r"(to),                                                                    \
+               "l"(&map), "r"(bar), "r"(c.at[0]), "r"(c.at[1]), "r"(c.at[2]), "r"(c.at[3]), "r"(c.at[4]) \
+               : "memory")
+    if (c.rank == 1) FETCH("1d", "%3");
+    if (c.rank == 2) FETCH("2d", "%3, %4");
+    if (c.rank == 3) FETCH("3d", "%3, %4, %5");
+    if (c.rank == 4) FETCH("4d", "%3, %4, %5, %6");
+    if (c.rank == 5) FETCH("5d", "%3, %4, %5, %6, %7");
+#undef FETCH
+  }
+  wait(&barrier, 0);
+  for (uint32_t i = threadIdx.x; i < bytes; i += blockDim.x) out[i] = tile[i];
+}
+
+// A case: rank, element type, swizzle, bytes of the box, bytes of the tensor; then 5 sizes, 4 strides, 5 of
+// the box, 5 element strides, 5 coordinates; then nothing else: byte i of the tensor is a hash of i.
+void run_boxes(const std::vector<uint32_t>& words) {
+  CUDA_OK(cudaFuncSetAttribute(fetch_box, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes));
+  for (size_t at = 0; at + 29 <= words.size(); at += 29) {
+    const uint32_t* w = &words[at];
+    std::vector<uint8_t> bytes(w[4]);
+    for (uint32_t i = 0; i < w[4]; ++i) bytes[i] = static_cast<uint8_t>(i * 2654435761u >> 24);
+    DeviceBuffer<uint8_t> tensor(bytes), out(w[3]);
+    std::vector<cuuint64_t> sizes, strides;
+    std::vector<cuuint32_t> box, steps;
+    Corner corner{static_cast<int>(w[0]), {}};
+    for (uint32_t i = 0; i < w[0]; ++i) {
+      sizes.push_back(w[5 + i]);
+      if (i > 0) strides.push_back(w[10 + i - 1]);
+      box.push_back(w[14 + i]);
+      steps.push_back(w[19 + i]);
+      corner.at[i] = static_cast<int>(w[24 + i]);
+    }
+    const CUtensorMap map = tensor_map(static_cast<CUtensorMapDataType>(w[1]), tensor.get(), sizes, strides,
+                                       box, static_cast<CUtensorMapSwizzle>(w[2]), steps);
+    fetch_box<<<1, 64, kSharedBytes>>>(map, corner, w[3], out.get());
+    LAUNCHED_OK();
+    write_out(out, w[3]);
+  }
+}
+
+template <int kTransA, int kTransB>
+__global__ void multiply(const uint16_t* image, uint32_t a, uint32_t a_leading, uint32_t a_stride,
+                         uint32_t a_mode, uint32_t b, uint32_t b_leading, uint32_t b_stride, uint32_t b_mode,
+                         uint32_t* out) {
+  extern __shared__ __align__(1024) uint8_t tile[];
+  for (int i = threadIdx.x; i < kSharedBytes / 2; i += blockDim.x)
+    reinterpret_cast<uint16_t*>(tile)[i] = image[i];
+  fence_async();
+  __syncthreads();
+  uint32_t d[32];
+  for (int i = 0; i < 32; ++i) d[i] = 0;
+  const uint64_t first = descriptor(tile + a, a_leading, a_stride, a_mode);
+  const uint64_t second = descriptor(tile + b, b_leading, b_stride, b_mode);
+  products_fence();
+  if constexpr (kTransA == 0 && kTransB == 0)
+    WGMMA_32_S("m64n64k16.f32.f16.f16", ", 1, 1, 0, 0", d, first, second, 0);
+  if constexpr (kTransA == 0 && kTransB == 1)
+    WGMMA_32_S("m64n64k16.f32.f16.f16", ", 1, 1, 0, 1", d, first, second, 0);
+  if constexpr (kTransA == 1 && kTransB == 0)
+    WGMMA_32_S("m64n64k16.f32.f16.f16", ", 1, 1, 1, 0", d, first, second, 0);
+  if constexpr (kTransA == 1 && kTransB == 1)
+    WGMMA_32_S("m64n64k16.f32.f16.f16", ", 1, 1, 1, 1", d, first, second, 0);
+  products_commit();
+  products_wait();
+  for (int i = 0; i < 32; ++i) out[threadIdx.x * 32 + i] = d[i];
+}
+
+// The image of shared memory, then cases: start, leading, stride, mode and whether transposed, of A and of B.
+void run_descriptors(const std::vector<uint32_t>& words) {
+  std::vector<uint16_t> image(kSharedBytes / 2);
+  std::memcpy(image.data(), words.data(), kSharedBytes);
+  DeviceBuffer<uint16_t> device(image);
+  DeviceBuffer<uint32_t> out(128 * 32);
+  const auto kernels = {multiply<0, 0>, multiply<0, 1>, multiply<1, 0>, multiply<1, 1>};
+  for (const auto kernel : kernels)
+    CUDA_OK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes));
+  for (size_t at = kSharedBytes / 4; at + 10 <= words.size(); at += 10) {
+    const uint32_t* w = &words[at];
+    const auto kernel = kernels.begin()[w[4] * 2 + w[9]];
+    kernel<<<1, 128, kSharedBytes>>>(device.get(), w[0], w[1], w[2], w[3], w[5], w[6], w[7], w[8], out.get());
+    LAUNCHED_OK();
+    write_out(out, 128 * 32);
+  }
+}
+
+enum Step : uint32_t { kArrive, kDrop, kExpect, kComplete, kTestParity, kArriveExpect, kTestState };
+
+__global__ void trace(const uint32_t* steps, int count, uint32_t arrivals, uint32_t* out) {
+  __shared__ uint64_t barrier;
+  barrier_init(&barrier, arrivals);
+  const uint32_t at = shared_address(&barrier);
+  uint64_t state = 0;
+  for (int i = 0; i < count; ++i) {
+    const uint32_t what = steps[2 * i], value = steps[2 * i + 1];
+    uint32_t result = 0;
+    if (what == kArrive)
+      asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1], %2;"
+                   : "=l"(state)
+                   : "r"(at), "r"(value)
+                   : "memory");
+    if (what == kDrop)
+      asm volatile("mbarrier.arrive_drop.shared::cta.b64 %0, [%1];" : "=l"(state) : "r"(at) : "memory");
+    if (what == kArriveExpect)
+      asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 %0, [%1], %2;"
+                   : "=l"(state)
+                   : "r"(at), "r"(value)
+                   : "memory");
+    if (what == kArrive || what == kDrop || what == kArriveExpect)
+      asm volatile("mbarrier.pending_count.b64 %0, %1;" : "=r"(result) : "l"(state));
+    if (what == kExpect)
+      asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(value)
+                   : "memory");
+    if (what == kComplete)
+      asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(at), "r"(value)
+                   : "memory");
+    if (what == kTestParity)
+      asm volatile(
+          "{.reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+          : "=r"(result)
+          : "r"(at), "r"(value)
+          : "memory");
+    if (what == kTestState)
+      asm volatile("{.reg .pred p; mbarrier.test_wait.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+                   : "=r"(result)
+                   : "r"(at), "l"(state)
+                   : "memory");
+    out[i] = result;
+  }
+}
+
+// Traces: arrivals of a phase, number of steps, then the steps.
+void run_traces(const std::vector<uint32_t>& words) {
+  for (size_t at = 0; at < words.size();) {
+    const uint32_t arrivals = words[at], count = words[at + 1];
+    const std::vector<uint32_t> steps(&words[at + 2], &words[at + 2] + 2 * count);
+    DeviceBuffer<uint32_t> device(steps), out(count);
+    trace<<<1, 1>>>(device.get(), static_cast<int>(count), arrivals, out.get());
+    LAUNCHED_OK();
+    write_out(out, count);
+    at += 2 + 2 * count;
+  }
+}
+
+int main(int, char** arguments) {
+  const std::string what = arguments[1];
+  const std::vector<uint32_t> words = read_words(arguments[2]);
+  if (what == "boxes") run_boxes(words);
+  if (what == "descriptors") run_descriptors(words);
+  if (what == "traces") run_traces(words);
+  return 0;
+}
