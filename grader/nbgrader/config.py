@@ -12,7 +12,6 @@ from nbconvert.exporters import HTMLExporter
 from nbgrader import preprocessors as nbgrader
 
 from grader.classes.submissions import KERNEL, PYTHON_KERNEL
-from grader.nbgrader.beside_answers import BesideAnswers
 from grader.nbgrader.class_folder import ClassFolder, assignments
 from grader.nbgrader.feedback import ReleaseToEverybody
 from grader.nbgrader.handing_in.collect import CollectPlainFiles
@@ -21,8 +20,9 @@ from grader.nbgrader.handing_in.restore import RestoreCells
 from grader.nbgrader.handing_in.submitted import SubmittedNotebookExporter
 from grader.nbgrader.marks.late import LatePerDay
 from grader.nbgrader.marks.trusted_grade import TrustedGrade
-from grader.nbgrader.maths import NO_MATHJAX
-from grader.nbgrader.pages import markdown2html
+from grader.nbgrader.showing.beside_answers import BesideAnswers
+from grader.nbgrader.showing.markdown import markdown2html
+from grader.nbgrader.showing.maths import NO_MATHJAX
 from grader.nbgrader.validating import patient
 
 COURSE_ID = "serving_kernels"

@@ -8,8 +8,8 @@ import nbformat
 from nbconvert.exporters import HTMLExporter
 
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
-from grader.nbgrader.beside_answers import mark_scheme
 from grader.nbgrader.class_folder import NOTEBOOKS, assignments
+from grader.nbgrader.showing.beside_answers import mark_scheme
 from grader.spec import registry
 from tests.nbgrader.small_course import FIRST
 from tests.nbgrader.tiny_notebook import QUESTION

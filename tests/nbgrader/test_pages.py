@@ -6,7 +6,7 @@ import time
 
 import pytest
 
-from grader.nbgrader.pages import markdown2html
+from grader.nbgrader.showing.markdown import markdown2html
 
 
 def page(source: str, **pictures: dict[str, str]) -> str:

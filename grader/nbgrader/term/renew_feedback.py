@@ -16,10 +16,10 @@ from typing import Any
 from common.core.errors import CourseError
 from common.core.files import write_whole
 from grader.classes.dependencies import code_of
-from grader.nbgrader import pages
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.gradebook import opened
+from grader.nbgrader.showing import markdown
 from grader.nbgrader.term.apply import settle_penalty
 from grader.nbgrader.term.plan import Pair
 from grader.spec.names import file_name
@@ -84,7 +84,7 @@ def _key(folder: ClassFolder, book: Any, pair: Pair) -> str:
     from nbgrader.api import MissingEntry
 
     student, assignment = pair
-    shown: list[Any] = [code_of(pages.__name__)]
+    shown: list[Any] = [code_of(markdown.__name__)]
     for path in sorted((folder.autograded / student / assignment).glob("*.ipynb")):
         shown.append(hashlib.sha256(path.read_bytes()).hexdigest())
     with contextlib.suppress(MissingEntry):

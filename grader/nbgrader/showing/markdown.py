@@ -11,7 +11,7 @@ from urllib.parse import unquote
 from jinja2 import pass_context
 from nbconvert.filters.markdown_mistune import IPythonRenderer, MarkdownWithMath
 
-from grader.nbgrader.maths import block_formula, inline_formula
+from grader.nbgrader.showing.maths import block_formula, inline_formula
 from grader.render.pages.markup import tag
 
 _ELSEWHERE = re.compile(r"https?://|mailto:|#", re.IGNORECASE)
