@@ -25,7 +25,7 @@ def run(what: str) -> RunReport:
 
 def answer(result: RunReport) -> list[int]:
     assert result.status == 0, result.stdout + result.stderr
-    status, _, values = result.stdout.partition(":")
+    status, _, values = result.stdout.splitlines()[-1].partition(":")
     assert status == "0"
     return [int(value) for value in values.split()]
 
@@ -52,7 +52,9 @@ def test_children_do_their_work_and_are_launches_of_the_report(what, expected, l
 
 
 def test_a_launch_that_fails_is_a_note_with_the_reason():
-    (note,) = run("wrong").report.notes
+    result = run("wrong")
+    assert result.stdout.startswith("cudaErrorInvalidValue\n")
+    (note,) = result.report.notes
     assert note.mistake == "ChildRefused"
     assert "blocks of (2048,1,1) have more than 1024 threads" in note.message
     assert "add<<<1, 2048>>>" in SOURCE.read_text().splitlines()[note.place[0].line - 1]

@@ -59,7 +59,8 @@ __global__ void streams(int* data) {
 __global__ void wrong(int* data) {
   if (threadIdx.x != 0) return;
   add<<<1, 2048>>>(data, 1);
-  data[0] = cudaGetLastError() != cudaSuccess;
+  data[0] = cudaPeekAtLastError() != cudaSuccess;
+  printf("%s\n", cudaGetErrorName(cudaGetLastError()));
   data[1] = cudaGetLastError() == cudaSuccess;
 }
 

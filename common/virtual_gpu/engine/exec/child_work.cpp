@@ -1,5 +1,7 @@
 #include "exec/child_work.h"
 
+#include <cstring>
+
 namespace vgpu {
 
 namespace {
@@ -27,6 +29,16 @@ uint64_t ChildWork::parameter_buffer(uint64_t bytes) {
   const uint64_t address = free_;
   free_ += room;
   return address;
+}
+
+uint64_t ChildWork::text_address(const char* text) {
+  const auto [known, is_new] = texts_.try_emplace(text, 0);
+  if (is_new) {
+    const size_t bytes = std::strlen(text) + 1;
+    known->second = parameter_buffer(bytes);
+    if (known->second != 0) std::memcpy(DeviceMemory::host(known->second), text, bytes);
+  }
+  return known->second;
 }
 
 }  // namespace vgpu

@@ -31,6 +31,8 @@ class ChildWork {
 
   // Device memory for the parameters of a launch; 0 when there is none left.
   uint64_t parameter_buffer(uint64_t bytes);
+  // The same for a string, which stays there as long as the grid runs.
+  uint64_t text_address(const char* text);
 
   struct Prepared {  // a launch whose parameters are being written
     uint64_t function;
@@ -45,6 +47,7 @@ class ChildWork {
  private:
   DeviceMemory& memory_;
   std::vector<uint64_t> slabs_;
+  std::map<const char*, uint64_t> texts_;
   uint64_t free_ = 0, end_ = 0;  // the rest of the last slab
 };
 

@@ -182,6 +182,40 @@ uint64_t free_memory(const DeviceCall& call) {
   return cuda::kSuccess;
 }
 
+// What CUDA says of the errors that these functions answer with.
+struct DeviceErrorText {
+  int code;
+  const char* name;
+  const char* text;
+};
+constexpr DeviceErrorText kDeviceErrors[] = {
+    {cuda::kSuccess, "cudaSuccess", "no error"},
+    {cuda::kInvalidValue, "cudaErrorInvalidValue", "invalid argument"},
+    {cuda::kMemoryAllocation, "cudaErrorMemoryAllocation", "out of memory"},
+    {cuda::kInvalidConfiguration, "cudaErrorInvalidConfiguration", "invalid configuration argument"},
+    {cuda::kLaunchMaxDepthExceeded, "cudaErrorLaunchMaxDepthExceeded",
+     "launch would exceed maximum depth of nested launches"},
+    {cuda::kLaunchPendingCountExceeded, "cudaErrorLaunchPendingCountExceeded",
+     "launch failed because launch would exceed cudaLimitDevRuntimePendingLaunchCount"},
+    {cuda::kInvalidDeviceFunction, "cudaErrorInvalidDeviceFunction", "invalid device function"},
+    {cuda::kNotSupported, "cudaErrorNotSupported", "operation not supported"},
+};
+constexpr DeviceErrorText kOtherError{-1, "unrecognized error code", "unrecognized error code"};
+
+const DeviceErrorText& error_text(const DeviceCall& call) {
+  for (const DeviceErrorText& row : kDeviceErrors)
+    if (row.code == static_cast<int>(call.argument(0))) return row;
+  return kOtherError;
+}
+
+uint64_t get_error_name(const DeviceCall& call) {
+  return call.children.text_address(error_text(call).name);
+}
+
+uint64_t get_error_string(const DeviceCall& call) {
+  return call.children.text_address(error_text(call).text);
+}
+
 struct RuntimeFunction {
   std::string_view name;
   uint64_t (*run)(const DeviceCall& call);
@@ -195,6 +229,8 @@ constexpr RuntimeFunction kRuntimeFunctions[] = {
     {"LaunchDevice", launch_device_plain},
     {"GetLastError", get_last_error, false},
     {"PeekAtLastError", peek_at_last_error, false},
+    {"GetErrorName", get_error_name, false},
+    {"GetErrorString", get_error_string, false},
     {"StreamCreateWithFlags", make_handle},
     {"StreamDestroy", do_nothing},
     {"StreamWaitEvent", do_nothing},
