@@ -29,6 +29,13 @@ void with_increments(cublasHandle_t handle) {
     }
 }
 
+// An increment of 0 gives one element again and again.
+void one_to_all(cublasHandle_t handle) {
+  Matrix<float> x(1, 1, 1), y(5, 1, 2);
+  FINE(cublasScopy(handle, 5, x.device, 0, y.device, 1));
+  HOLDS(y.wrong([&](int, int) { return x.at(0, 0); }) == 0);
+}
+
 void reductions(cublasHandle_t handle) {
   const float values[] = {3, -4, 0, 12, -12, 1};
   const cuComplex complex[] = {{1, 2}, {-3, 4}, {0, -1}};
@@ -112,6 +119,7 @@ int main() {
   cublasHandle_t handle;
   FINE(cublasCreate(&handle));
   with_increments(handle);
+  one_to_all(handle);
   reductions(handle);
   in_place(handle);
   matrix_times_vector(handle);
