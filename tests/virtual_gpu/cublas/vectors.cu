@@ -67,6 +67,15 @@ void reductions(cublasHandle_t handle) {
   HOLDS(sum.x == -10 && sum.y == -20);
   FINE(cublasCdotc(handle, 2, z, 1, z, 1, &sum));
   HOLDS(sum.x == 30 && sum.y == 0);
+  const double far[] = {3e200, 4e200, 3e-200, 4e-200};
+  double *wide, length = 0;
+  cudaMalloc(&wide, sizeof far);
+  FINE(cublasSetVector(4, sizeof(double), far, 1, wide, 1));
+  FINE(cublasDnrm2(handle, 2, wide, 1, &length));
+  HOLDS(std::abs(length / 5e200 - 1) < 1e-15);
+  FINE(cublasDnrm2(handle, 2, wide + 2, 1, &length));
+  HOLDS(std::abs(length / 5e-200 - 1) < 1e-15);
+  cudaFree(wide);
   float* on_device;
   cudaMalloc(&on_device, sizeof(float));
   FINE(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE));
