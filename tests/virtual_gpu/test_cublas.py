@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import struct
 from functools import cache
 from pathlib import Path
 
@@ -10,6 +11,7 @@ import pytest
 
 from common.build.program import LIBRARY_HEADERS
 from common.virtual_gpu.session import RunReport
+from tests.virtual_gpu.engine_client import EngineProcess
 from tests.virtual_gpu.programs_together import ProgramsTogether, build_together
 from tests.virtual_gpu.small_programs import PREAMBLE, build_text, run
 
@@ -31,6 +33,9 @@ END = """
   cublasDestroy(handle);
 }
 """
+NORM = 7  # of BlasOp
+BYTES_BEFORE_NAME = 224  # of wire::Blas
+NOT_PERMITTED = 800
 GEMM = """\
   const cublasOperation_t n = CUBLAS_OP_N;
   int status = cublasSgemm(handle, n, n, {m}, 8, 8, &one, a, {m}, a, 8, &{beta}, c, {m});
@@ -105,6 +110,45 @@ def test_the_header_declares_each_function_once():
     names = re.findall(r"^#define (cublas\w+) (cublas\w+)$", header("cublas_names.h"), re.MULTILINE)
     assert len(lacking) == len(set(lacking)) > 100
     assert all(symbol in (f"{name}_v2", name.removesuffix("_64") + "_v2_64") for name, symbol in names)
+
+
+def test_a_graded_submission_computes_in_its_own_kernels():
+    engine = EngineProcess()
+    try:
+        program = engine.ready()
+        address = program.malloc(16)
+        program.write(address, struct.pack("=4f", 3, 4, 0, 0))
+        norm = struct.pack("=4I4q", NORM, 0, 0, 0, 4, 1, 0, 1) + struct.pack("=Q3q2I", address, 1, 0, 0, 0, 0)
+        call = norm.ljust(BYTES_BEFORE_NAME, b"\0") + b"cublasSnrm2".ljust(40, b"\0")
+        reply = program.ask("Blas", call)
+        assert (reply.error, struct.unpack("=2d", reply.payload)) == (0, (5.0, 0.0))
+        stream = engine.harness.ask("StreamCreate", struct.pack("=Ii", 1, 0)).number()
+        engine.harness.ask("HarnessBeginCall", struct.pack("=Q", stream))
+        assert "cublasSnrm2 is not available here" in program.ask("Blas", call).text()
+        engine.harness.ask("HarnessEndCall")
+        engine.harness.ask("HarnessReset")
+        assert program.ask("Blas", call).error == NOT_PERMITTED
+    finally:
+        engine.stop()
+
+
+@pytest.mark.parametrize("place", range(0, BYTES_BEFORE_NAME, 8))
+def test_no_number_of_a_call_can_break_the_engine(place):
+    engine = EngineProcess()
+    try:
+        program = engine.ready()
+        address = program.malloc(64)
+        program.write(address, bytes(64))
+        view = struct.pack("=Q3q2I", address, 1, 4, 0, 0, 0)
+        call = struct.pack("=4I4q", 0, 0, 0, 0, 4, 4, 4, 1) + view * 3
+        call = call.ljust(BYTES_BEFORE_NAME, b"\0") + b"cublasSgemm".ljust(40, b"\0")
+        for wrong in (-1, 1 << 40, 1 << 62, -(1 << 63), 0x7F000000000001):
+            damaged = call[:place] + struct.pack("=q", wrong) + call[place + 8 :]
+            program.ask("Blas", damaged)
+            program.ask("DeviceSync")
+            assert engine.is_alive()
+    finally:
+        engine.stop()
 
 
 def header(name: str) -> str:

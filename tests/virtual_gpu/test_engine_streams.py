@@ -21,7 +21,8 @@ from tests.waiting import wait_until
 
 NON_BLOCKING = 1
 COUNT = 32
-ILLEGAL_STATE, NOT_READY, INVALID_HANDLE = 401, 600, 400
+ILLEGAL_STATE, NOT_READY, INVALID_HANDLE, INVALID_VALUE, NOT_PERMITTED = 401, 600, 400, 1, 800
+RELAXED = 2  # a mode of captures
 # cudaErrorStreamCapture… and its neighbours
 UNSUPPORTED, INVALIDATED, UNMATCHED, UNJOINED = 900, 901, 903, 904
 ISOLATION, IMPLICIT, CAPTURED, UPDATE_FAILURE = 905, 906, 907, 910
@@ -408,3 +409,19 @@ def test_an_executable_graph_takes_new_arguments_of_the_same_shape(
     program.on("GraphLaunch", executable, stream)
     program.on("StreamSync", stream)
     assert program.words(buffers.source, COUNT) == [2] * COUNT
+
+
+def test_the_order_of_a_capture_is_changed_on_its_own_stream_alone(program):
+    first, second, event = program.stream(), program.stream(), program.event()
+    program.ask("CaptureBegin", struct.pack("=QII", first, RELAXED, 0))
+    address = program.malloc(4 * COUNT)
+    assert program.launch("fill", address, 1, COUNT, stream=first).error == 0
+    program.on("EventRecord", event, first)
+    program.on("StreamWait", second, event)
+    none = struct.pack("=II", 0, 1)
+    assert program.ask("CaptureDepend", struct.pack("=Q", second) + none).error == NOT_PERMITTED
+    assert program.ask("CaptureDepend", struct.pack("=Q", first) + none).payload == b""
+    no_such_node = struct.pack("=QIIi", first, 1, 1, 7)
+    assert program.ask("CaptureDepend", no_such_node).error == INVALID_VALUE
+    no_such_event = struct.pack("=QQII", first, 999, 0, 0)
+    assert program.ask("CaptureEvent", no_such_event).error == INVALID_HANDLE

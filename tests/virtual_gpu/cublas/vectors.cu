@@ -29,6 +29,13 @@ void with_increments(cublasHandle_t handle) {
     }
 }
 
+// An increment of 0 gives one element again and again.
+void one_to_all(cublasHandle_t handle) {
+  Matrix<float> x(1, 1, 1), y(5, 1, 2);
+  FINE(cublasScopy(handle, 5, x.device, 0, y.device, 1));
+  HOLDS(y.wrong([&](int, int) { return x.at(0, 0); }) == 0);
+}
+
 void reductions(cublasHandle_t handle) {
   const float values[] = {3, -4, 0, 12, -12, 1};
   const cuComplex complex[] = {{1, 2}, {-3, 4}, {0, -1}};
@@ -60,6 +67,15 @@ void reductions(cublasHandle_t handle) {
   HOLDS(sum.x == -10 && sum.y == -20);
   FINE(cublasCdotc(handle, 2, z, 1, z, 1, &sum));
   HOLDS(sum.x == 30 && sum.y == 0);
+  const double far[] = {3e200, 4e200, 3e-200, 4e-200};
+  double *wide, length = 0;
+  cudaMalloc(&wide, sizeof far);
+  FINE(cublasSetVector(4, sizeof(double), far, 1, wide, 1));
+  FINE(cublasDnrm2(handle, 2, wide, 1, &length));
+  HOLDS(std::abs(length / 5e200 - 1) < 1e-15);
+  FINE(cublasDnrm2(handle, 2, wide + 2, 1, &length));
+  HOLDS(std::abs(length / 5e-200 - 1) < 1e-15);
+  cudaFree(wide);
   float* on_device;
   cudaMalloc(&on_device, sizeof(float));
   FINE(cublasSetPointerMode(handle, CUBLAS_POINTER_MODE_DEVICE));
@@ -112,6 +128,7 @@ int main() {
   cublasHandle_t handle;
   FINE(cublasCreate(&handle));
   with_increments(handle);
+  one_to_all(handle);
   reductions(handle);
   in_place(handle);
   matrix_times_vector(handle);

@@ -17,7 +17,8 @@ REFUSED_KERNEL(im2col,
                ".mbarrier::complete_tx::bytes [%1], [%3, {%1, %1, %1}], [%1], {h};}")
 REFUSED_KERNEL(several_gpus, "multimem.red.relaxed.sys.global.add.u32 [%3], 1;")
 REFUSED_KERNEL(dependent_launch, "griddepcontrol.wait;")
-REFUSED_KERNEL(texture, "{.reg .b64 t; mov.b64 t, %0; tex.1d.v4.f32.s32 {%2, %2, %2, %2}, [t, {%1}];}")
+REFUSED_KERNEL(texture,
+               "{.reg .b64 t; mov.b64 t, %0;\ntex.cube.v4.f32.f32 {%2, %2, %2, %2}, [t, {%2, %2, %2, %2}];}")
 
 __global__ void fine(int* out) {
   out[threadIdx.x] = static_cast<int>(threadIdx.x);

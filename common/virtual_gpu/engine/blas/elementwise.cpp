@@ -73,19 +73,20 @@ Number dot(const View& a, const View& b) {
   return sum;
 }
 
-// Scaled by the largest element, so that no square overflows.
+// Squares that leave the range of a double are summed again, scaled by the largest element.
 double norm(const View& a) {
-  double largest = 0, sum = 0;
-  const auto parts = [&](auto visit) {
-    each(a, [&](int64_t i, int64_t j) {
-      visit(std::abs(a.get(i, j).real()));
-      visit(std::abs(a.get(i, j).imag()));
-    });
-  };
-  parts([&](double part) { largest = std::isnan(part) ? part : std::max(part, largest); });
+  double sum = 0;
+  each(a, [&](int64_t i, int64_t j) { sum += std::norm(a.get(i, j)); });
+  constexpr double kSmall = 1e-280;
+  if (std::isnan(sum) || (std::isfinite(sum) && sum > kSmall)) return std::sqrt(sum);
+  double largest = 0, scaled = 0;
+  each(a, [&](int64_t i, int64_t j) {
+    const Number value = a.get(i, j);
+    largest = std::max({largest, std::abs(value.real()), std::abs(value.imag())});
+  });
   if (largest == 0 || !std::isfinite(largest)) return largest;
-  parts([&](double part) { sum += (part / largest) * (part / largest); });
-  return largest * std::sqrt(sum);
+  each(a, [&](int64_t i, int64_t j) { scaled += std::norm(a.get(i, j) / largest); });
+  return largest * std::sqrt(scaled);
 }
 
 double absolute_sum(const View& a) {

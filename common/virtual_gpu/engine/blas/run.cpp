@@ -200,9 +200,31 @@ bool is_stride(int64_t value) {
   return value >= -kMost && value <= kMost;
 }
 
-bool is_matrix(Kind kind, const BlasMatrix& matrix) {
-  return kind == Kind::kNone || (find_type(matrix.type) != nullptr && is_stride(matrix.row_stride) &&
-                                 is_stride(matrix.column_stride) && is_stride(matrix.batch_stride));
+// Whether no two elements share their bytes: then memory bounds the work. Rows or columns may lie close.
+bool is_apart(const BlasMatrix& matrix, Extent extent) {
+  const auto apart = [](int64_t count, int64_t stride) { return count <= 1 || stride != 0; };
+  const auto span = [](int64_t count, int64_t stride) {
+    return static_cast<__int128>(count) * (stride < 0 ? -stride : stride);
+  };
+  if (!apart(extent.rows, matrix.row_stride) || !apart(extent.columns, matrix.column_stride)) return false;
+  return extent.rows <= 1 || extent.columns <= 1 ||
+         span(1, matrix.column_stride) >= span(extent.rows, matrix.row_stride) ||
+         span(1, matrix.row_stride) >= span(extent.columns, matrix.column_stride);
+}
+
+// `repeats`: elements of it stand for several.
+bool is_matrix(Kind kind, const BlasMatrix& matrix, Extent extent, bool repeats = false) {
+  if (kind == Kind::kNone) return true;
+  if (kind == Kind::kNumber) extent = {1, 1};
+  return find_type(matrix.type) != nullptr && is_stride(matrix.row_stride) &&
+         is_stride(matrix.column_stride) && is_stride(matrix.batch_stride) &&
+         (repeats || is_apart(matrix, extent));
+}
+
+// Results of several batches have places of their own.
+bool has_places(Kind kind, const BlasMatrix& matrix, int64_t batches) {
+  const bool is_result = kind == Kind::kBoth || kind == Kind::kWritten;
+  return !is_result || batches == 1 || matrix.batch_stride != 0 || (matrix.shape & wire::kPointers) != 0;
 }
 
 }  // namespace
@@ -211,9 +233,17 @@ int check(const Blas& call) {
   if (static_cast<size_t>(call.op) >= std::size(kRules)) return cuda::kInvalidValue;
   constexpr uint32_t kAccumulators[] = {kFloat, kDouble, kComplexFloat, kComplexDouble, kInt32};
   const Rules& rules = rules_of(call);
-  const bool is_fine = is_size(call.m) && is_size(call.n) && is_size(call.k) && is_size(call.batches) &&
-                       is_matrix(rules.a, call.a) && is_matrix(rules.b, call.b) &&
-                       is_matrix(rules.c, call.c) && find_type(call.scale_type) != nullptr &&
+  constexpr int64_t kMostBatches = 1 << 22;
+  if (!is_size(call.m) || !is_size(call.n) || !is_size(call.k)) return cuda::kInvalidValue;
+  // An increment of 0 gives one element again and again; the other operand bounds how often.
+  const bool may_repeat = call.op == BlasOp::kCombine || call.op == BlasOp::kDot;
+  const bool is_fine = call.batches >= 0 && call.batches <= kMostBatches &&
+                       is_matrix(rules.a, call.a, extent_of_a(call), may_repeat) &&
+                       is_matrix(rules.b, call.b, extent_of_b(call), call.op == BlasOp::kProduct) &&
+                       is_matrix(rules.c, call.c, {call.m, call.n}) &&
+                       has_places(rules.a, call.a, call.batches) &&
+                       has_places(rules.b, call.b, call.batches) &&
+                       has_places(rules.c, call.c, call.batches) && find_type(call.scale_type) != nullptr &&
                        std::find(std::begin(kAccumulators), std::end(kAccumulators), call.compute) !=
                            std::end(kAccumulators) &&
                        std::memchr(call.function, 0, sizeof call.function) != nullptr;

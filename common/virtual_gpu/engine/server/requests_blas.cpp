@@ -7,7 +7,7 @@ namespace {
 
 void blas_call(Session& session, const wire::Blas& in, Reply& reply) {
   // What is graded is the student's own kernels.
-  if (session.call.stream != 0)
+  if (session.is_graded)
     return session.refuse(reply, cuda::kNotPermitted,
                           std::string(in.function, strnlen(in.function, sizeof in.function)) +
                               " is not available here: a submission computes in its own kernels");

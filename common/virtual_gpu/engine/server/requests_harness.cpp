@@ -59,6 +59,7 @@ void begin_call(Session& session, const wire::Id& in, Reply& reply) {
     reply.error = cuda::kInvalidResourceHandle;
     return;
   }
+  session.is_graded = true;
   session.call = {};
   session.call.stream = in.id;
   session.call.open = true;

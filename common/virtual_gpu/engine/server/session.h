@@ -75,6 +75,7 @@ class Session {
   bool by_harness = false;   // who made it
 
   BoundedCall call;
+  bool is_graded = false;             // the harness has bounded a call, now or before
   std::set<uint64_t> harness_owned;   // streams, graphs and executables that the harness made
   uint64_t captured_for_harness = 0;  // the stream that it captures a call on
 

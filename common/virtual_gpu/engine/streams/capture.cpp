@@ -74,6 +74,7 @@ int Streams::capture_dependencies(uint64_t id, std::vector<int>* nodes) {
 int Streams::set_capture_dependencies(uint64_t id, const std::vector<int>& nodes) {
   Stream* stream = find_stream(id);
   if (stream == nullptr || stream->capture == nullptr) return cuda::kIllegalState;
+  if (stream->capture->origin != id) return cuda::kNotPermitted;  // another's capture
   const int count = static_cast<int>(stream->capture->graph.nodes.size());
   if (std::any_of(nodes.begin(), nodes.end(), [&](int node) { return node < 0 || node >= count; }))
     return cuda::kInvalidValue;

@@ -58,7 +58,8 @@ class Streams {
     uint64_t id = 0;
   };
   int capture_state(uint64_t stream, CaptureState* state) const;
-  // The nodes that the next node of a capturing stream waits for; and another choice of them.
+  // The nodes that the next node of a capturing stream waits for; and another choice of them, on the stream
+  // that the capture began on.
   int capture_dependencies(uint64_t stream, std::vector<int>* nodes);
   int set_capture_dependencies(uint64_t stream, const std::vector<int>& nodes);
   int capture_event(uint64_t stream, uint64_t event, bool waits);

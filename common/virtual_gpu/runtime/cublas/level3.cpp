@@ -197,7 +197,8 @@ cublasStatus_t trsm(const char* function, Handle handle, cudaDataType type, cons
 cublasStatus_t geam(const char* function, Handle handle, cudaDataType type, cublasOperation_t op_a,
                     cublasOperation_t op_b, int64_t m, int64_t n, const Scalars& by, const void* a,
                     int64_t lda, const void* b, int64_t ldb, void* c, int64_t ldc) {
-  if (!is_operation(op_a) || !is_operation(op_b) || !are_sizes({m, n}) || !is_leading(ldc, m))
+  if (!is_operation(op_a) || !is_operation(op_b) || !are_sizes({m, n}) || !is_leading(ldc, m) ||
+      !is_leading(lda, op_a == CUBLAS_OP_N ? m : n) || !is_leading(ldb, op_b == CUBLAS_OP_N ? m : n))
     return CUBLAS_STATUS_INVALID_VALUE;
   return Call(function, handle, BlasOp::kCombine, type)
       .sizes(m, n)
