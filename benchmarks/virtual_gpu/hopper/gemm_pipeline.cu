@@ -8,7 +8,7 @@
 using namespace hopper;
 
 constexpr int kM = 128, kN = 128, kK = 320;
-constexpr int kTileM = 64, kTileN = 64, kTileK = 64, kStages = 3;
+constexpr int kTileM = 64, kTileN = 64, kTileK = 64, kStages = 2;
 constexpr uint32_t kTileBytes = (kTileM + kTileN) * kTileK * 2;
 
 __global__ void __launch_bounds__(256, 1)
