@@ -19,7 +19,7 @@ LAUNCHES = {
     "in_order": [7] * 32,
     "deeper": test_device_launches.LEVELS,
     "tail": [*test_device_launches.LEVELS[:31], 8],
-    "streams": [*[5] * 20, *[0] * 4, *[5] * 8],
+    "streams": [*[5] * 20, *[0] * 4, *[5] * 7, 0],
     "wrong": [1, 1, *[0] * 30],
     "quicksort": list(range(32)),
 }

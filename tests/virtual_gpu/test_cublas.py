@@ -4,12 +4,15 @@ from __future__ import annotations
 
 import re
 import struct
+import subprocess
 from functools import cache
 from pathlib import Path
 
 import pytest
 
 from common.build.program import LIBRARY_HEADERS
+from common.build.toolchain import find_host_compiler, find_nvcc
+from common.core.paths import REPOSITORY
 from common.virtual_gpu.session import RunReport
 from tests.virtual_gpu.engine_client import EngineProcess
 from tests.virtual_gpu.programs_together import ProgramsTogether, build_together
@@ -103,6 +106,24 @@ def test_what_it_lacks_is_refused_by_name():
     result = run_text(BEGIN, call, END)
     assert result.stdout == "15 0"
     assert "cublasSgelsBatched is not supported here and answers CUBLAS_STATUS_NOT_SUPPORTED" in result.stderr
+
+
+def test_the_library_is_built_with_its_own_header_where_nvidias_is_installed(tmp_path):
+    installed = tmp_path / "include"
+    installed.mkdir()
+    (installed / "cublas_v2.h").write_text("#error NVIDIA's header\n")
+    runtime = REPOSITORY / "common" / "virtual_gpu" / "runtime"
+    command = [
+        str(find_host_compiler().path),
+        "-std=c++20",
+        "-M",
+        f"-I{installed}",
+        f"-I{find_nvcc().include}",
+    ]
+    command += [f"-I{runtime}", f"-I{runtime.parent}", str(runtime / "cublas" / "lacking.cpp")]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False)
+    assert ran.returncode == 0, ran.stderr
+    assert "virtual_gpu/include/cublas_v2.h" in re.sub(r"\S+/\.\./\.\./", "virtual_gpu/", ran.stdout)
 
 
 def test_the_header_declares_each_function_once():

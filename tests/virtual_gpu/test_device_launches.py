@@ -37,7 +37,7 @@ def answer(result: RunReport) -> list[int]:
         ("in_order", [7] * 32, 4),
         ("deeper", LEVELS, 8),
         ("tail", [*LEVELS[:31], 8], 10),
-        ("streams", [*[5] * 20, *[0] * 4, *[5] * 7, 5], 2),
+        ("streams", [*[5] * 20, *[0] * 4, *[5] * 7, 0], 2),
         ("wrong", [1, 1, *[0] * 30], 1),
         ("quicksort", list(range(32)), None),
     ],

@@ -88,7 +88,8 @@ cudaError_t make(cudaArray_t* out, const cudaChannelFormatDesc* format, const cu
                  unsigned flags) {
   if (out == nullptr || format == nullptr) return cudaErrorInvalidValue;
   *out = nullptr;
-  if (!is_format(*format) || extent.width == 0 || (flags & ~kKnownFlags) != 0) return cudaErrorInvalidValue;
+  if (!is_format(*format)) return cudaErrorInvalidChannelDescriptor;
+  if (extent.width == 0 || (flags & ~kKnownFlags) != 0) return cudaErrorInvalidValue;
   if ((flags & cudaArrayCubemap) != 0) {
     static bool warned = false;
     return static_cast<cudaError_t>(vgpu::not_supported("cudaMalloc3DArray with cudaArrayCubemap", &warned));

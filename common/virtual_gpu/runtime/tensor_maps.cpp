@@ -23,7 +23,7 @@ int encode_tiled(void* map, int type, uint32_t rank, void* base, const uint64_t*
                  const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,
                  int interleave, int swizzle, int, int fill) {
   if (map == nullptr || base == nullptr || sizes == nullptr || box == nullptr || element_strides == nullptr ||
-      (rank > 1 && strides == nullptr))
+      strides == nullptr)  // of one dimension, too, which has none
     return kInvalidValue;
   const auto address = reinterpret_cast<uint64_t>(base);
   if (reinterpret_cast<uint64_t>(map) % alignof(TensorMap) != 0 || address % kAddressUnit != 0)

@@ -95,7 +95,8 @@ cudaError_t describe_sampling(const cudaTextureDesc& texture, Texture* t) {
   for (int i = 0; i < 4; ++i) t->border[i] = texture.borderColor[i];
   const bool gives_floats = t->format == wire::ChannelFormat::kFloat ||
                             (t->read == wire::ReadMode::kNormalizedFloat && t->channel_bits < 32);
-  return t->filter == wire::FilterMode::kLinear && !gives_floats ? cudaErrorInvalidValue : cudaSuccess;
+  return t->filter == wire::FilterMode::kLinear && !gives_floats ? cudaErrorInvalidFilterSetting
+                                                                 : cudaSuccess;
 }
 
 cudaError_t create(const Texture& texture, const Made& from, unsigned long long* object) {

@@ -45,7 +45,7 @@ __global__ void streams(int* data) {
   cudaEvent_t event;
   int status = cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking);
   status += cudaEventCreateWithFlags(&event, cudaEventDisableTiming);
-  add<<<1, 32, 0, stream>>>(data, 5);
+  add<<<1, 31, 0, stream>>>(data, 5);
   status += cudaEventRecord(event, stream);
   status += cudaStreamWaitEvent(stream, event, 0);
   status += cudaMemcpyAsync(data + 16, data, 4 * sizeof(int), cudaMemcpyDeviceToDevice, stream);

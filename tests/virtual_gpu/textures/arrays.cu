@@ -69,7 +69,7 @@ void solids() {
 void refusals() {
   cudaArray_t array = nullptr;
   const cudaChannelFormatDesc three = cudaCreateChannelDesc(32, 32, 32, 0, cudaChannelFormatKindFloat);
-  GIVES(cudaErrorInvalidValue, cudaMallocArray(&array, &three, 4, 4));
+  GIVES(cudaErrorInvalidChannelDescriptor, cudaMallocArray(&array, &three, 4, 4));
   const cudaChannelFormatDesc format = cudaCreateChannelDesc<float>();
   GIVES(cudaErrorInvalidValue, cudaMallocArray(&array, &format, 0, 4));
   HOLDS(array == nullptr);

@@ -164,7 +164,7 @@ void integers() {
   linear.filterMode = cudaFilterModeLinear;
   const cudaResourceDesc resource = resource_of(array);
   cudaTextureObject_t none = 0;
-  GIVES(cudaErrorInvalidValue, cudaCreateTextureObject(&none, &resource, &linear, nullptr));
+  GIVES(cudaErrorInvalidFilterSetting, cudaCreateTextureObject(&none, &resource, &linear, nullptr));
   OK(cudaDestroyTextureObject(raw));
   OK(cudaDestroyTextureObject(scaled));
   OK(cudaFreeArray(array));

@@ -9,7 +9,7 @@
 #include <exception>
 #include <initializer_list>
 
-#include "../include/cublas_v2.h"
+#include "../../include/cublas_v2.h"
 #include "code_place.h"
 #include "protocol_blas.h"
 

@@ -25,4 +25,4 @@ cublasStatus_t refuse(const char* symbol, bool* warned) {
 #define CUBLAS_LACKING(name) \
   VGPU_REFUSED(cublas##name) \
   VGPU_REFUSED(cublas##name##_64)
-#include "../include/cublas_lacking.def"
+#include "../../include/cublas_lacking.def"

@@ -46,10 +46,9 @@ CUresult get_entry(const char* symbol, void** function, int version, cuuint64_t 
                   : nullptr;
   if (status != nullptr)
     *status = *function != nullptr ? CU_GET_PROC_ADDRESS_SUCCESS : CU_GET_PROC_ADDRESS_SYMBOL_NOT_FOUND;
-  return *function != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
+  return *function != nullptr || status != nullptr ? CUDA_SUCCESS : CUDA_ERROR_NOT_FOUND;
 }
 
-// The runtime API tells by the status alone.
 cudaError_t get_entry_for_runtime(const char* symbol, void** function, int version, unsigned long long flags,
                                   bool per_thread, cudaDriverEntryPointQueryResult* status) {
   if (symbol == nullptr || function == nullptr) return cudaErrorInvalidValue;
