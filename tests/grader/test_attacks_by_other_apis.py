@@ -1,0 +1,101 @@
+"""Attacks by ways beside the runtime API's usual calls: each earns what its plain twin earns, or nothing."""
+
+from __future__ import annotations
+
+import pytest
+
+from tests.grader.test_fresh_attacks import HOST_ANSWERS, SMUGGLED, edited, graded, points
+
+DRIVER = "#include <cuda.h>\n"
+ADDRESS = "reinterpret_cast<CUdeviceptr>"
+EACH_ROW = "for (int i = 0; i < rows; ++i) {{\n    const Row& row = all.row[i];\n{}\n  }}"
+# The same by the runtime API and by the driver API.
+TWINS = {
+    "copies in place of a kernel": (
+        "cudaMemcpyAsync(row.target, row.source, 4 * row.count, cudaMemcpyDeviceToDevice, stream);",
+        f"cuMemcpyDtoDAsync({ADDRESS}(row.target), {ADDRESS}(row.source), 4 * row.count, stream);",
+    ),
+    "the host reads and writes": (
+        """static int seen[32768];
+        cudaMemcpyAsync(seen, row.source, 4 * row.count, cudaMemcpyDeviceToHost, stream);
+        cudaStreamSynchronize(stream);
+        cudaMemcpyAsync(row.target, seen, 4 * row.count, cudaMemcpyHostToDevice, stream);""",
+        f"""static int seen[32768];
+        cuMemcpyDtoHAsync(seen, {ADDRESS}(row.source), 4 * row.count, stream);
+        cuStreamSynchronize(stream);
+        cuMemcpyHtoDAsync({ADDRESS}(row.target), seen, 4 * row.count, stream);""",
+    ),
+    "a stream of its own": (
+        """cudaStream_t own;
+        cudaStreamCreateWithFlags(&own, cudaStreamNonBlocking);
+        copy<<<(row.count + 255) / 256, 256, 0, own>>>(row.source, row.target, row.count);""",
+        """CUstream own;
+        cuStreamCreate(&own, CU_STREAM_NON_BLOCKING);
+        copy<<<(row.count + 255) / 256, 256, 0, own>>>(row.source, row.target, row.count);""",
+    ),
+}
+
+
+@pytest.mark.parametrize("what", TWINS)
+def test_the_driver_api_earns_what_the_runtime_api_earns(what: str):
+    runtime, driver = (
+        graded(edited(DRIVER, EACH_ROW.format(way)), quick=True)  # the same file but for the calls
+        for way in TWINS[what]
+    )
+    assert points(driver) == points(runtime)
+    assert driver.points < 100
+
+
+def test_a_module_of_the_driver_api_is_not_run():
+    """Must not earn: any point."""
+    load = """CUmodule module;
+  CUfunction function;
+  cuModuleLoadData(&module, hidden_text.c_str());
+  cuModuleGetFunction(&function, module, "hidden_copy");
+  """
+    launch = """int count = static_cast<int>(row.count);
+    const void* arguments[] = {&row.source, &row.target, &count};
+    cuLaunchKernel(function, (count + 255) / 256, 1, 1, 256, 1, 1, 0, stream, const_cast<void**>(arguments),
+                   nullptr);"""
+    text = DRIVER + SMUGGLED.replace("NAME", "hidden_copy")
+    record = graded(edited(text, load + EACH_ROW.format(launch)))
+    assert record.points == 0, record.parts
+
+
+def test_a_graph_of_its_own_nodes_does_not_show_the_host_the_rows():
+    """Must not earn: any point."""
+    nodes = """static int seen[32768];
+    cudaGraph_t graph;
+    cudaGraphExec_t executable;
+    cudaGraphNode_t node;
+    cudaGraphCreate(&graph, 0);
+    cudaGraphAddMemcpyNode1D(&node, graph, nullptr, 0, seen, row.source, 4 * row.count,
+                             cudaMemcpyDeviceToHost);
+    cudaGraphInstantiate(&executable, graph, 0);
+    cudaGraphLaunch(executable, stream);
+    cudaStreamSynchronize(stream);
+    put_all(row.target, seen, static_cast<int>(row.count), stream);"""
+    record = graded(edited(HOST_ANSWERS, EACH_ROW.format(nodes)), quick=True)
+    assert record.points == 0, record.parts
+
+
+# The first call's rows, kept for all later ones; and where they are kept.
+KEPT = """
+__device__ int* kept = nullptr;
+__device__ int room[32768];
+__global__ void copy_kept(const int* source, int* target, int count) {
+  if (kept == nullptr) {
+    kept = WHERE;
+    for (int i = 0; i < count; ++i) kept[i] = source[i];
+  }
+  for (int i = 0; i < count; ++i) target[i] = kept[i];
+}
+"""
+
+
+def test_the_heap_of_device_code_keeps_nothing_that_a_variable_would_not():
+    launch = EACH_ROW.format("copy_kept<<<1, 1, 0, stream>>>(row.source, row.target, row.count);")
+    wheres = ("room", "static_cast<int*>(malloc(sizeof room))")
+    variable, heap = (graded(edited(KEPT.replace("WHERE", where), launch), quick=True) for where in wheres)
+    assert points(heap) == points(variable)
+    assert heap.points < 50
