@@ -178,6 +178,8 @@ class Launch:
     occupancy: Occupancy
     counters: Counters
     waits_at: str  # "file:line" of a loop in which threads wait for others or for a clock, or nothing
+    not_modelled: str  # an instruction that has no time in the cost model, or nothing
+    not_modelled_at: str  # "file:line" of it
     unlike_replayed: float  # how much longer an instruction takes, on average, than in the part replayed
     distinct_load_sectors: int
     distinct_plain_load_sectors: int  # of them, those that not only cp.async read

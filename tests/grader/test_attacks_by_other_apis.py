@@ -99,3 +99,31 @@ def test_the_heap_of_device_code_keeps_nothing_that_a_variable_would_not():
     variable, heap = (graded(edited(KEPT.replace("WHERE", where), launch), quick=True) for where in wheres)
     assert points(heap) == points(variable)
     assert heap.points < 50
+
+
+# Threads that wait at an mbarrier.
+MEET = r"""
+__global__ void copy_and_meet(const int* source, int* target, int count) {
+  __shared__ uint64_t barrier;
+  const uint32_t at = __cvta_generic_to_shared(&barrier);
+  if (threadIdx.x == 0) asm volatile("mbarrier.init.shared.b64 [%0], 256;" ::"r"(at) : "memory");
+  __syncthreads();
+  const int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < count) target[i] = source[i];
+  asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(at) : "memory");
+  asm volatile(
+      "{\n.reg .pred p;\nAGAIN:\nmbarrier.try_wait.parity.shared.b64 p, [%0], 0;\n@!p bra AGAIN;\n}" ::"r"(at)
+      : "memory");
+}
+"""
+
+
+def test_instructions_that_the_model_has_no_time_for_earn_no_speed_on_the_virtual_gpu():
+    grid = "<<<(row.count + 255) / 256, 256, 0, stream>>>"
+    launch = f"if (row.count > 0) copy_and_meet{grid}(row.source, row.target, row.count);"
+    record = graded(edited(MEET, EACH_ROW.format(launch)))
+    assert record.points > 0
+    assert points(record)["speed"] == 0
+    message = next(part.message for part in record.parts if part.name == "speed")
+    assert "uses mbarrier, whose time is not modelled" in message
+    assert "kernel.cu:" in message

@@ -119,6 +119,8 @@ void write_launch(json::Writer& out, const Report::Launch& launch, const Profile
   write_occupancy(out, figures, profile);
   write_counters(out, figures.total);
   out.member("waits_at", cut_name(figures.waits_at));
+  out.member("not_modelled", cut_name(figures.not_modelled));
+  out.member("not_modelled_at", cut_name(figures.not_modelled_at));
   out.member("unlike_replayed", figures.unlike_replayed);
   out.member("distinct_load_sectors", figures.distinct_load_sectors);
   out.member("distinct_plain_load_sectors", figures.distinct_plain_load_sectors);

@@ -169,6 +169,8 @@ class _Modelling:
             raise NotModelled(f"{case.name}: nothing was launched on the device")
         if places := [launch.waits_at for launch in outcome.report.launches if launch.waits_at]:
             raise NotModelled(f"{case.name}: {_threads_wait(places[0])}")
+        if strange := [launch for launch in outcome.report.launches if launch.not_modelled]:
+            raise NotModelled(f"{case.name}: {_not_modelled(strange[0])}")
         if unlike := [launch for launch in outcome.report.launches if launch.unlike_replayed > _UNLIKE]:
             raise NotModelled(f"{case.name}: {_slower_later(unlike[0])}")
         if outcome.runtime_copies > 0:
@@ -279,6 +281,14 @@ def _threads_wait(place: str) -> str:
         f"{Path(file).name}:{line} is a loop in which threads wait for others (a flag, a lock, a clock). How "
         "long they would wait is not modelled: there is no modelled time. Let threads meet at "
         "__syncthreads(), and blocks at the end of a kernel"
+    )
+
+
+def _not_modelled(launch: Launch) -> str:
+    file, _, line = launch.not_modelled_at.rpartition(":")
+    return (
+        f"{Path(file).name}:{line} uses {launch.not_modelled}, whose time is not modelled: there is no "
+        "modelled time. Use loads, stores and cp.async, or measure on a GPU"
     )
 
 

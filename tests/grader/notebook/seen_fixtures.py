@@ -53,6 +53,8 @@ def launch(kernel: str = "k<1>(int)") -> dict[str, Any]:
         "occupancy": {"blocks_per_sm": 16, "warps_per_sm": 32, "fraction": 0.5, "limiter": "shared"},
         "counters": _COUNTERS,
         "waits_at": "",
+        "not_modelled": "",
+        "not_modelled_at": "",
         "unlike_replayed": 1.0,
         "distinct_load_sectors": 128,
         "distinct_plain_load_sectors": 128,

@@ -76,6 +76,35 @@ void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64
   c.divergent_branches += n.divergent;
 }
 
+// Instructions that the cost model has no time for: waits for an mbarrier, what Hopper's copy engine and its
+// tensor cores do by themselves, other blocks' shared memory, textures.
+constexpr std::string_view kNotModelled[] = {
+    "mbarrier",
+    "cp.async.mbarrier",
+    "cp.async.bulk",
+    "cp.reduce.async.bulk",
+    "st.async",
+    "red.async",
+    "wgmma",
+    "barrier.cluster",
+    "mapa",
+    "ld.shared::cluster",
+    "st.shared::cluster",
+    "atom.shared::cluster",
+    "red.shared::cluster",
+    "tex",
+    "tld4",
+    "suld",
+    "sust",
+};
+
+// The beginning of an opcode that is among them, or nothing.
+std::string_view not_modelled(std::string_view opcode) {
+  for (const std::string_view prefix : kNotModelled)
+    if (opcode.starts_with(prefix)) return prefix;
+  return {};
+}
+
 void count_lines(const Launch& launch, const std::vector<OpCounts>& ops,
                  const std::vector<BlockCounts>& blocks, LaunchReport& report) {
   std::map<std::pair<std::string, int>, Counters> lines;
@@ -103,6 +132,11 @@ void count_lines(const Launch& launch, const std::vector<OpCounts>& ops,
         report.total.add(c);
         if (report.waits_at.empty() && (launch.kernel.flag_use[op.index] & kWaits))
           report.waits_at = known->second.first + ":" + std::to_string(known->second.second);
+        if (const std::string_view name = not_modelled(origin.opcode);
+            report.not_modelled.empty() && !name.empty()) {
+          report.not_modelled = name;
+          report.not_modelled_at = known->second.first + ":" + std::to_string(known->second.second);
+        }
         lines[known->second].add(c);
       }
     }

@@ -57,6 +57,7 @@ struct LaunchReport {
   int error = 0;  // cudaError_t
   Counters total;
   std::string waits_at;  // "file:line" of a loop in which threads wait for others or for a clock; or empty
+  std::string not_modelled, not_modelled_at;  // an instruction without a time in the cost model, and where
   std::vector<LineCounters> lines;  // the student's line: the outermost place of the inlined-at chain
   uint64_t distinct_load_sectors = 0, distinct_store_sectors = 0;  // 32-byte sectors of device memory
   uint64_t distinct_plain_load_sectors = 0;                        // those that not only cp.async read
