@@ -1,7 +1,7 @@
 // What runs beside the threads of a block: mbarriers, the bulk copies that complete on them, and the order
 // that a completed phase gives. A block has one from the first such instruction on.
 //
-// A bulk copy's bytes arrive when somebody waits for its barrier and would wait in vain without them; a wait
+// A bulk copy's bytes arrive when somebody waits for its barrier and could not go on without them; a wait
 // that is true already brings nothing. So a wait on the wrong parity, or a barrier that does not count the
 // bytes, leaves the copy in flight, and the use that follows is found.
 #pragma once
