@@ -220,7 +220,7 @@ STRANGE_ENDS = {
     ),
     "puts its own end in place of the engine's": (
         "#include <unistd.h>",
-        LAUNCH + " for (int file = 3; file < 64; ++file) dup2(1, file);",
+        LAUNCH + " for (int file = 3; file < 1024; ++file) dup2(1, file);",
         "",
     ),
     "goes on by a timer": (
@@ -234,7 +234,7 @@ static void work(int) { late<<<1, 1, 0, last>>>(place); }""",
         + """
   last = stream, place = all.row[0].target;
   signal(SIGALRM, work);
-  const itimerval soon{{0, 2000}, {0, 2000}};
+  const itimerval soon{{0, 100}, {0, 100}};
   setitimer(ITIMER_REAL, &soon, nullptr);""",
         "",
     ),

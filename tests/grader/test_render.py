@@ -106,7 +106,7 @@ def test_the_seed_stays_with_the_instructor(tmp_path):
     write_pages([record], tmp_path / "pages")
     made = [submission_page(record), json.dumps(results(record)), (tmp_path / "grades.csv").read_text()]
     made += [path.read_text() for path in (tmp_path / "pages").rglob("*.html")]
-    assert len(made) == 5
+    assert len(made) == 6  # an index, a page and statistics among them
     assert not [place for place in made if SEED in place]
     assert SEED in json.dumps(record.to_dict()), "the record itself is repeatable"
     assert for_student(make_record()).points == make_record().points
@@ -118,7 +118,7 @@ def test_names_of_students_cannot_leave_the_folder_of_pages(tmp_path):
     assert {path.suffix for path in tmp_path.rglob("*") if path.is_file()} == {".html"}
     assert {path.parts[len(tmp_path.parts)] for path in tmp_path.rglob("*")} == {"pages"}
     links = [value for name, value in Reader(index.read_text()).attributes if name == "href"]
-    assert len(links) == 4
+    assert len(links) == 5  # four pages, and statistics
     assert all((index.parent / link).is_file() for link in links)
 
 

@@ -36,10 +36,12 @@ inline CUtensorMap tensor_map(CUtensorMapDataType type, void* base, const std::v
                               std::vector<cuuint32_t> steps = {},
                               CUtensorMapFloatOOBfill fill = CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE) {
   steps.resize(sizes.size(), 1);
+  const cuuint64_t none = 0;  // the driver takes no null pointer, even for one dimension
   CUtensorMap map;
-  const CUresult result = encode_tiled()(
-      &map, type, static_cast<cuuint32_t>(sizes.size()), base, sizes.data(), strides.data(), box.data(),
-      steps.data(), CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE, fill);
+  const CUresult result =
+      encode_tiled()(&map, type, static_cast<cuuint32_t>(sizes.size()), base, sizes.data(),
+                     strides.empty() ? &none : strides.data(), box.data(), steps.data(),
+                     CU_TENSOR_MAP_INTERLEAVE_NONE, swizzle, CU_TENSOR_MAP_L2_PROMOTION_NONE, fill);
   if (result != CUDA_SUCCESS) {
     std::printf("cuTensorMapEncodeTiled gave %d\n", static_cast<int>(result));
     std::exit(1);

@@ -50,7 +50,6 @@ void check(Report& report, const char* name, const std::vector<float>& values,
            const std::vector<cuuint32_t>& steps, const Corner& corner) {
   DeviceBuffer<float> tensor(values), out(kMost / 4);
   std::vector<cuuint64_t> strides;
-  strides.reserve(kRank);  // the driver takes no null pointer, even where there are none
   cuuint64_t stride = 4;
   for (int i = 0; i + 1 < kRank; ++i) strides.push_back(stride *= sizes[i]);
   const CUtensorMap map = tensor_map(CU_TENSOR_MAP_DATA_TYPE_FLOAT32, tensor.get(), sizes, strides, box,
