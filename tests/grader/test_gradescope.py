@@ -106,7 +106,7 @@ def test_a_submission_has_results_with_visibility_and_leaderboard(autograder):
         ({"a.cu": "", "b.cu": ""}, "there are 2 .cu files and none is named kernel.cu"),
     ],
 )
-def test_a_submission_without_the_file_is_told_so(autograder, files, words):
+def test_a_submission_without_the_file_gets_a_sentence(autograder, files, words):
     found = hand_in(autograder, files)
     assert found["score"] == 0
     assert words in found["output"]

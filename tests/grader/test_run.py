@@ -140,7 +140,7 @@ def test_the_architecture_can_be_chosen(course):
     assert (result.stdout, result.returncode) == ("3 1\n", 0)
 
 
-def test_a_program_that_needs_another_architecture_is_told_which(course, folder):
+def test_a_program_that_needs_another_architecture_gets_its_name(course, folder):
     (folder / "needs.cu").write_text(NEEDS_90A)
     result = course("needs.cu")
     assert "needs.cu:2: error: Instruction 'setmaxnreg.dec' not supported" in result.stderr

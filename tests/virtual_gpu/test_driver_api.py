@@ -31,7 +31,7 @@ def test_every_question_gets_its_answer(name, flags):
     assert not result.report.leaks
 
 
-def test_a_bad_copy_is_told_with_the_line_that_made_it():
+def test_a_bad_copy_is_found_at_the_line_that_made_it():
     program = build_text(
         r"""
         #include <cuda.h>

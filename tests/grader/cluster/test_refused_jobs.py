@@ -27,7 +27,7 @@ def test_the_command_ends_with_what_sbatch_said(tmp_path, monkeypatch):
     assert time.monotonic() - began < 60
 
 
-def test_what_sbatch_said_is_told_without_the_command():
+def test_what_sbatch_said_is_repeated_without_the_command():
     problem = (
         "Command exited with non-zero exit code.\nExit code: 1\nCommand:\nsbatch /tmp/x.sh\nstdout:\n\n"
         "stderr:\nsbatch: error: a\nsbatch: error: b\n"

@@ -93,9 +93,9 @@ void nodes_and_edges() {
   cudaGraphNodeType type;
   OK(cudaGraphNodeGetType(copy, &type));
   HOLDS(type == cudaGraphNodeTypeMemcpy);
-  cudaKernelNodeParams told{};
-  OK(cudaGraphKernelNodeGetParams(plus, &told));
-  HOLDS(told.func == reinterpret_cast<void*>(add) && *static_cast<int*>(told.kernelParams[1]) == 2);
+  cudaKernelNodeParams current{};
+  OK(cudaGraphKernelNodeGetParams(plus, &current));
+  HOLDS(current.func == reinterpret_cast<void*>(add) && *static_cast<int*>(current.kernelParams[1]) == 2);
 
   cudaGraphExec_t executable;
   OK(cudaGraphInstantiate(&executable, graph, 0));
@@ -111,8 +111,8 @@ void nodes_and_edges() {
   const cudaMemsetParams one = fill(1);
   OK(cudaGraphExecMemsetNodeSetParams(executable, set, &one));
   HOLDS(launch(executable) == 40);
-  OK(cudaGraphKernelNodeGetParams(plus, &told));
-  HOLDS(*static_cast<int*>(told.kernelParams[1]) == 2);  // the graph itself is as it was
+  OK(cudaGraphKernelNodeGetParams(plus, &current));
+  HOLDS(*static_cast<int*>(current.kernelParams[1]) == 2);  // the graph itself is as it was
   GIVES(cudaErrorInvalidValue, cudaGraphExecKernelNodeSetParams(executable, set, &add_three));
 
   OK(cudaGraphKernelNodeSetParams(plus, &add_three));
@@ -177,9 +177,9 @@ void others() {
   OK(cudaGraphAddNode(&plus, graph, &copy, nullptr, 1, &params));
   OK(cudaGraphAddEventRecordNode(&record, graph, &plus, 1, event));
   OK(cudaGraphAddMemcpyNode1D(&back, graph, &record, 1, &out, value, sizeof out, cudaMemcpyDeviceToHost));
-  cudaEvent_t told = nullptr;
-  OK(cudaGraphEventRecordNodeGetEvent(record, &told));
-  HOLDS(told == event);
+  cudaEvent_t recorded = nullptr;
+  OK(cudaGraphEventRecordNodeGetEvent(record, &recorded));
+  HOLDS(recorded == event);
   cudaGraphExec_t executable;
   OK(cudaGraphInstantiate(&executable, graph, 0));
   OK(cudaMemset(value, 0, sizeof *value));

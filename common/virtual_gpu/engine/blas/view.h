@@ -27,7 +27,7 @@ class View {
 
   enum class Use { kRead, kWritten, kBoth };
   // Whether all elements lie in one allocation, and whether those that are read have been written. What is
-  // not so is told in `finding`; false where the memory is not there.
+  // not so is written into `finding`; false where the memory is not there.
   bool check(Use use, const char* function, const DeviceMemory& memory, bool check_init,
              Finding* finding) const;
   void mark_written(DeviceMemory& memory) const;

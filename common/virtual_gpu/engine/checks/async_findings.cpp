@@ -369,10 +369,10 @@ void block_has_exited(Warp& w, const Op& op, int lane, uint32_t rank) {
 std::string mbarrier_standings(const Block& b) {
   if (!b.unit) return "";
   std::string text;
-  std::set<uint32_t> told;
+  std::set<uint32_t> reported;
   for (size_t i = 0; i < b.warps.size(); ++i) {
     const MbarrierWait& wait = b.unit->waits[i];
-    if (!wait.failed || b.warps[i].live() == 0 || !told.insert(wait.barrier).second) continue;
+    if (!wait.failed || b.warps[i].live() == 0 || !reported.insert(wait.barrier).second) continue;
     const auto found = b.unit->barriers.find(wait.barrier);
     if (found == b.unit->barriers.end()) continue;
     const Mbarrier& m = found->second;
