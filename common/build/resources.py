@@ -16,7 +16,7 @@ from common.build.cache import Cache, default_cache
 from common.build.compile import TIMEOUT_SECONDS, compile_units, make_entry
 from common.build.language import LANGUAGE_FLAGS, compile_cuda
 from common.build.toolchain import find_host_compiler, find_nvcc
-from common.build.unit import Unit, digest
+from common.build.unit import Compiled, Unit, digest
 from common.build.walled import CompilerWalls
 from common.machine_code.cubin import NotACubin, read
 from common.machine_code.embedded_ptx import embedded_ptx
@@ -80,6 +80,14 @@ def resources_in(
 ) -> list[KernelResources] | None:
     """The same of a library that was built for the virtual GPU from one source, without reading the source a
     second time: ptxas gets the PTX that the virtual GPU runs. None where the library does not show it."""
+    compiled = cubin_of(library, arch, cache=cache, walls=walls)
+    return _with_machine_code(parse_ptxas(compiled.log), compiled.path) if compiled else None
+
+
+def cubin_of(
+    library: Path, arch: str, *, cache: Cache | None = None, walls: CompilerWalls | None = None
+) -> Compiled | None:
+    """What ptxas makes of the PTX inside such a library; None where the library does not show it."""
     ptx = embedded_ptx(library.read_bytes())
     if ptx is None:
         return None
@@ -91,7 +99,7 @@ def resources_in(
     entry = make_entry(digest("embedded PTX", hashlib.sha256(ptx).hexdigest()), write, cache)
     unit = _unit(entry.path / "kernels.ptx", arch, (), library.name, walls)
     (compiled,) = compile_units([unit], cache=cache, label="measuring registers", walls=walls)
-    return _with_machine_code(parse_ptxas(compiled.log), compiled.path)
+    return compiled
 
 
 def resources_of(

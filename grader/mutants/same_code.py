@@ -1,5 +1,5 @@
-"""Whether two files compile to the same code. Then no case can tell them apart: an index that the compiler
-takes for 0, an array with room that nobody uses, two statements in another order."""
+"""Whether two files compile to the same machine code. Then no case can tell them apart: an index that the
+compiler takes for 0, an array with room that nobody uses, two statements in another order."""
 
 from __future__ import annotations
 
@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from pathlib import Path
 
 from common.build.program import Target, build_program
+from common.build.resources import cubin_of
 from common.core.errors import CourseError
 from common.machine_code.elf import Section, sections
-from common.machine_code.embedded_ptx import embedded_ptx
 from grader.building.build import HEADERS, WALLS
 
 # nvcc derives names of things that only one file sees from its path and content.
 _OF_THE_FILE = re.compile(rb"[0-9a-f]{8}_\d+_\w+?_cu_[0-9a-f]{8}")
-_LINE_INFO = re.compile(rb"^\s*(\.loc|\.file|//|\$L__tmp|\$L__func)")
-_DEBUG_SECTIONS = re.compile(rb"^\s*\.section\s+\.debug", re.MULTILINE)
+# Of a cubin, the instructions, the constants, and what the driver must know of each kernel.
+_DEVICE_CODE = (".text.", ".nv.constant", ".nv.global", ".nv.info", ".nv.shared")
 _HOST_CODE = (".text", ".rodata", ".data", ".init_array")
 _SYMBOL, _RELOCATION = struct.Struct("<IBBHQQ"), struct.Struct("<QQq")
 
@@ -28,22 +28,24 @@ def code_of(source: Path, target: Target) -> str | None:
     it does not compile or cannot be read."""
     try:
         built = build_program([source], target, kind="shared", include_dirs=[HEADERS], walls=WALLS)
-        ptx = embedded_ptx(built.path.read_bytes())
+        cubin = cubin_of(built.path, f"sm_{target.cc}", walls=WALLS)
+        if cubin is None:
+            return None
         (host,) = (path.read_bytes() for path in built.objects)
-        parts = sorted(_host_code(list(sections(host))))
+        device = sorted(_device_code(cubin.path.read_bytes()))
+        parts = device + sorted(_host_code(list(sections(host))))
     except (CourseError, OSError, ValueError, IndexError, struct.error):
         return None
-    if ptx is None:
-        return None
     whole = hashlib.sha256()
-    for part in (_device_code(ptx), *parts):
+    for part in parts:
         whole.update(hashlib.sha256(_OF_THE_FILE.sub(b"FILE", part)).digest())
     return whole.hexdigest()
 
 
-def _device_code(ptx: bytes) -> bytes:
-    code = _DEBUG_SECTIONS.split(ptx)[0]
-    return b"\n".join(line for line in code.splitlines() if not _LINE_INFO.match(line))
+def _device_code(cubin: bytes) -> Iterator[bytes]:
+    for section in sections(cubin):
+        if section.name.startswith(_DEVICE_CODE):
+            yield section.name.encode() + b"\0" + section.data
 
 
 def _host_code(found: list[Section]) -> Iterator[bytes]:

@@ -40,8 +40,12 @@ def original(tmp_path_factory: pytest.TempPathFactory) -> str | None:
 
 @pytest.mark.parametrize(
     "change",
-    [("int kept[3];", "int kept[4];"), ("  int kept[3];\n", "\n\n  int kept[3];  // a comment\n")],
-    ids=["room that nobody uses", "other lines"],
+    [
+        ("int kept[3];", "int kept[4];"),
+        ("  int kept[3];\n", "\n\n  int kept[3];  // a comment\n"),
+        ("const int i = threadIdx.x;", 'int i = threadIdx.x; asm volatile("mov.b32 %0, %0;" : "+r"(i));'),
+    ],
+    ids=["room that nobody uses", "other lines", "a move that only ptxas leaves out"],
 )
 def test_a_change_without_an_effect_leaves_the_code_as_it_is(original, tmp_path, change):
     assert original is not None
