@@ -97,7 +97,7 @@ int main() {
     std::vector<uint32_t> tile(kRows * 32);
     for (int i = 0; i < kRows * 64; ++i)
       reinterpret_cast<uint16_t*>(tile.data())[i] = static_cast<uint16_t>(i * 3 + 1);
-    for (const auto& at : {std::pair{0, 0}, {28, 10}, {-16, -3}}) {
+    for (const auto& at : {std::pair{0, 0}, {28, 10}, {64, 4}}) {
       linear_to_box<128><<<1, 64>>>(map, at.first, at.second, add);
       LAUNCHED_OK();
       for (int r = 0; r < kRows; ++r)

@@ -28,32 +28,40 @@ class Group:
 # What runs once per request or module, and not once per instruction: compiled in half the time.
 _COLD = ("-O1",)
 _COOL = ("-O2",)
+# Nor what most kernels run: Hopper's copies and barriers, clusters, launches and memory of device code.
+_RARE = tuple(
+    f"exec/{name}*.cpp"
+    for name in (
+        *("bulk_", "builtins", "child_work", "cluster", "device_runtime", "hang", "heap_ops", "layout"),
+        *("mbarrier", "printf", "product_flow", "side_by_side", "tensor_box", "texture"),
+    )
+)
 # A file belongs to the first group that it matches; one that matches none is compiled by itself. The order is
 # that of compiling: roughly the longest first, so that no core waits for another at the end.
 GROUPS = (
     # Sources that change the rounding mode at run time must not have their arithmetic moved or folded.
     Group("rounding", ("*_rounding.cpp",), ("-frounding-math",)),
-    Group("memory", ("exec/a*.cpp", "exec/load_store.cpp", "exec/matrix_access.cpp")),
-    Group("lowering", ("exec/lower*.cpp", "exec/module.cpp"), _COLD),
+    Group("memory", ("exec/a*.cpp", "exec/load_store.cpp", "exec/matrix_access.cpp", "checks/shared_*.cpp")),
+    Group("lowering", ("exec/lower*.cpp", "exec/module.cpp", *_RARE), _COLD),
     Group("warps", ("exec/*.cpp",)),
-    Group("cost", ("cost/*.cpp",)),
+    Group("cost", ("cost/*.cpp",), _COOL),
     Group("server", ("server/*.cpp", "streams/*.cpp"), _COLD),
-    Group("convert_integers", ("ops/convert_[!f]*.cpp",)),
     Group("matrix", ("ops/matrix*.cpp",)),
+    Group("convert_integers", ("ops/convert_[!f]*.cpp",), _COOL),
     Group("ptx", ("ptx/*.cpp",), _COOL),
     Group("convert_floats", ("ops/convert_f*.cpp",)),
-    Group("compare", ("ops/compare*.cpp",)),
-    Group("integers", ("ops/integer*.cpp",)),
-    Group("process", ("engine/*.cpp",), _COOL),
     Group("halves", ("ops/half*.cpp", "ops/special_halves.cpp")),
+    Group("integers", ("ops/integer*.cpp",), _COOL),
+    Group("checks", ("checks/*.cpp",), _COLD),
     Group("floats", ("ops/float*.cpp", "ops/special_functions.cpp")),
+    Group("process", ("engine/*.cpp",), _COLD),
+    Group("compare", ("ops/compare*.cpp",)),
     Group("bits", ("ops/*.cpp",)),
-    Group("checks", ("checks/*.cpp",)),
     Group("runtime", ("runtime/*.cpp",), _COLD),
     Group("driver", ("driver/*.cpp",), _COLD),
     Group("cublas", ("cublas/*.cpp",), _COLD),
-    Group("blas", ("blas/*.cpp",)),
-    Group("device", ("device/*.cpp",)),
+    Group("blas", ("blas/*.cpp",), _COOL),
+    Group("device", ("device/*.cpp",), _COOL),
 )
 
 

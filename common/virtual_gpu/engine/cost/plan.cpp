@@ -90,6 +90,8 @@ Memory memory_of(const Op& op, PlanKind kind, std::string_view opcode, uint32_t 
     case PlanKind::kFence:
       m.fence = true;
       break;
+    case PlanKind::kConstantLoad:
+      break;
     case PlanKind::kPlain:
       m.fence = opcode.starts_with("bar.warp");
       break;

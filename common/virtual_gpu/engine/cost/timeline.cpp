@@ -45,6 +45,7 @@ const char* kind_name(const PlannedOp& op) {
       return "barrier";
     case PlanKind::kFence:
       return "fence";
+    case PlanKind::kConstantLoad:
     case PlanKind::kPlain:
       break;
   }

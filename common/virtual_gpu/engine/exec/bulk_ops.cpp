@@ -260,9 +260,18 @@ void copy_box(Warp& w, const Op& op, int lane) {
     refuse(w, op, lane, cuda::kIllegalInstruction, problem, advice);
     return;
   }
+  const bool stores = d.kind == BulkKind::kStore;
+  const int32_t* const negative = std::find_if(at, at + d.rank, [](int32_t c) { return c < 0; });
+  if (stores && negative != at + d.rank) {
+    // Hardware fills what a load finds before the tensor, and stops a store there.
+    refuse(w, op, lane, cuda::kIllegalInstruction,
+           "its coordinate " + std::to_string(negative - at) + " is " + std::to_string(*negative),
+           "A box may be stored past the end of a tensor, where it is clipped, but not before its beginning. "
+           "Begin at 0, and leave the rows or columns before it out of the tile.");
+    return;
+  }
   if (d.kind == BulkKind::kPrefetch) return;
   ++b.worker->ops[op.index].global_requests;
-  const bool stores = d.kind == BulkKind::kStore;
   const uint32_t shared = place_value32(w, op, stores ? d.source : d.destination, lane);
   constexpr uint32_t kBoxAlignment = 128;
   if (!aligned(w, op, lane, "its shared address", in_block(shared), kBoxAlignment)) return;

@@ -67,6 +67,7 @@ struct Flow {
     const auto found = tracked.find(value);
     return found == tracked.end() ? -1 : static_cast<int>(found->second);
   }
+  size_t number_of_tracked(uint32_t value) const { return tracked.at(value); }
   void track(uint32_t value) { tracked.try_emplace(value, static_cast<uint32_t>(tracked.size())); }
 
   bool find_tracked() {
@@ -94,12 +95,12 @@ struct Flow {
     const OpValues& v = values(op);
     if (is_product(op)) {
       for (uint32_t i = 0; i < v.written; ++i) {
-        const size_t t = static_cast<size_t>(number(value(op, i)));
+        const size_t t = number_of_tracked(value(op, i));
         s.result[t] = 0;
         s.changed[t] = 0;
       }
       for (int i = 0; i < op.wgmma->a_registers; ++i)
-        s.input[static_cast<size_t>(number(value(op, v.written + static_cast<uint32_t>(i))))] = 0;
+        s.input[number_of_tracked(value(op, v.written + static_cast<uint32_t>(i)))] = 0;
       return;
     }
     if (op.fn[1] == wgmma_fence) {

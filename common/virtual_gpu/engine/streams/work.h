@@ -19,8 +19,8 @@ struct LaunchTask {
 };
 struct CopyTask {
   CopyPlan plan;
-  std::vector<uint8_t> packed;  // pageable source data, taken when the copy was queued; empty:
-  uint64_t staging_offset = 0;  // the packed side lies in the staging area (copies that run at once)
+  std::vector<uint8_t> packed{};  // pageable source data, taken when the copy was queued; empty:
+  uint64_t staging_offset = 0;    // the packed side lies in the staging area (copies that run at once)
   wire::CodePlace caller{};
 };
 struct FillTask {
