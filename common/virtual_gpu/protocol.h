@@ -26,10 +26,12 @@ constexpr uint64_t kArenaBytes = 1ull << 40;  // reserved addresses, not memory
 #endif
 
 // A place in the program's machine code: an offset into an object file that kCodeModule has named.
+// `api` says whose function was called there.
+enum class Api : uint32_t { kRuntime, kDriver };
 struct CodePlace {
   uint64_t offset;
   uint32_t module;  // 0: not known
-  uint32_t pad;
+  Api api;
 };
 
 struct RequestHeader {
@@ -223,7 +225,8 @@ struct Occupancy {
   uint32_t flags;
 };
 
-enum class MemoryKind : uint32_t { kDevice, kPinned, kManaged, kArray };  // kArray: cudaMallocArray
+// kArray: cudaMallocArray. kRegistered: pinned memory that stands for memory of the program's own.
+enum class MemoryKind : uint32_t { kDevice, kPinned, kManaged, kArray, kRegistered };
 
 struct Malloc {
   uint64_t bytes;

@@ -77,6 +77,12 @@ def test_an_operand_that_nothing_has_written_is_found():
     assert "cublasSgemm reads cudaMalloc #1, 0 bytes from its start, but nothing" in finding.message
 
 
+def test_the_first_element_that_nothing_has_written_is_named():
+    half = "  cudaMemset(a, 0, 100);\n"
+    [finding] = run_text(BEGIN, half, GEMM.format(m=8, beta="zero"), END).report.findings
+    assert "cublasSgemm reads cudaMalloc #1, 100 bytes from its start, but nothing" in finding.message
+
+
 def test_a_result_is_read_only_where_beta_is_not_zero():
     assert not run_text(BEGIN, FILL, GEMM.format(m=8, beta="zero"), END).report.findings
     [finding] = run_text(BEGIN, FILL, GEMM.format(m=8, beta="one"), END).report.findings

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import subprocess
 from functools import cache
 from pathlib import Path
@@ -50,6 +51,36 @@ def test_a_bad_copy_is_found_at_the_line_that_made_it():
     (found,) = run(program).report.findings
     assert found.mistake == "TransferOutOfRange"
     assert found.place[0].line == 11
+    assert "cuMemcpy reads 80 bytes from offset 0 of cuMemAlloc #1" in found.message
+
+
+def words(text: str) -> set[str]:
+    return set(re.findall(r"\w+", text))
+
+
+def test_a_finding_names_the_functions_that_the_program_called():
+    program = build_text(
+        r"""
+        #include <cuda.h>
+        int main() {
+          CUdeviceptr memory;
+          int* other;
+          cudaMalloc(&other, 64);
+          cuMemAlloc(&memory, 64);
+          cuMemFree(memory);
+          cuMemFree(memory);
+          cudaFree(other);
+          cudaFree(other);
+          return 0;
+        }
+        """,
+        "-lcuda",
+    )
+    driver, runtime = (found.message + found.advice for found in run(program).report.findings)
+    assert {"cuMemFree", "cuMemAlloc"} <= words(driver)
+    assert not words(driver) & {"cudaFree", "cudaMalloc"}
+    assert {"cudaFree", "cudaMalloc"} <= words(runtime)
+    assert not words(runtime) & {"cuMemFree", "cuMemAlloc"}
 
 
 def test_what_is_missing_names_itself_once():

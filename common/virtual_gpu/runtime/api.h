@@ -26,8 +26,10 @@ inline thread_local bool runtime_used = false;  // this thread has called the ru
 // the line that a finding of this call names. The driver API calls the runtime API inside of one.
 class ApiCall {
  public:
-  explicit ApiCall(const void* caller) : outermost_(api_depth++ == 0) {
-    if (outermost_) api_caller = caller;
+  explicit ApiCall(const void* caller, wire::Api api = wire::Api::kRuntime) : outermost_(api_depth++ == 0) {
+    if (!outermost_) return;
+    api_caller = caller;
+    api_called = api;
   }
   ~ApiCall() { --api_depth; }
   ApiCall(const ApiCall&) = delete;

@@ -9,6 +9,7 @@
 namespace vgpu {
 
 thread_local const void* api_caller = nullptr;
+thread_local wire::Api api_called = wire::Api::kRuntime;
 
 namespace {
 

@@ -9,8 +9,9 @@
 
 namespace vgpu {
 
-// The return address of the API function that this thread is in.
+// The return address of the API function that this thread is in, and which API it belongs to.
 extern thread_local const void* api_caller;
+extern thread_local wire::Api api_called;
 
 struct LoadedCode {
   const char* file = nullptr;   // the loader's own string; empty for the program itself
@@ -48,7 +49,9 @@ class KnownCode {
   struct Segment {
     LoadedCode code;
     uint32_t module;
-    wire::CodePlace place(uint64_t address) const { return {address - code.load_address, module, 0}; }
+    wire::CodePlace place(uint64_t address) const {
+      return {address - code.load_address, module, api_called};
+    }
   };
   std::vector<Segment> segments_;
 };

@@ -6,6 +6,7 @@
 #include "connection.h"
 #include "devices.h"
 #include "pointers.h"
+#include "registered.h"
 
 namespace {
 
@@ -112,6 +113,10 @@ VGPU_ENTRY(cudaFreeHost, (void* address), (address)) {
 
 VGPU_ENTRY(cudaHostGetFlags, (unsigned* flags, void* address), (flags, address)) {
   if (flags == nullptr) return cudaErrorInvalidValue;
+  if (vgpu::Registered known; vgpu::find_registered(address, &known)) {
+    *flags = known.flags;
+    return cudaSuccess;
+  }
   const std::lock_guard<std::mutex> lock(flags_mutex);
   const auto known = pinned_flags().find(address);
   if (known == pinned_flags().end()) return cudaErrorInvalidValue;
@@ -119,9 +124,14 @@ VGPU_ENTRY(cudaHostGetFlags, (unsigned* flags, void* address), (flags, address))
   return cudaSuccess;
 }
 
-// Pinned memory lies at the same address for the host and the device.
+// Pinned memory lies at the same address for the host and the device; registered memory does not.
 VGPU_ENTRY(cudaHostGetDevicePointer, (void** device, void* host, unsigned flags), (device, host, flags)) {
   if (device == nullptr || flags != 0) return cudaErrorInvalidValue;
+  if (vgpu::Registered known; vgpu::find_registered(host, &known)) {
+    *device =
+        reinterpret_cast<void*>(known.device + static_cast<size_t>(static_cast<char*>(host) - known.host));
+    return cudaSuccess;
+  }
   wire::PointerReply reply{};
   if (classify(host) != PointerClass::kPinned) return cudaErrorInvalidValue;
   const cudaError_t error = find_allocation(host, &reply);
@@ -167,6 +177,13 @@ VGPU_ENTRY(cudaPointerGetAttributes, (cudaPointerAttributes * out, const void* p
     if (const cudaError_t error = find_allocation(pointer, &reply); error != cudaSuccess) return error;
   }
   *out = {};
+  if (vgpu::Registered known; vgpu::find_registered(pointer, &known)) {
+    out->type = cudaMemoryTypeHost;
+    out->hostPointer = address;
+    out->devicePointer =
+        reinterpret_cast<void*>(known.device + static_cast<size_t>(static_cast<char*>(address) - known.host));
+    return cudaSuccess;
+  }
   if (reply.known == 0) {
     out->type = cudaMemoryTypeUnregistered;
     out->device = kNoDevice;

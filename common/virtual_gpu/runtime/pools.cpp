@@ -108,6 +108,26 @@ VGPU_ENTRY(cudaMemPoolGetAttribute, (cudaMemPool_t pool, cudaMemPoolAttr attribu
   return cudaSuccess;
 }
 
+// All devices share the engine's memory: every one of them can use the pool.
+VGPU_ENTRY(cudaMemPoolSetAccess, (cudaMemPool_t pool, const cudaMemAccessDesc* list, size_t count),
+           (pool, list, count)) {
+  if (pool != handle() || (list == nullptr && count != 0)) return cudaErrorInvalidValue;
+  for (size_t i = 0; i < count; ++i) {
+    if (list[i].location.type != cudaMemLocationTypeDevice) return cudaErrorInvalidValue;
+    if (!vgpu::is_device(list[i].location.id)) return cudaErrorInvalidDevice;
+  }
+  return cudaSuccess;
+}
+
+VGPU_ENTRY(cudaMemPoolGetAccess, (cudaMemAccessFlags * flags, cudaMemPool_t pool, cudaMemLocation* location),
+           (flags, pool, location)) {
+  if (flags == nullptr || pool != handle() || location == nullptr) return cudaErrorInvalidValue;
+  if (location->type != cudaMemLocationTypeDevice) return cudaErrorInvalidValue;
+  if (!vgpu::is_device(location->id)) return cudaErrorInvalidDevice;
+  *flags = cudaMemAccessFlagsProtReadWrite;
+  return cudaSuccess;
+}
+
 VGPU_ENTRY(cudaMemPoolTrimTo, (cudaMemPool_t pool, size_t), (pool, 0)) {
   return pool == handle() ? cudaSuccess : cudaErrorInvalidValue;
 }

@@ -67,6 +67,7 @@ constexpr Fixed kFixed[] = {
     {cudaDevAttrGlobalL1CacheSupported, 1},
     {cudaDevAttrLocalL1CacheSupported, 1},
     {cudaDevAttrManagedMemory, 1},
+    {cudaDevAttrHostRegisterSupported, 1},
     {cudaDevAttrConcurrentManagedAccess, 1},
     {cudaDevAttrComputePreemptionSupported, 1},
     {cudaDevAttrCooperativeLaunch, 1},
@@ -140,6 +141,7 @@ void fill_properties(const DeviceInfo& info, cudaDeviceProp* out) {
   out->globalL1CacheSupported = value(cudaDevAttrGlobalL1CacheSupported);
   out->localL1CacheSupported = value(cudaDevAttrLocalL1CacheSupported);
   out->managedMemory = value(cudaDevAttrManagedMemory);
+  out->hostRegisterSupported = value(cudaDevAttrHostRegisterSupported);
   out->concurrentManagedAccess = value(cudaDevAttrConcurrentManagedAccess);
   out->computePreemptionSupported = value(cudaDevAttrComputePreemptionSupported);
   out->cooperativeLaunch = value(cudaDevAttrCooperativeLaunch);

@@ -8,8 +8,8 @@ int main() {
   HOLDS(cudaMallocMipmappedArray(&array, &format, {16, 0, 0}, 2) == cudaErrorNotSupported);
   HOLDS(cudaGetLastError() == cudaErrorNotSupported);
   HOLDS(cudaMallocMipmappedArray(&array, &format, {16, 0, 0}, 2) == cudaErrorNotSupported);
-  int host[4] = {};
-  HOLDS(cudaHostRegister(host, sizeof host, 0) == cudaErrorNotSupported);
+  cudaIpcMemHandle_t handle;
+  HOLDS(cudaIpcGetMemHandle(&handle, nullptr) == cudaErrorNotSupported);
   HOLDS(cudaGetLastError() == cudaErrorNotSupported);
   return finish();
 }

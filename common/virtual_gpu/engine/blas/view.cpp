@@ -76,6 +76,7 @@ bool View::check(Use use, const char* function, const DeviceMemory& memory, bool
   if (use == Use::kWritten || !check_init || a->all_written) return true;
   each_run([&](uint64_t at, uint64_t run) {
     if (memory.is_written(*a, at, run)) return true;
+    while (memory.is_written(*a, at, type_->bytes)) at += type_->bytes;
     *finding = checks::unwritten_operand(function, *a, at);
     return false;
   });

@@ -68,7 +68,7 @@ std::string HostCode::fill_in(const std::string& sentence) {
     const uint64_t offset = std::strtoull(number_end, nullptr, 16);
     const size_t end = filled.find('}', at);
     if (!is_known(module) || end == std::string::npos) break;
-    const std::vector<SourcePlace> chain = lines({offset, module, 0});
+    const std::vector<SourcePlace> chain = lines({offset, module, wire::Api::kRuntime});
     const size_t plus = filled.find('+', at);
     const std::string shown = chain.empty()
                                   ? file_name(paths_[module - 1]) + filled.substr(plus, end - plus)

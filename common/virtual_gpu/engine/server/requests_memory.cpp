@@ -13,17 +13,19 @@ constexpr uint64_t kQueuedCopyBytes = 64 << 10;
 
 AllocKind kind_of(wire::MemoryKind kind) {
   constexpr AllocKind kKinds[] = {AllocKind::kDevice, AllocKind::kPinned, AllocKind::kManaged,
-                                  AllocKind::kDevice};
+                                  AllocKind::kDevice, AllocKind::kPinned};
   return kKinds[static_cast<uint32_t>(kind)];
 }
 
 bool is_known(wire::MemoryKind kind) {
-  return static_cast<uint32_t>(kind) <= static_cast<uint32_t>(wire::MemoryKind::kArray);
+  return static_cast<uint32_t>(kind) <= static_cast<uint32_t>(wire::MemoryKind::kRegistered);
 }
 
-const char* call_of(wire::MemoryKind kind) {
-  constexpr const char* kCalls[] = {"cudaMalloc", "cudaMallocHost", "cudaMallocManaged", "cudaMallocArray"};
-  return kCalls[static_cast<uint32_t>(kind)];
+const char* call_of(wire::MemoryKind kind, wire::Api api) {
+  constexpr const char* kCalls[][5] = {
+      {"cudaMalloc", "cudaMallocHost", "cudaMallocManaged", "cudaMallocArray", "cudaHostRegister"},
+      {"cuMemAlloc", "cuMemAllocHost", "cuMemAllocManaged", "cuArrayCreate", "cuMemHostRegister"}};
+  return kCalls[api == wire::Api::kDriver][static_cast<uint32_t>(kind)];
 }
 
 std::string in_megabytes(uint64_t bytes) {
@@ -59,7 +61,8 @@ void allocate(Session& session, const wire::Malloc& in, Reply& reply) {
   if (!in.stream_ordered && (reply.error = session.streams.refuse_during_capture()) != 0) return;
   if (in.bytes == 0) return reply.put(wire::Address{0});
   const AllocKind kind = kind_of(in.kind);
-  const std::string name = std::string(call_of(in.kind)) + (in.stream_ordered ? "Async" : "") + " #" +
+  const std::string name = std::string(call_of(in.kind, session.caller.api)) +
+                           (in.stream_ordered ? "Async" : "") + " #" +
                            std::to_string(session.allocations_made[kind] + 1);
   // Of a captured copy of pageable memory: the runtime library's, not the program's.
   const bool is_for_copy = in.stream_ordered && kind == AllocKind::kPinned;
@@ -74,6 +77,7 @@ void allocate(Session& session, const wire::Malloc& in, Reply& reply) {
   }
   session.allocations_made[kind] += 1;
   a->allocated_by = session.caller;
+  a->from_program = in.kind != wire::MemoryKind::kRegistered;  // left registered, it is no leak
   reply.put(wire::Address{a->base});
 }
 
@@ -99,9 +103,10 @@ void tell_bad_free_in_graph(Session& session, const wire::Free& in, const Reserv
 // The allocation that a free may release: the program's, whole, of the right kind, not on its way out.
 const Allocation* releasable(Session& session, const wire::Free& in) {
   const Allocation* a = session.memory.find(in.address);
-  if (a == nullptr || a->base != in.address || !a->from_program || is_being_freed(session, *a))
+  const bool registered = in.kind == wire::MemoryKind::kRegistered;
+  if (a == nullptr || a->base != in.address || a->from_program == registered || is_being_freed(session, *a))
     return nullptr;
-  const bool host_call = in.kind == wire::MemoryKind::kPinned;
+  const bool host_call = registered || in.kind == wire::MemoryKind::kPinned;
   const bool device_kind = a->kind == AllocKind::kDevice || a->kind == AllocKind::kManaged;
   return (host_call ? a->kind == AllocKind::kPinned : device_kind) ? a : nullptr;
 }

@@ -27,7 +27,8 @@ void host_fault(Session& session, const wire::HostFault& in, Reply&) {
   session.host_faulted = true;
   Finding finding = checks::host_dereference(in.address, in.is_write, session.memory);
   const std::string module(in.module, strnlen(in.module, sizeof in.module));
-  session.add_finding(std::move(finding), {in.module_offset, session.host_code.add_module(module), 0});
+  session.add_finding(std::move(finding),
+                      {in.module_offset, session.host_code.add_module(module), wire::Api::kRuntime});
 }
 
 void set_limit(Session& session, const wire::Limit& in, Reply& reply) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdio>
 
+#include "checks/driver_words.h"
 #include "checks/heap_findings.h"
 #include "cuda_error.h"
 
@@ -79,6 +80,10 @@ void Session::tell(const std::string& sentence) {
 
 void Session::add_finding(Finding finding, const wire::CodePlace& made_by) {
   if (finding.message.empty()) return;
+  if (made_by.api == wire::Api::kDriver) {
+    finding.message = checks::in_driver_words(finding.message);
+    finding.advice = checks::in_driver_words(finding.advice);
+  }
   finding.host_module = host_code.path(made_by.module);
   finding.host_offset = finding.host_module.empty() ? 0 : made_by.offset;
   finding.first = seen_at(static_cast<uint64_t>(report.next_index()));
@@ -133,7 +138,8 @@ ReportContext Session::compose_context() {
                                   ? memory.heap().site(named->second->heap_site).place
                                   : host_code.lines(named->second->allocated_by);
     if (finding.place.empty() && !finding.host_module.empty())
-      finding.place = host_code.lines({finding.host_offset, host_code.add_module(finding.host_module), 0});
+      finding.place = host_code.lines(
+          {finding.host_offset, host_code.add_module(finding.host_module), wire::Api::kRuntime});
     finding.message = host_code.fill_in(finding.message);
     reported.finding = std::move(finding);
   }

@@ -10,7 +10,7 @@
 #include <initializer_list>
 
 #include "../../include/cublas_v2.h"
-#include "code_place.h"
+#include "api.h"
 #include "protocol_blas.h"
 
 struct cublasContext {
@@ -98,7 +98,7 @@ cublasStatus_t status_of(cudaError_t error);
 // A call that lets no exception out, and whose line findings name.
 template <class Body>
 cublasStatus_t guarded(const void* caller, Body&& body) {
-  api_caller = caller;
+  const ApiCall call(caller);
   try {
     return body();
   } catch (const std::exception&) {

@@ -19,7 +19,7 @@ CUresult check_ready(Needs needs);
 
 template <typename Body>
 CUresult driver_call(const void* caller, Needs needs, Body&& body) {
-  const ApiCall call(caller);
+  const ApiCall call(caller, wire::Api::kDriver);
   try {
     const CUresult ready = check_ready(needs);
     return ready != CUDA_SUCCESS ? ready : body();

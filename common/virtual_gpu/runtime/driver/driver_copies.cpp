@@ -1,4 +1,5 @@
 // Copies and fills of the driver API.
+#include "arrays.h"
 #include "connection.h"
 #include "copies.h"
 #include "driver/driver.h"
@@ -23,23 +24,36 @@ CUdeviceptr host_address(const void* host) {
 struct Rows {
   char* first = nullptr;
   size_t pitch = 0, slice = 0;
-  bool is_array = false;
 };
 
-Rows rows_of(CUmemorytype type, const void* host, CUdeviceptr device, size_t pitch, size_t height, size_t x,
-             size_t y, size_t z) {
-  char* const base =
-      static_cast<char*>(type == CU_MEMORYTYPE_HOST ? const_cast<void*>(host) : pointer(device));
-  const size_t slice = pitch * height;
-  return {base + z * slice + y * pitch + x, pitch, slice, type == CU_MEMORYTYPE_ARRAY};
+// Where rows lie: in an array, whose pitch is its own, or in memory with the pitch that the plan gives.
+struct Memory {
+  CUmemorytype type;
+  const void* host;
+  CUdeviceptr device;
+  CUarray array;
+  size_t pitch, height;
+};
+
+Rows rows_of(const Memory& memory, size_t x, size_t y, size_t z) {
+  size_t pitch = memory.pitch, slice = memory.pitch * memory.height;
+  auto* base = static_cast<char*>(memory.type == CU_MEMORYTYPE_HOST ? const_cast<void*>(memory.host)
+                                                                    : pointer(memory.device));
+  if (memory.type == CU_MEMORYTYPE_ARRAY) {
+    const auto& array = *reinterpret_cast<const cudaArray*>(memory.array);
+    pitch = vgpu::pitch_of(array);
+    slice = pitch * vgpu::rows_of(array);
+    base = static_cast<char*>(pointer(array.address));
+  }
+  return {base + z * slice + y * pitch + x, pitch, slice};
+}
+
+bool lacks_array(CUmemorytype type, CUarray array) {
+  return type == CU_MEMORYTYPE_ARRAY && array == nullptr;
 }
 
 CUresult copy_rows(const Rows& dst, const Rows& src, size_t width, size_t height, size_t depth,
                    uint64_t stream, Timing timing) {
-  if (dst.is_array || src.is_array) {
-    static bool warned = false;
-    return static_cast<CUresult>(vgpu::driver_not_supported("a driver copy to or from an array", &warned));
-  }
   if (width == 0 || height == 0 || depth == 0) return CUDA_SUCCESS;
   for (size_t z = 0; z < depth; ++z) {
     const cudaError_t error =
@@ -52,20 +66,26 @@ CUresult copy_rows(const Rows& dst, const Rows& src, size_t width, size_t height
 }
 
 CUresult copy_2d_plan(const CUDA_MEMCPY2D* p, uint64_t stream, Timing timing) {
-  if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const Rows dst =
-      rows_of(p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch, 0, p->dstXInBytes, p->dstY, 0);
-  const Rows src =
-      rows_of(p->srcMemoryType, p->srcHost, p->srcDevice, p->srcPitch, 0, p->srcXInBytes, p->srcY, 0);
+  if (p == nullptr || lacks_array(p->dstMemoryType, p->dstArray) ||
+      lacks_array(p->srcMemoryType, p->srcArray))
+    return CUDA_ERROR_INVALID_VALUE;
+  const Rows dst = rows_of({p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray, p->dstPitch, 0},
+                           p->dstXInBytes, p->dstY, 0);
+  const Rows src = rows_of({p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray, p->srcPitch, 0},
+                           p->srcXInBytes, p->srcY, 0);
   return copy_rows(dst, src, p->WidthInBytes, p->Height, 1, stream, timing);
 }
 
 CUresult copy_3d_plan(const CUDA_MEMCPY3D* p, uint64_t stream, Timing timing) {
-  if (p == nullptr) return CUDA_ERROR_INVALID_VALUE;
-  const Rows dst = rows_of(p->dstMemoryType, p->dstHost, p->dstDevice, p->dstPitch, p->dstHeight,
-                           p->dstXInBytes, p->dstY, p->dstZ);
-  const Rows src = rows_of(p->srcMemoryType, p->srcHost, p->srcDevice, p->srcPitch, p->srcHeight,
-                           p->srcXInBytes, p->srcY, p->srcZ);
+  if (p == nullptr || lacks_array(p->dstMemoryType, p->dstArray) ||
+      lacks_array(p->srcMemoryType, p->srcArray))
+    return CUDA_ERROR_INVALID_VALUE;
+  const Rows dst =
+      rows_of({p->dstMemoryType, p->dstHost, p->dstDevice, p->dstArray, p->dstPitch, p->dstHeight},
+              p->dstXInBytes, p->dstY, p->dstZ);
+  const Rows src =
+      rows_of({p->srcMemoryType, p->srcHost, p->srcDevice, p->srcArray, p->srcPitch, p->srcHeight},
+              p->srcXInBytes, p->srcY, p->srcZ);
   return copy_rows(dst, src, p->WidthInBytes, p->Height, p->Depth, stream, timing);
 }
 

@@ -114,6 +114,15 @@ VGPU_DRIVER(cuMemFreeHost, kContext, (void* address), (address)) {
   return answer(cudaFreeHost(address));
 }
 
+VGPU_DRIVER(cuMemHostRegister_v2, kContext, (void* host, size_t bytes, unsigned flags),
+            (host, bytes, flags)) {
+  return answer(cudaHostRegister(host, bytes, flags));
+}
+
+VGPU_DRIVER(cuMemHostUnregister, kContext, (void* host), (host)) {
+  return answer(cudaHostUnregister(host));
+}
+
 VGPU_DRIVER(cuMemHostGetDevicePointer_v2, kContext, (CUdeviceptr * out, void* host, unsigned flags),
             (out, host, flags)) {
   return answer(cudaHostGetDevicePointer(as_pointer(out), host, flags));
