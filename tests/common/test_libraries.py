@@ -17,7 +17,7 @@ from common.build.nvcc.libraries import absent_among, is_nvidias, refusal_of
         ("cusolverDnCreate", "cuSOLVER"),
         ("ncclCommInitAll", "NCCL"),
         ("cudnnCreate", "cuDNN"),
-        ("cublasLtCreate", "cuBLASLt"),
+        ("cublasLtMatrixTransform", "cuBLASLt"),
         ("nvmlInit_v2", "NVML"),
     ],
 )

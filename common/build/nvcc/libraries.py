@@ -17,10 +17,10 @@ class Library:
     headers: str
 
 
-# cuBLAS is part of the virtual GPU's runtime library: its name is left out of the link, too.
-CUBLAS = Library("cuBLAS", r"cublas", r"cublas(?!Lt|Xt)\w+", r"cublas(_v2|_api)?\.h")
+# cuBLAS and cuBLASLt are parts of the virtual GPU's runtime library: the link leaves their names out, too.
+CUBLAS = Library("cuBLAS", r"cublas(Lt)?", r"cublas(?!Lt|Xt)\w+", r"cublas(_v2|_api|Lt)?\.h")
 ABSENT = (
-    Library("cuBLASLt", r"cublasLt", r"cublasLt\w+", r"cublasLt\.h"),
+    Library("cuBLASLt", r"(?!)", r"cublasLt\w+", r"(?!)"),  # what of it the runtime library lacks
     Library("cuBLASXt", r"nvblas", r"cublasXt\w+", r"(cublasXt|nvblas)\.h"),
     Library("cuSPARSE", r"cusparse", r"cusparse(?!Lt)\w+", r"cusparse(_v2)?\.h"),
     Library("cuSPARSELt", r"cusparseLt", r"cusparseLt\w+", r"cusparseLt\.h"),
