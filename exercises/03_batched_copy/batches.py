@@ -99,6 +99,12 @@ LISTED: dict[str, Callable[[], Batch]] = {
         own(1, 40, 1025, 2, source_gap=7, source_shift=3, destination_gap=15, destination_shift=11),
         own(2, 1, 70_001, 1, source_shift=7, destination_shift=7),
     ),
+    "one side's stride limits the unit": lambda: together(
+        own(0, 5, 48, source_gap=1, destination_gap=16),
+        own(1, 5, 48, source_gap=16, destination_gap=1),
+        own(2, 6, 64, 2, source_gap=2, destination_gap=8),
+        own(3, 6, 64, 1, source_gap=16, destination_gap=8),
+    ),
     "slices aligned differently": lambda: together(
         own(0, 21, 515, source_gap=5, source_shift=1, destination_gap=29, destination_shift=2),
         own(1, 9, 2050, 2, source_gap=6, source_shift=2, destination_gap=14, destination_shift=4),
