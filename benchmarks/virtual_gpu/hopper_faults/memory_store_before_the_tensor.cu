@@ -1,4 +1,5 @@
-// A tile is stored one row above the tensor. A load from there is filled with zeros; a store stops the kernel.
+// A tile is stored one row above the tensor. A load from there is filled with zeros; a store stops the
+// kernel.
 #include "../hopper/tensor.cuh"
 #include "fault.cuh"
 

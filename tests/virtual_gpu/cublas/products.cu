@@ -8,11 +8,11 @@ struct Problem {
   Matrix<T> a, b;
   Matrix<Out> c;
   Scale alpha = narrow<Scale>({2, 0}), beta = narrow<Scale>({1, 0});
-  Problem(cublasOperation_t op_a, cublasOperation_t op_b)
+  Problem(cublasOperation_t op_a, cublasOperation_t op_b, int padding = 2)
       : op_a(op_a),
         op_b(op_b),
-        a(op_a == CUBLAS_OP_N ? m : k, op_a == CUBLAS_OP_N ? k : m, 1),
-        b(op_b == CUBLAS_OP_N ? k : n, op_b == CUBLAS_OP_N ? n : k, 2),
+        a(op_a == CUBLAS_OP_N ? m : k, op_a == CUBLAS_OP_N ? k : m, 1, padding),
+        b(op_b == CUBLAS_OP_N ? k : n, op_b == CUBLAS_OP_N ? n : k, 2, padding),
         c(m, n, 3) {}
   int wrong() const {
     return c.wrong([&](int i, int j) {
@@ -37,11 +37,25 @@ void every_operation(cublasHandle_t handle, Function gemm) {
 }
 
 template <class T, class Out, class Scale>
-void mixed(cublasHandle_t handle, cudaDataType in, cudaDataType out, cublasComputeType_t compute) {
-  Problem<T, Out, Scale> p(CUBLAS_OP_T, CUBLAS_OP_N);
+void mixed(cublasHandle_t handle, cudaDataType in, cudaDataType out, cublasComputeType_t compute,
+           int padding = 2) {
+  Problem<T, Out, Scale> p(CUBLAS_OP_T, CUBLAS_OP_N, padding);
   FINE(cublasGemmEx(handle, p.op_a, p.op_b, p.m, p.n, p.k, &p.alpha, p.a.device, in, p.a.ld, p.b.device, in,
                     p.b.ld, &p.beta, p.c.device, out, p.c.ld, compute, CUBLAS_GEMM_DEFAULT));
   HOLDS(p.wrong() == 0);
+}
+
+// Columns of bytes must begin at multiples of four.
+void bytes_off_their_words(cublasHandle_t handle) {
+  const int one = 1;
+  Problem<signed char, int, int> p(CUBLAS_OP_T, CUBLAS_OP_N, 1);
+  const auto product = [&](const signed char* a, int lda) {
+    return cublasGemmEx(handle, p.op_a, p.op_b, p.m - 1, p.n, p.k - 1, &one, a, CUDA_R_8I, lda, p.b.device,
+                        CUDA_R_8I, p.b.ld, &one, p.c.device, CUDA_R_32I, p.c.ld, CUBLAS_COMPUTE_32I,
+                        CUBLAS_GEMM_DEFAULT);
+  };
+  HOLDS(product(p.a.device, p.a.ld - 1) == CUBLAS_STATUS_NOT_SUPPORTED);
+  HOLDS(product(p.a.device + 1, p.a.ld) == CUBLAS_STATUS_NOT_SUPPORTED);
 }
 
 void batches(cublasHandle_t handle) {
@@ -137,7 +151,8 @@ int main() {
   mixed<__half, float, float>(handle, CUDA_R_16F, CUDA_R_32F, CUBLAS_COMPUTE_32F);
   mixed<__nv_bfloat16, __nv_bfloat16, float>(handle, CUDA_R_16BF, CUDA_R_16BF, CUBLAS_COMPUTE_32F);
   mixed<__nv_bfloat16, float, float>(handle, CUDA_R_16BF, CUDA_R_32F, CUBLAS_COMPUTE_32F_FAST_16BF);
-  mixed<signed char, int, int>(handle, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I);
+  mixed<signed char, int, int>(handle, CUDA_R_8I, CUDA_R_32I, CUBLAS_COMPUTE_32I, 1);
+  bytes_off_their_words(handle);
   mixed<signed char, float, float>(handle, CUDA_R_8I, CUDA_R_32F, CUBLAS_COMPUTE_32F);
   batches(handle);
   scalars_on_the_device(handle);

@@ -71,6 +71,11 @@ BlasMatrix view(const Operand& operand, cublasOperation_t op, bool by_pointers) 
   return by_pointers ? pointers(one) : one;
 }
 
+// Products of bytes are made of words of four.
+bool in_whole_words(const Operand& operand) {
+  return operand.ld % 4 == 0 && reinterpret_cast<uintptr_t>(operand.data) % 4 == 0;
+}
+
 cublasStatus_t gemm(const char* function, Handle handle, const Product& p, cublasComputeType_t compute) {
   if (!is_operation(p.op_a) || !is_operation(p.op_b) || !are_sizes({p.m, p.n, p.k, p.batches}))
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -79,6 +84,8 @@ cublasStatus_t gemm(const char* function, Handle handle, const Product& p, cubla
     return CUBLAS_STATUS_INVALID_VALUE;
   const Combination* types = find(type_of(compute), p);
   if (types == nullptr) return CUBLAS_STATUS_NOT_SUPPORTED;
+  if (types->scale == CUDA_R_32I && !(in_whole_words(p.a) && in_whole_words(p.b)))
+    return CUBLAS_STATUS_NOT_SUPPORTED;
   const bool keeps_floats = types->scale != CUDA_R_32I;
   return Call(function, handle, BlasOp::kMultiply, types->scale)
       .compute(keeps_floats ? accumulator_of(types->scale) : CUDA_R_32I)
