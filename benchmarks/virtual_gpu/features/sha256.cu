@@ -1,0 +1,61 @@
+// SHA-256 of one block of bytes per thread; the hash of "abc" is known.
+#include "../programs/check.cuh"
+
+__host__ __device__ uint32_t turn(uint32_t x, int by) {
+  return x >> by | x << (32 - by);
+}
+
+// The first 32 bits of the fractional parts of the cube roots of the first 64 primes.
+__host__ __device__ uint32_t constant(int i) {
+  constexpr uint32_t k[64] = {
+      0x428a2f98, 0x71374491, 0xb5c0fbcf, 0xe9b5dba5, 0x3956c25b, 0x59f111f1, 0x923f82a4, 0xab1c5ed5,
+      0xd807aa98, 0x12835b01, 0x243185be, 0x550c7dc3, 0x72be5d74, 0x80deb1fe, 0x9bdc06a7, 0xc19bf174,
+      0xe49b69c1, 0xefbe4786, 0x0fc19dc6, 0x240ca1cc, 0x2de92c6f, 0x4a7484aa, 0x5cb0a9dc, 0x76f988da,
+      0x983e5152, 0xa831c66d, 0xb00327c8, 0xbf597fc7, 0xc6e00bf3, 0xd5a79147, 0x06ca6351, 0x14292967,
+      0x27b70a85, 0x2e1b2138, 0x4d2c6dfc, 0x53380d13, 0x650a7354, 0x766a0abb, 0x81c2c92e, 0x92722c85,
+      0xa2bfe8a1, 0xa81a664b, 0xc24b8b70, 0xc76c51a3, 0xd192e819, 0xd6990624, 0xf40e3585, 0x106aa070,
+      0x19a4c116, 0x1e376c08, 0x2748774c, 0x34b0bcb5, 0x391c0cb3, 0x4ed8aa4a, 0x5b9cca4f, 0x682e6ff3,
+      0x748f82ee, 0x78a5636f, 0x84c87814, 0x8cc70208, 0x90befffa, 0xa4506ceb, 0xbef9a3f7, 0xc67178f2};
+  return k[i];
+}
+
+__host__ __device__ void hash_block(const uint32_t* block, uint32_t* out) {
+  uint32_t w[64],
+      s[8] = {0x6a09e667, 0xbb67ae85, 0x3c6ef372, 0xa54ff53a, 0x510e527f, 0x9b05688c, 0x1f83d9ab, 0x5be0cd19};
+  for (int i = 0; i < 16; ++i) w[i] = block[i];
+  for (int i = 16; i < 64; ++i)
+    w[i] = w[i - 16] + (turn(w[i - 15], 7) ^ turn(w[i - 15], 18) ^ w[i - 15] >> 3) + w[i - 7] +
+           (turn(w[i - 2], 17) ^ turn(w[i - 2], 19) ^ w[i - 2] >> 10);
+  for (int i = 0; i < 8; ++i) out[i] = s[i];
+  for (int i = 0; i < 64; ++i) {
+    const uint32_t t = s[7] + (turn(s[4], 6) ^ turn(s[4], 11) ^ turn(s[4], 25)) +
+                       ((s[4] & s[5]) ^ (~s[4] & s[6])) + constant(i) + w[i];
+    const uint32_t u =
+        (turn(s[0], 2) ^ turn(s[0], 13) ^ turn(s[0], 22)) + ((s[0] & s[1]) ^ (s[0] & s[2]) ^ (s[1] & s[2]));
+    for (int j = 7; j > 0; --j) s[j] = s[j - 1];
+    s[4] += t;
+    s[0] = t + u;
+  }
+  for (int i = 0; i < 8; ++i) out[i] += s[i];
+}
+
+__global__ void hash(const uint32_t* blocks, uint32_t* out) {
+  hash_block(blocks + 16 * threadIdx.x, out + 8 * threadIdx.x);
+}
+
+int main() {
+  Report report("sha256");
+  Random random(26);
+  std::vector<uint32_t> blocks(16 * 32), want(8 * 32);
+  for (uint32_t& word : blocks) word = random.next32();
+  for (int i = 0; i < 16; ++i) blocks[i] = 0;
+  blocks[0] = 0x61626380;  // "abc", then a bit that ends the text
+  blocks[15] = 24;
+  for (int i = 0; i < 32; ++i) hash_block(&blocks[16 * i], &want[8 * i]);
+  report.check(want[0] == 0xba7816bf && want[7] == 0xf20015ad, "the known hash");
+  DeviceBuffer<uint32_t> input(blocks), output(8 * 32);
+  hash<<<1, 32>>>(input.get(), output.get());
+  LAUNCHED_OK();
+  report.equal("hashes", output.download(), want);
+  return report.finish();
+}
