@@ -1,12 +1,15 @@
 #include "checks/shared_check.h"
 
 #include <algorithm>
+#include <cstring>
 #include <tuple>
+#include <type_traits>
 
 #include "checks/async_findings.h"
 #include "checks/copy_words.h"
 #include "checks/report.h"
 #include "exec/flags.h"
+#include "exec/shortcuts.h"
 
 namespace vgpu {
 
@@ -51,6 +54,107 @@ std::string same_element_advice(const Dim3& one, const Dim3& other) {
   return "Both threads store by this line: in one round the index must tell threads apart that differ in " +
          differ + ", and no barrier helps. Between rounds of a loop, put __syncthreads().";
 }
+
+// Stamps of neighbouring words, side by side in one CPU register.
+template <uint32_t kCount>
+struct TickVector {
+  typedef uint32_t type __attribute__((vector_size(4 * kCount)));
+};
+template <>
+struct TickVector<1> {
+  typedef uint32_t type;
+};
+
+// All bits of the stamps for which the condition holds.
+template <class Ticks, class Condition>
+inline Ticks where(Condition condition) {
+  if constexpr (std::is_same_v<Ticks, uint32_t>)
+    return 0 - static_cast<uint32_t>(condition);
+  else
+    return Ticks(condition);
+}
+
+inline bool any(uint32_t ticks) {
+  return ticks != 0;
+}
+template <class Ticks>
+inline bool any(Ticks ticks) {
+  uint32_t bits = 0;
+  for (size_t i = 0; i < sizeof ticks / 4; ++i) bits |= ticks[i];
+  return bits != 0;
+}
+
+// The usual way through the stamps of one lane's words or bytes: all that happened to them is ordered before
+// this access. Pointers and ticks are taken out of the block once, for all lanes.
+struct QuickStamps {
+  uint32_t *write_tick, *write_who, *read_tick, *read_who, *read2_tick, *read2_who, *atomic_tick;
+  uint32_t full, begin, now, met;
+  bool recent_atomics;
+  SharedUse use;
+
+  QuickStamps(StampArrays& s, const Block& b, const Warp& w, SharedUse how)
+      : write_tick(s.write_tick.data()),
+        write_who(s.write_who.data()),
+        read_tick(s.read_tick.data()),
+        read_who(s.read_who.data()),
+        read2_tick(s.read2_tick.data()),
+        read2_who(s.read2_who.data()),
+        atomic_tick(s.atomic_tick.data()),
+        full(b.full_tick),
+        begin(b.start_tick),
+        now(b.tick),
+        met(w.sync_tick),
+        recent_atomics(b.shadow.last_atomic >= b.full_tick),
+        use(how) {}
+
+  // Whether something that other threads did is not ordered before this access by a barrier; kInWarp: or, of
+  // lanes of this warp, by a meeting of all its lanes.
+  template <bool kInWarp, class Ticks>
+  Ticks unordered(Ticks tick, Ticks who, uint32_t me) const {
+    Ticks other = where<Ticks>(tick >= full) & where<Ticks>((who ^ me) >> 22 != 0);
+    if constexpr (kInWarp) other &= ~(where<Ticks>((who ^ me) >> 27 == 0) & where<Ticks>(tick < met));
+    return other;
+  }
+
+  // Writes the stamps as Access::touch() would. False: they need a closer look, and nothing is written.
+  template <uint32_t kCount, bool kInWarp>
+  bool take(size_t first, uint32_t me) const {
+    using Ticks = typename TickVector<kCount>::type;
+    const auto load = [first](const uint32_t* from) {
+      Ticks ticks;
+      std::memcpy(&ticks, from + first, sizeof ticks);
+      return ticks;
+    };
+    const auto store = [first](uint32_t* to, Ticks ticks) { std::memcpy(to + first, &ticks, sizeof ticks); };
+    const Ticks written = load(write_tick), fresh = now - Ticks{}, mine = me - Ticks{};
+    Ticks bad = unordered<kInWarp>(written, load(write_who), me);
+    if (recent_atomics) bad |= where<Ticks>(load(atomic_tick) >= full);
+    if (use == SharedUse::kRead) {
+      bad |= where<Ticks>(written < begin);
+      if (any(bad)) return false;
+      const Ticks read = load(read_tick), reader = load(read_who);
+      const Ticks later = where<Ticks>(read >= full) & where<Ticks>((reader ^ me) >> 22 != 0);
+      if (!any(later)) {
+        store(read_tick, fresh);
+        store(read_who, mine);
+        return true;
+      }
+      store(read_tick, (read & later) | (fresh & ~later));
+      store(read_who, (reader & later) | (mine & ~later));
+      store(read2_tick, (load(read2_tick) & ~later) | (fresh & later));
+      store(read2_who, (load(read2_who) & ~later) | (mine & later));
+      return true;
+    }
+    bad |= unordered<kInWarp>(load(read_tick), load(read_who), me);
+    bad |= unordered<kInWarp>(load(read2_tick), load(read2_who), me);
+    if (any(bad)) return false;
+    if (use == SharedUse::kWrite) {
+      store(write_tick, fresh);
+      store(write_who, mine);
+    }
+    return true;
+  }
+};
 
 struct Access {
   Warp& w;
@@ -277,51 +381,69 @@ struct Access {
     s.write_who[where] = me;
   }
 
-  // Lanes whose few words nothing happened to since the last barrier but by the same thread: their stamps are
-  // written here. Returns the lanes that need a closer look. No word is split and no atomic is recent.
+  // A lane's words, none of which is split or in flight. False: they need a closer look.
+  template <uint32_t kWords>
+  bool quick_words(int lane, uint32_t address) {
+    const SharedShadow& sh = b.shadow;
+    const uint32_t first = address / 4;
+    uint32_t bad = address % 4;
+    if (b.pending_async != 0)
+      for (uint32_t i = first; i < first + kWords; ++i) bad |= sh.in_flight[i];
+    if (sh.any_split)
+      for (uint32_t i = first; i < first + kWords; ++i) bad |= sh.split[i] >= b.start_tick;
+    if (bad) return false;
+    const uint32_t me = make_who(b.thread_of(w, lane), op.index, synchronises);
+    return QuickStamps(b.shadow.words, b, w, use).take<kWords, true>(first, me);
+  }
+
+  // The same for one or two bytes of a word, which then has stamps for each of its bytes.
+  template <uint32_t kBytes>
+  bool quick_bytes(int lane, uint32_t address) {
+    SharedShadow& sh = b.shadow;
+    if (b.pending_async != 0 && sh.in_flight[address / 4] != 0) return false;
+    if (sh.split[address / 4] < b.start_tick) split_word(address / 4);
+    const uint32_t me = make_who(b.thread_of(w, lane), op.index, synchronises);
+    return QuickStamps(sh.bytes, b, w, use).take<kBytes, true>(address, me);
+  }
+
+  // Lanes whose words nothing happened to since the last barrier but by the same thread. Returns the others.
   template <uint32_t kWords>
   Mask quick_lanes(const uint32_t* address, Mask mask) {
-    SharedShadow& sh = b.shadow;
-    const uint32_t full = b.full_tick, begin = b.start_tick, now = b.tick;
+    const QuickStamps stamps(b.shadow.words, b, w, use);
+    const uint32_t* flying = b.shadow.in_flight.data();
     const uint32_t tag = make_who(b.thread_of(w, 0), op.index, synchronises);
-    const uint32_t* flying = sh.in_flight.data();
-    uint32_t* wt = sh.words.write_tick.data();
-    uint32_t* ww = sh.words.write_who.data();
-    uint32_t* rt = sh.words.read_tick.data();
-    uint32_t* rw = sh.words.read_who.data();
-    uint32_t* r2t = sh.words.read2_tick.data();
-    uint32_t* r2w = sh.words.read2_who.data();
-    const bool reads = use == SharedUse::kRead, writes = use == SharedUse::kWrite;
+    const bool any_flying = b.pending_async != 0;
     Mask rest = 0;
     for (Mask m = mask; m != 0; m &= m - 1) {
       const int lane = first_lane(m);
-      const uint32_t me = tag + (static_cast<uint32_t>(lane) << 22);
       const uint32_t first = address[lane] / 4;
       uint32_t bad = address[lane] % 4;
-      for (uint32_t i = first; i < first + kWords; ++i) {
-        bad |= flying[i] | ((wt[i] >= full) & ((ww[i] ^ me) >> 22 != 0));
-        if (reads)
-          bad |= wt[i] < begin;
-        else
-          bad |=
-              ((rt[i] >= full) & ((rw[i] ^ me) >> 22 != 0)) | ((r2t[i] >= full) & ((r2w[i] ^ me) >> 22 != 0));
-      }
-      if (bad) {
+      if (any_flying)
+        for (uint32_t i = first; i < first + kWords; ++i) bad |= flying[i];
+      if (bad || !stamps.take<kWords, false>(first, tag + (static_cast<uint32_t>(lane) << 22)))
         rest |= 1u << lane;
-        continue;
-      }
-      for (uint32_t i = first; i < first + kWords; ++i) {
-        if (reads) {
-          const bool mine = (rt[i] < full) | ((rw[i] ^ me) >> 22 == 0);
-          (mine ? rt : r2t)[i] = now;
-          (mine ? rw : r2w)[i] = me;
-        } else if (writes) {
-          wt[i] = now;
-          ww[i] = me;
-        }
-      }
     }
     return rest;
+  }
+
+  // What lane_access() does, for the usual cases. False: not one of them, and nothing is written but that a
+  // word may be split.
+  bool quick_access(int lane, uint32_t address, uint32_t bytes) {
+    if (!kShortcuts || use == SharedUse::kAtomic) return false;
+    switch (bytes) {
+      case 1:
+        return quick_bytes<1>(lane, address);
+      case 2:
+        return quick_bytes<2>(lane, address);
+      case 4:
+        return quick_words<1>(lane, address);
+      case 8:
+        return quick_words<2>(lane, address);
+      case 16:
+        return quick_words<4>(lane, address);
+      default:
+        return false;
+    }
   }
 
   void split_word(size_t word) {
@@ -381,12 +503,14 @@ struct Access {
   }
 };
 
-// The usual case: lane i touches the words next to lane i-1's, and nothing happened to them since the last
-// barrier but by the same thread. True when that was so and the stamps are written.
-bool check_contiguous(Access& a, uint32_t first_word, uint32_t words_a_lane, int first, int count) {
+// The usual case: lane i touches the words next to lane i-1's, and what happened to them since the last
+// barrier was by the same thread, or by this warp before all its lanes met. True when that was so and the
+// stamps are written.
+template <uint32_t kWords>
+bool check_contiguous(Access& a, uint32_t first_word, int first, int count) {
   Block& b = a.b;
   SharedShadow& sh = b.shadow;
-  const uint32_t n = words_a_lane * static_cast<uint32_t>(count);
+  const uint32_t n = kWords * static_cast<uint32_t>(count);
   uint32_t bad = 0;
   if (sh.any_split)
     for (uint32_t i = 0; i < n; ++i) bad |= sh.split[first_word + i] >= b.start_tick;
@@ -397,15 +521,19 @@ bool check_contiguous(Access& a, uint32_t first_word, uint32_t words_a_lane, int
   const uint32_t full = b.full_tick, begin = b.start_tick, now = b.tick;
   const uint32_t thread = b.thread_of(a.w, first);
   const uint32_t tag = make_who(0, a.op.index, a.synchronises);
-  uint32_t who[kLanes * 4];
-  for (uint32_t i = 0; i < n; ++i) who[i] = (thread + i / words_a_lane) << 22 | tag;
+  const uint32_t met = kShortcuts ? a.w.sync_tick : 0;
+  uint32_t who[kLanes * kWords];
+  for (uint32_t i = 0; i < n; ++i) who[i] = (thread + i / kWords) << 22 | tag;
+  const auto unordered = [=](uint32_t tick, uint32_t by, uint32_t me) {
+    return (tick >= full) & ((by ^ me) >> 22 != 0) & !(((by ^ me) >> 27 == 0) & (tick < met));
+  };
   uint32_t* wt = sh.words.write_tick.data() + first_word;
   uint32_t* ww = sh.words.write_who.data() + first_word;
   uint32_t* rt = sh.words.read_tick.data() + first_word;
   uint32_t* rw = sh.words.read_who.data() + first_word;
   uint32_t* r2t = sh.words.read2_tick.data() + first_word;
   uint32_t* r2w = sh.words.read2_who.data() + first_word;
-  for (uint32_t i = 0; i < n; ++i) bad |= (wt[i] >= full) & ((ww[i] ^ who[i]) >> 22 != 0);
+  for (uint32_t i = 0; i < n; ++i) bad |= unordered(wt[i], ww[i], who[i]);
   if (a.use == SharedUse::kRead) {
     const uint32_t* at = sh.words.atomic_tick.data() + first_word;
     for (uint32_t i = 0; i < n; ++i) bad |= (wt[i] < begin) & (at[i] < begin);
@@ -420,8 +548,8 @@ bool check_contiguous(Access& a, uint32_t first_word, uint32_t words_a_lane, int
     return true;
   }
   for (uint32_t i = 0; i < n; ++i) {
-    bad |= (rt[i] >= full) & ((rw[i] ^ who[i]) >> 22 != 0);
-    bad |= (r2t[i] >= full) & ((r2w[i] ^ who[i]) >> 22 != 0);
+    bad |= unordered(rt[i], rw[i], who[i]);
+    bad |= unordered(r2t[i], r2w[i], who[i]);
   }
   if (bad) return false;
   if (a.use == SharedUse::kAsyncIssue) return true;
@@ -430,6 +558,19 @@ bool check_contiguous(Access& a, uint32_t first_word, uint32_t words_a_lane, int
     ww[i] = who[i];
   }
   return true;
+}
+
+bool check_contiguous(Access& a, uint32_t first_word, uint32_t words_per_lane, int first, int count) {
+  switch (words_per_lane) {
+    case 1:
+      return check_contiguous<1>(a, first_word, first, count);
+    case 2:
+      return check_contiguous<2>(a, first_word, first, count);
+    case 4:
+      return check_contiguous<4>(a, first_word, first, count);
+    default:
+      return false;
+  }
 }
 
 // All lanes read the same words: look once, remember two of the readers.
@@ -460,7 +601,59 @@ bool check_broadcast_read(Access& a, uint32_t first_word, uint32_t words, Mask m
   return true;
 }
 
+// The same where this warp wrote some of the words before all its lanes met. The stamps are those that lanes
+// leave which look one after the other: first the one whose own writes these are, then the others in order.
+bool check_broadcast_in_warp(Access& a, uint32_t first_word, uint32_t words, Mask mask) {
+  Block& b = a.b;
+  SharedShadow& sh = b.shadow;
+  const uint32_t warp_begin = b.thread_of(a.w, 0);
+  const auto lane_of = [&](uint32_t who) {  // -1: not one of these lanes
+    const uint32_t lane = who_thread(who) - warp_begin;
+    return lane < kLanes && (mask >> lane & 1) ? static_cast<int>(lane) : -1;
+  };
+  if (!kShortcuts || sh.last_atomic >= b.full_tick) return false;
+  int writer = -2;  // -2: not known yet, -1: several
+  for (uint32_t word = first_word; word < first_word + words; ++word) {
+    if (sh.split[word] >= b.start_tick || (b.pending_async != 0 && sh.in_flight[word])) return false;
+    const uint32_t wt = sh.words.write_tick[word], ww = sh.words.write_who[word];
+    if (wt < b.start_tick) return false;
+    if (wt < b.full_tick) continue;
+    if (who_thread(ww) / kLanes != a.w.id || wt >= a.w.sync_tick) return false;
+    writer = writer == -2 || writer == lane_of(ww) ? lane_of(ww) : -1;
+  }
+  const bool in_order = sh.any_split || writer < 0;  // quick_lanes() takes the writer first
+  const int first = in_order ? first_lane(mask) : writer;
+  const auto last_without = [&](int lane) {
+    Mask others = lane >= 0 ? mask & ~(1u << lane) : mask;
+    if (!in_order && (others & ~(1u << writer)) != 0) others &= ~(1u << writer);
+    return others == 0 ? -1 : 31 - std::countl_zero(others);
+  };
+  const auto stamp = [&](std::vector<uint32_t>& ticks, std::vector<uint32_t>& whos, uint32_t word, int lane) {
+    if (lane < 0) return;
+    ticks[word] = b.tick;
+    whos[word] = make_who(warp_begin + static_cast<uint32_t>(lane), a.op.index, a.synchronises);
+  };
+  for (uint32_t word = first_word; word < first_word + words; ++word) {
+    const bool was_read = sh.words.read_tick[word] >= b.full_tick;
+    const int reader = was_read ? lane_of(sh.words.read_who[word]) : first;
+    stamp(sh.words.read_tick, sh.words.read_who, word, reader);
+    stamp(sh.words.read2_tick, sh.words.read2_who, word, last_without(reader));
+  }
+  return true;
+}
+
+bool check_read_by_all(Access& a, uint32_t first_word, uint32_t words, Mask mask) {
+  return check_broadcast_read(a, first_word, words, mask) ||
+         check_broadcast_in_warp(a, first_word, words, mask);
+}
+
 }  // namespace
+
+bool quick_read_by_all(Warp& w, const Op& op, uint32_t address, uint32_t bytes) {
+  if (bytes % 4 != 0 || bytes > 16 || address % 4 != 0) return false;
+  Access a{w, op, SharedUse::kRead, false, *w.block};
+  return check_read_by_all(a, address / 4, bytes / 4, kAllLanes);
+}
 
 bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
                   const Shape& shape, SharedUse use, bool synchronises) {
@@ -470,7 +663,7 @@ bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes
   const bool words = bytes % 4 == 0 && bytes <= 16 && use != SharedUse::kAtomic;
   if (words && base % 4 == 0 && std::popcount(mask) == shape.count) {
     if (shape.contiguous && check_contiguous(a, base / 4, bytes / 4, shape.first, shape.count)) return false;
-    if (shape.uniform && use == SharedUse::kRead && check_broadcast_read(a, base / 4, bytes / 4, mask))
+    if (shape.uniform && use == SharedUse::kRead && check_read_by_all(a, base / 4, bytes / 4, mask))
       return false;
   }
   Mask rest = mask;
@@ -481,21 +674,31 @@ bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes
                          : mask;
   for (; rest != 0; rest &= rest - 1) {
     const int lane = first_lane(rest);
-    a.lane_access(lane, address[lane], bytes);
+    if (!a.quick_access(lane, address[lane], bytes)) a.lane_access(lane, address[lane], bytes);
   }
   return a.lanes_collide;
 }
 
-void stamp_async_write(Warp& w, const PendingCopy& copy, int lane) {
+namespace {
+
+template <uint32_t kWords>
+void stamp_copied(SharedShadow& sh, size_t first, uint32_t tick, uint32_t who, uint32_t group) {
+  std::fill_n(sh.copy_who.data() + first, kWords, who);
+  std::fill_n(sh.copy_group.data() + first, kWords, group);
+  std::fill_n(sh.words.write_tick.data() + first, kWords, tick);
+  std::fill_n(sh.words.write_who.data() + first, kWords, who);
+  std::fill_n(sh.split.data() + first, kWords, 0u);
+}
+
+}  // namespace
+
+void stamp_async_writes(Warp& w, const PendingCopy& copy, Mask lanes) {
   Block& b = *w.block;
-  const uint32_t who = make_who(b.thread_of(w, lane), copy.op, false);
-  const uint32_t group = copy.group[static_cast<size_t>(lane)], address = copy.dst[static_cast<size_t>(lane)];
-  for (uint32_t word = address / 4; word < (address + copy.bytes) / 4; ++word) {
-    b.shadow.copy_who[word] = who;
-    b.shadow.copy_group[word] = group;
-    b.shadow.words.write_tick[word] = b.tick;
-    b.shadow.words.write_who[word] = who;
-    b.shadow.split[word] = 0;
+  const auto stamp = copy.bytes == 16 ? stamp_copied<4> : copy.bytes == 8 ? stamp_copied<2> : stamp_copied<1>;
+  for (Mask m = lanes; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    stamp(b.shadow, copy.dst[static_cast<size_t>(lane)] / 4, b.tick,
+          make_who(b.thread_of(w, lane), copy.op, false), copy.group[static_cast<size_t>(lane)]);
   }
 }
 

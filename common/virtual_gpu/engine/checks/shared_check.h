@@ -14,11 +14,15 @@ enum class SharedUse : uint8_t { kRead, kWrite, kAtomic, kAsyncIssue };
 bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
                   const Shape& shape, SharedUse use, bool synchronises);
 
+// The same for a read of one place by all 32 lanes, if nothing about it needs a closer look. False: something
+// does, and nothing is done.
+bool quick_read_by_all(Warp& w, const Op& op, uint32_t address, uint32_t bytes);
+
 // Whether what `thread` did at `tick` comes before what this lane does now.
 bool is_ordered(const Block& b, const Warp& w, int lane, uint32_t tick, uint32_t thread);
 
-// A completed cp.async counts as a write by its thread at the time of the wait.
-void stamp_async_write(Warp& w, const PendingCopy& copy, int lane);
+// A completed cp.async counts as a write by its threads at the time of the wait.
+void stamp_async_writes(Warp& w, const PendingCopy& copy, Mask lanes);
 
 // Memory order through atomics and flags on `address` (any space): acquire what the last release knew, and
 // release what this warp knows. Between lanes of one warp only atomics do that; volatile does not.

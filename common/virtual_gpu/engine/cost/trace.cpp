@@ -182,7 +182,7 @@ void BlockTrace::shared(uint32_t warp, uint32_t op, const uint32_t* address, Mas
   event->wavefronts = narrow(event->wavefronts + static_cast<uint64_t>(wavefronts));
   if (is_outline) return;
   uint32_t bits = 0;
-  for (Mask m = mask; m != 0; m &= m - 1) bits |= address[std::countr_zero(m)];
+  for (int i = 0; i < kLanes; ++i) bits |= address[i] & (0 - (mask >> i & 1));
   if (op >= address_bits.size()) address_bits.resize(op + 1, 0);
   address_bits[op] |= bits;
 }

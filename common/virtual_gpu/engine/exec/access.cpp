@@ -7,7 +7,9 @@
 #include "cost/trace.h"
 #include "cuda_error.h"
 #include "exec/flags.h"
+#include "exec/shortcuts.h"
 #include "exec/traffic.h"
+#include "ops/lane_map.h"
 
 namespace vgpu {
 
@@ -120,6 +122,19 @@ void check_global_race(Warp& w, const Op& op, int lane, uint64_t address, uint32
 
 namespace {
 
+// Whether all these lanes touch aligned places of the allocation.
+bool lie_inside(const Allocation& allocation, const uint64_t* address, uint32_t bytes, Mask mask) {
+  const uint64_t begin = allocation.base, size = allocation.end() - begin;
+  if (size < bytes) return false;
+  uint64_t outside = 0, bits = 0;
+  for (int i = 0; i < kLanes; ++i) {
+    const uint64_t at = (address[i] - begin) & (ops::lane_is_on<uint64_t>(mask, i) ? ~0ull : 0ull);
+    outside |= at > size - bytes ? 1 : 0;
+    bits |= at;
+  }
+  return outside == 0 && bits % bytes == 0 && begin % bytes == 0;
+}
+
 Mask allowed_lanes(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
                    const Shape& shape, Direction direction) {
   Block& b = *w.block;
@@ -135,6 +150,11 @@ Mask allowed_lanes(Warp& w, const Op& op, const uint64_t* address, uint32_t byte
         (!reads || !o.check_init || written(*recent, low, high - low)) && !b.launch->global_race)
       return mask;
   }
+  const uint64_t first = address[first_lane(mask)];
+  if (!recent || first < recent->base || first >= recent->end()) recent = b.launch->env.memory.find(first);
+  if (kShortcuts && recent && (!reads || !o.check_init || recent->all_written) && !b.launch->global_race &&
+      lie_inside(*recent, address, bytes, mask))
+    return mask;
   Mask good = 0;
   for (Mask m = mask; m != 0; m &= m - 1) {
     const int lane = first_lane(m);
@@ -296,7 +316,7 @@ Mask check_shared_bounds(Warp& w, const Op& op, const uint32_t* address, uint32_
   } else if (!shape.uniform) {
     const uint32_t base = low;
     for (int i = 0; i < kLanes; ++i) {
-      const uint32_t a = mask >> i & 1 ? address[i] : base;
+      const uint32_t at = address[i], a = ops::lane_is_on<uint32_t>(mask, i) ? at : base;
       low = std::min(low, a);
       last = std::max(last, a);
       bits |= a;
@@ -327,6 +347,48 @@ Mask check_shared_bounds(Warp& w, const Op& op, const uint32_t* address, uint32_
   return good;
 }
 
+namespace {
+
+// How an instruction's lanes lay to each other when it last ran, and the wavefronts that came of it. Banks
+// and words that lanes share do not change when all addresses move by the same number of words, so most
+// instructions are looked at once. Each CPU thread has its own.
+struct KnownWavefronts {
+  Mask mask = 0;
+  uint32_t bytes = 0, base = 0;
+  bool pairs = false;
+  uint32_t distance[kLanes] = {};  // from the first lane
+  Wavefronts n;
+};
+constexpr size_t kKnownWavefronts = 256;
+constexpr int kFewLanes = 8;  // as many are counted as fast as they are compared
+thread_local KnownWavefronts known_wavefronts[kKnownWavefronts];
+
+// The lanes in `mask` are aligned to `bytes`.
+Wavefronts wavefronts_of(const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, bool pairs) {
+  if (!kShortcuts || std::popcount(mask) <= kFewLanes) return shared_wavefronts(address, bytes, mask, pairs);
+  KnownWavefronts& known =
+      known_wavefronts[(op.index + static_cast<uint32_t>(std::popcount(mask)) * 41) % kKnownWavefronts];
+  const uint32_t base = address[first_lane(mask)];
+  if (known.mask == mask && known.bytes == bytes && known.pairs == pairs && (base - known.base) % 4 == 0) {
+    uint32_t other = 0;
+    if (mask == kAllLanes)
+      for (int i = 0; i < kLanes; ++i) other |= (address[i] - base) ^ known.distance[i];
+    else
+      for (int i = 0; i < kLanes; ++i)
+        other |= ((address[i] - base) ^ known.distance[i]) & (ops::lane_is_on<uint32_t>(mask, i) ? ~0u : 0u);
+    if (other == 0) return known.n;
+  }
+  known.mask = mask;
+  known.bytes = bytes;
+  known.base = base;
+  known.pairs = pairs;
+  for (int i = 0; i < kLanes; ++i) known.distance[i] = address[i] - base;
+  known.n = shared_wavefronts(address, bytes, mask, pairs);
+  return known.n;
+}
+
+}  // namespace
+
 void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
                   const Shape& shape, Direction direction) {
   if (!w.block->options->counters || mask == 0) return;
@@ -346,7 +408,7 @@ void count_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes
   };
   const Wavefronts n = direction == Direction::kAtomic
                            ? shared_atomic_wavefronts(address, bytes, mask, served_as())
-                           : shared_wavefronts(address, bytes, mask, direction == Direction::kLoad);
+                           : wavefronts_of(op, address, bytes, mask, direction == Direction::kLoad);
   c.shared_wavefronts += static_cast<uint64_t>(n.total);
   c.shared_conflicts += static_cast<uint64_t>(n.total - n.ideal);
   if (trace != nullptr) trace->shared(w.id, op.index, address, mask, n.total);

@@ -24,11 +24,21 @@ void copy_unwritten(Warp& w, const PendingCopy& p, int lane) {
       b.undefined.shared[p.dst[static_cast<size_t>(lane)] + i] = {origin, 0xff, false};
 }
 
+// Words of shared memory that a copy into them is in flight for, or not any more.
+inline void mark_in_flight(Block& b, uint32_t first_word, uint32_t words, uint32_t who) {
+  uint32_t* flying = b.shadow.in_flight.data() + first_word;
+  for (uint32_t i = 0; i < words; ++i) {
+    b.pending_async += (who != 0) - (flying[i] != 0);
+    flying[i] = who;
+  }
+}
+
 // The bytes that these lanes' copies read.
 uint64_t complete(Warp& w, PendingCopy& p, Mask done) {
   Block& b = *w.block;
   uint64_t read = 0;
-  for (Mask m = done & p.lanes; m != 0; m &= m - 1) {
+  const Mask here = done & p.lanes;
+  for (Mask m = here; m != 0; m &= m - 1) {
     const size_t lane = static_cast<size_t>(first_lane(m));
     uint8_t* to = b.shared.data() + p.dst[lane];
     const uint8_t take = p.take[lane];
@@ -39,15 +49,14 @@ uint64_t complete(Warp& w, PendingCopy& p, Mask done) {
       if (take) std::memcpy(to, DeviceMemory::host(p.src[lane]), take);
       std::memset(to + take, 0, static_cast<size_t>(p.bytes - take));
     }
-    uint32_t* flying = b.shadow.in_flight.data() + p.dst[lane] / 4;
-    for (uint32_t i = 0; i < p.bytes / 4u; ++i) {
-      b.pending_async -= flying[i] != 0;
-      flying[i] = 0;
-    }
-    if (b.watch_shared) stamp_async_write(w, p, static_cast<int>(lane));
+    if (p.bytes == 16)
+      mark_in_flight(b, p.dst[lane] / 4, 4, 0);
+    else
+      mark_in_flight(b, p.dst[lane] / 4, p.bytes / 4u, 0);
     if (!b.undefined.shared.empty()) forget_shared(b, p.dst.data(), p.bytes, 1u << lane);
     if (p.unwritten >> lane & 1) copy_unwritten(w, p, static_cast<int>(lane));
   }
+  if (b.watch_shared) stamp_async_writes(w, p, here);
   p.lanes &= ~done;
   return read;
 }
@@ -58,16 +67,13 @@ void wait_for(Warp& w, const Op& op, uint32_t keep, bool all) {
   AsyncCopies& a = *w.async;
   OpCounts& count = w.block->worker->ops[op.index];
   bool waits = false;
-  for (Mask m = w.exec; m != 0; m &= m - 1) {
-    const size_t lane = static_cast<size_t>(first_lane(m));
-    a.committed_at_wait[lane] = a.committed[lane];
-  }
+  for (size_t lane = 0; lane < kLanes; ++lane)
+    a.committed_at_wait[lane] = w.exec >> lane & 1 ? a.committed[lane] : a.committed_at_wait[lane];
   for (PendingCopy& p : a.pending) {
     Mask done = 0;
-    for (Mask m = w.exec & p.lanes; m != 0; m &= m - 1) {
-      const size_t lane = static_cast<size_t>(first_lane(m));
-      if (all || p.group[lane] + keep < a.committed[lane]) done |= 1u << lane;
-    }
+    for (size_t lane = 0; lane < kLanes; ++lane)
+      done |= static_cast<Mask>(p.group[lane] + keep < a.committed[lane]) << lane;
+    done = (all ? kAllLanes : done) & w.exec & p.lanes;
     if (done == 0) continue;
     const uint64_t bytes = complete(w, p, done);
     waits = true;
@@ -105,22 +111,24 @@ void async_copy(Warp& w, const Op& op) {
     for (int i = 0; i < kLanes; ++i) dst[i] = lanes_in<uint32_t>(w, op.src[0])[i] + dst_offset;
   for (int i = 0; i < kLanes; ++i)
     src[i] = lanes_in<uint64_t>(w, op.src[1])[i] + static_cast<uint64_t>(src_offset);
-  for (int i = 0; i < kLanes; ++i) {
-    uint32_t n = bytes;
-    if (op.copy.size == CopySize::kRegister) n = std::min(bytes, lanes_in<uint32_t>(w, op.src[2])[i]);
-    if (op.copy.size == CopySize::kUnlessPredicate) n = predicate(w, op.src[2]) >> i & 1 ? 0 : bytes;
-    take[i] = static_cast<uint8_t>(n);
+  Mask reads = w.exec;
+  bool partial = false;
+  std::memset(take, static_cast<int>(bytes), sizeof take);
+  if (op.copy.size != CopySize::kWhole) {
+    for (int i = 0; i < kLanes; ++i) {
+      uint32_t n = bytes;
+      if (op.copy.size == CopySize::kRegister) n = std::min(bytes, lanes_in<uint32_t>(w, op.src[2])[i]);
+      if (op.copy.size == CopySize::kUnlessPredicate) n = predicate(w, op.src[2]) >> i & 1 ? 0 : bytes;
+      take[i] = static_cast<uint8_t>(n);
+      if (n == 0) reads &= ~(1u << i);
+    }
+    for (Mask m = reads; m != 0; m &= m - 1) partial |= take[first_lane(m)] != bytes;
   }
-  Mask reads = 0;
-  for (int i = 0; i < kLanes; ++i) reads |= static_cast<Mask>(take[i] != 0) << i;
-  reads &= w.exec;
   const Shape dst_shape = shape_of(dst, w.exec, bytes);
   Mask good = check_shared_bounds(w, op, dst, bytes, w.exec, dst_shape, Direction::kStore);
   if (reads) {
     const Shape src_shape = shape_of(src, reads, bytes);
     Mask readable = 0;
-    bool partial = false;
-    for (Mask m = reads; m != 0; m &= m - 1) partial |= take[first_lane(m)] != bytes;
     if (!partial) {
       readable = check_global(w, op, src, bytes, reads, src_shape, Direction::kAsync);
     } else {
@@ -170,16 +178,16 @@ void async_copy(Warp& w, const Op& op) {
   for (Mask m = good; m != 0; m &= m - 1) {
     const int lane = first_lane(m);
     const uint32_t who = make_who(b.thread_of(w, lane), op.index, true);  // never zero
-    for (uint32_t word = dst[lane] / 4; word < (dst[lane] + bytes) / 4; ++word) {
-      b.pending_async += b.shadow.in_flight[word] == 0;
-      b.shadow.in_flight[word] = who;
-    }
+    if (bytes == 16)
+      mark_in_flight(b, dst[lane] / 4, 4, who);
+    else
+      mark_in_flight(b, dst[lane] / 4, bytes / 4, who);
   }
   a.pending.push_back(p);
 }
 
 void async_commit(Warp& w, const Op&) {
-  for (Mask m = w.exec; m != 0; m &= m - 1) ++w.async->committed[static_cast<size_t>(first_lane(m))];
+  for (size_t lane = 0; lane < kLanes; ++lane) w.async->committed[lane] += w.exec >> lane & 1;
   w.async->commit_ticks.push_back(++w.block->tick);
 }
 

@@ -1,5 +1,6 @@
 // Loads and stores of every space and width. Checks and counting come first; then the bytes move, in one
 // sweep when the lanes' addresses are neighbours.
+#include <algorithm>
 #include <cstring>
 
 #include "checks/access_findings.h"
@@ -8,6 +9,7 @@
 #include "exec/access.h"
 #include "exec/flags.h"
 #include "exec/memory_ops.h"
+#include "exec/shortcuts.h"
 
 namespace vgpu {
 
@@ -320,6 +322,39 @@ void at_addresses32(Warp& w, const Op& op) {
   kAccess(w, op, address, w.exec);
 }
 
+// A load of all lanes from one place of the block's shared memory, with nothing to report. False: it is not
+// one, and nothing is done.
+template <class F>
+bool load_shared_by_all(Warp& w, const Op& op) {
+  Block& b = *w.block;
+  if (!kShortcuts || w.exec != kAllLanes || (op.flags & (kPolls | kAddress64)) || b.cluster != nullptr)
+    return false;
+  const uint32_t* base = lanes_in<uint32_t>(w, op.src[0]);
+  if (base[1] != base[0] || base[kLanes - 1] != base[0]) return false;
+  uint32_t other = 0;
+  for (int i = 0; i < kLanes; ++i) other |= base[i] ^ base[0];
+  const uint32_t address = base[0] + static_cast<uint32_t>(op.access.offset), bytes = F::bytes(op);
+  if (other != 0 || address % bytes != 0 || !b.undefined.shared.empty()) return false;
+  const std::vector<SharedRegion>& regions = b.launch->shared_regions;
+  if (std::none_of(regions.begin(), regions.end(), [&](const SharedRegion& r) {
+        return address >= r.begin && uint64_t{address} + bytes <= r.end;
+      }))
+    return false;
+  if (b.watch_shared && !quick_read_by_all(w, op, address, bytes)) return false;
+  uint32_t addresses[kLanes];
+  std::fill_n(addresses, kLanes, address);
+  Shape shape;
+  shape.dense = shape.uniform = true;
+  shape.count = kLanes;
+  count_shared(w, op, addresses, bytes, kAllLanes, shape, Direction::kLoad);
+  F::fill(w, op, kAllLanes, kAllLanes, shape, [&](int) { return b.shared.data() + address; });
+  return true;
+}
+template <class F>
+void op_load_shared(Warp& w, const Op& op) {
+  if (!load_shared_by_all<F>(w, op)) at_addresses32<load_shared<F>>(w, op);
+}
+
 // Generic addresses: lanes may point into different spaces; each space is served in turn.
 struct BySpace {
   Mask global = 0, shared = 0, local = 0, param = 0;
@@ -377,7 +412,7 @@ template <class F>
 OpFn pick_load(Space space) {
   switch (space) {
     case Space::kShared:
-      return at_addresses32<load_shared<F>>;
+      return op_load_shared<F>;
     case Space::kLocal:
       return at_addresses32<load_local<F>>;
     case Space::kParam:

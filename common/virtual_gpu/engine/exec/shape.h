@@ -6,6 +6,7 @@
 #include <cstdint>
 
 #include "exec/op.h"
+#include "ops/lane_map.h"
 
 namespace vgpu {
 
@@ -32,7 +33,7 @@ inline Shape shape_of(const A* address, Mask mask, uint32_t bytes) {
     }
   } else {
     for (int i = 0; i < kLanes; ++i) {
-      const A on = (mask >> i & 1) ? ~A{0} : A{0};
+      const A on = ops::lane_is_on<A>(mask, i) ? ~A{0} : A{0};
       off |= (address[i] ^ (base + static_cast<A>(i - s.first) * bytes)) & on;
       same |= (address[i] ^ base) & on;
     }

@@ -171,7 +171,7 @@ inline int bypass_sectors(const uint64_t* source, const uint32_t* destination, M
     const int lane = std::countr_zero(m);
     pairs[n++] = (source[lane] >> 7) << 24 | (destination[lane] >> 5 & 0xffffff);
   }
-  std::sort(pairs, pairs + n);
+  if (!std::is_sorted(pairs, pairs + n)) std::sort(pairs, pairs + n);
   return static_cast<int>(std::unique(pairs, pairs + n) - pairs);
 }
 

@@ -9,6 +9,8 @@
 #include "checks/sync_findings.h"
 #include "exec/lanes.h"
 #include "exec/scheduler.h"
+#include "exec/shortcuts.h"
+#include "ops/lane_map.h"
 
 namespace vgpu {
 
@@ -104,6 +106,60 @@ void shuffle(Warp& w, const Op& op, const Exchange& x, Mask lanes) {
     if (undefined[first_lane(m)].bits != 0 || w.undefined.any())
       w.undefined.set(w.regs + op.dst, first_lane(m), undefined[first_lane(m)]);
   if (op.warp_sync.has_second) write_predicate(w, op.dst2, inside);
+}
+
+// The lane that each lane shuffles from, itself where that would lie outside of its segment. Returns the
+// lanes that stay inside.
+template <class From>
+Mask shuffle_sources(const uint32_t* b, const uint32_t* c, bool up, From from, uint32_t* source) {
+  Mask inside = 0;
+  for (int i = 0; i < kLanes; ++i) {
+    const int segment = static_cast<int>(c[i] >> 8 & 31), clamp = static_cast<int>(c[i] & 31);
+    const int last = (i & segment) | (clamp & ~segment);
+    const int at = from(i, static_cast<int>(b[i] & 31), segment);
+    const bool ok = up ? at >= last : at <= last;
+    source[i] = static_cast<uint32_t>(ok ? at : i);
+    inside |= static_cast<Mask>(ok) << i;
+  }
+  return inside;
+}
+
+// A shuffle in which every lane finds the one that it asks for, and no value is undefined. False: it is not
+// one, and nothing is written.
+bool quick_shuffle(Warp& w, const Op& op, Mask lanes) {
+  if (w.undefined.any()) return false;
+  const uint32_t* b = lanes_in<uint32_t>(w, op.src[1]);
+  const uint32_t* c = lanes_in<uint32_t>(w, op.src[2]);
+  uint32_t source[kLanes];
+  Mask inside = 0;
+  switch (op.warp_sync.what) {
+    case WarpSync::kShuffleUp:
+      inside = shuffle_sources(b, c, true, [](int lane, int by, int) { return lane - by; }, source);
+      break;
+    case WarpSync::kShuffleDown:
+      inside = shuffle_sources(b, c, false, [](int lane, int by, int) { return lane + by; }, source);
+      break;
+    case WarpSync::kShuffleXor:
+      inside = shuffle_sources(b, c, false, [](int lane, int by, int) { return lane ^ by; }, source);
+      break;
+    default:
+      inside = shuffle_sources(
+          b, c, false, [](int lane, int by, int segment) { return (lane & segment) | (by & ~segment); },
+          source);
+      break;
+  }
+  if (lanes != kAllLanes) {
+    Mask absent = 0;
+    for (int i = 0; i < kLanes; ++i) absent |= (~lanes >> source[i] & 1) << i;
+    if (absent & lanes) return false;
+  }
+  uint32_t value[kLanes], result[kLanes];
+  std::copy_n(lanes_in<uint32_t>(w, op.src[0]), kLanes, value);
+  for (int i = 0; i < kLanes; ++i) result[i] = value[source[i]];
+  w.exec = lanes;
+  write_lanes<false, uint32_t>(w, op.dst, [&](int i) { return result[i]; });
+  if (op.warp_sync.has_second) write_predicate(w, op.dst2, inside);
+  return true;
 }
 
 uint32_t reduce(WarpSync kind, const Exchange& x, Mask members) {
@@ -231,6 +287,20 @@ void finish(Warp& w, const Op& op, Mask members) {
 void arrive_at_warp_sync(Warp& w, int split, const Op& op) {
   const Mask lanes = w.splits[static_cast<size_t>(split)].mask;
   const uint32_t* named = lanes_in<uint32_t>(w, op.src[3]);
+  const WarpSync kind = op.warp_sync.what;
+  const uint32_t first_key = named[first_lane(lanes)];
+  uint32_t other = 0;
+  for (int i = 0; i < kLanes; ++i)
+    other |= (named[i] ^ first_key) & (ops::lane_is_on<uint32_t>(lanes, i) ? ~0u : 0u);
+  const bool all_here =
+      kShortcuts && other == 0 && (lanes & ~first_key) == 0 && (first_key & w.live() & ~lanes) == 0;
+  if (all_here && kind == WarpSync::kMeet) {
+    w.exec = lanes;
+    meet_in_warp(w, lanes);
+    return enter_block(w, split, w.splits[static_cast<size_t>(split)].block + 1);
+  }
+  if (all_here && is_shuffle(kind) && quick_shuffle(w, op, lanes))
+    return enter_block(w, split, w.splits[static_cast<size_t>(split)].block + 1);
   // Usually: one mask, and everyone it names is here.
   Mask rest = lanes;
   bool complete = true;

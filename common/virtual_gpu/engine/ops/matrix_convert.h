@@ -55,6 +55,12 @@ inline void halves_to_floats(const void* halves, float* out, int count) {
     const __m128i packed = _mm_loadu_si128(reinterpret_cast<const __m128i*>(source + 2 * i));
     _mm256_storeu_ps(out + i, _mm256_cvtph_ps(packed));
   }
+#elif defined(__aarch64__)
+  for (int i = 0; i < count; ++i) {
+    __fp16 half;  // clang lets no function return one
+    std::memcpy(&half, static_cast<const uint8_t*>(halves) + 2 * i, sizeof half);
+    out[i] = half;
+  }
 #else
   for (int i = 0; i < count; ++i) out[i] = half_to_float(load_at<uint16_t>(halves, i));
 #endif

@@ -42,7 +42,8 @@ template <class Element, int kBlocks, int kBlockK>
 
 // The products, as pairs of 32 sums: sums[2 * half] has the even columns of rows 8 * half … 8 * half + 7, and
 // the next one the odd columns, lane by lane as 32-bit accumulators hold them.
-template <int kRowHalves, int kBlocks, int kBlockK>
+// kInRange: no product of two elements leaves the range of floats.
+template <int kRowHalves, int kBlocks, int kBlockK, bool kInRange>
 [[gnu::noinline]] void multiply_rows(const float (*a)[8 * kBlockK], const float (*b)[8],
                                      float (*sums)[kLanes]) {
   for (int half = 0; half < kRowHalves; ++half) {
@@ -52,7 +53,10 @@ template <int kRowHalves, int kBlocks, int kBlockK>
       const float* a_rows = a[block * kRowHalves + half];
       for (int k = 0; k < kBlockK; ++k) {
         const Float8 b_row = load8(b[block * kBlockK + k]);
-        for (int g = 0; g < 8; ++g) row[g] = multiply_add(a_rows[g * kBlockK + k], b_row, row[g]);
+#pragma GCC unroll 8
+        for (int g = 0; g < 8; ++g)
+          row[g] = kInRange ? multiply_add_in_range(a_rows[g * kBlockK + k], b_row, row[g])
+                            : multiply_add(a_rows[g * kBlockK + k], b_row, row[g]);
       }
     }
     for (int g = 0; g < 8; ++g) store_halves(row[g], sums[2 * half] + 4 * g, sums[2 * half + 1] + 4 * g);
@@ -76,7 +80,8 @@ struct Tile {
     alignas(64) float b_rows[K][8];
     load_a<AElement, kARegisters, kBlockK>(regs, a, a_rows);
     load_b<BElement, kBlocks, kBlockK>(regs, b, b_rows);
-    multiply_rows<kRowHalves, kBlocks, kBlockK>(a_rows, b_rows, sums);
+    constexpr bool kInRange = kFusedDiffers && AElement::kInRange && BElement::kInRange;
+    multiply_rows<kRowHalves, kBlocks, kBlockK, kInRange>(a_rows, b_rows, sums);
   }
 };
 
