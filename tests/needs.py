@@ -62,6 +62,8 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "grader/test_bench_virtual.py",
         "grader/test_bundle.py::test_a_student_can_check_a_kernel",
         "grader/cluster/test_slurm.py",
+        "grader/cluster/test_measuring_elsewhere.py::test_a_bench_elsewhere",
+        "grader/cluster/test_measuring_elsewhere.py::test_a_search_elsewhere",
         "grader/test_class_run.py::test_a_record_names_the_file",
         "grader/test_every_kind_of_submission.py",
         "grader/test_mutants.py::test_mutants_of_the_first_exercise",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
@@ -9,14 +10,14 @@ from typing import Any
 
 from common.core.errors import CourseError
 from common.core.paths import MEASURED
-from common.core.progress import Notify
 from grader.course import student
-from grader.devices.device import Device
+from grader.records.device_info import DeviceInfo
 from grader.spec import Case
 from grader.tuning.find import Tunable
 from grader.tuning.report import write
-from grader.tuning.run import Request, run_cases
+from grader.tuning.run import Found, Request
 
+Search = Callable[[Request, Found], None]
 TUNED = MEASURED / "tuned"  # where the course's launcher looks for the solution's configurations
 
 
@@ -30,11 +31,11 @@ class Tuned:
     stopped: bool
 
 
-def cases_for(tunable: Tunable, device: Device, name: str | None) -> list[Case]:
+def cases_for(tunable: Tunable, device: DeviceInfo, name: str | None) -> list[Case]:
     """The case of that name, or all that fit the device."""
     if name is not None:
         return [tunable.case(name)]
-    fitting = [case for case in tunable.tuning.cases if device.runs(case)]
+    fitting = [case for case in tunable.tuning.cases if not (device.modelled and case.gpu_only)]
     if not fitting:
         raise CourseError(f"all cases of {tunable.id} are meant for a GPU; name one with --case anyway")
     return fitting
@@ -49,7 +50,7 @@ def output_of(file: Path | None) -> Path:
     return TUNED if file is None else student.WORK / "tuning"
 
 
-def tuned(request: Request, output: Path, notify: Notify) -> Tuned:
+def tuned(request: Request, output: Path, search: Search) -> Tuned:
     """Search until the trials or the time are over, or until Ctrl-C, and write what was found."""
     results: dict[str, dict[str, dict[str, Any]]] = {}
 
@@ -58,14 +59,14 @@ def tuned(request: Request, output: Path, notify: Notify) -> Tuned:
 
     stopped = False
     try:
-        run_cases(request, notify, found)
+        search(request, found)
     except KeyboardInterrupt:
         stopped = True
     return Tuned(results, _written(request, results, output) if results else None, stopped)
 
 
 def _written(request: Request, results: dict[str, dict[str, dict[str, Any]]], output: Path) -> Path:
-    device, tunable = request.device.info, request.tunable
+    device, tunable = request.info, request.tunable
     about = {
         "exercise": tunable.id,
         "device": device.name,

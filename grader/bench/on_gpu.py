@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 from collections.abc import Collection, Mapping
 from contextlib import ExitStack
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -15,7 +16,7 @@ from common.core.progress import Notify
 from common.gpu.clocks import exclusive, read_clocks
 from common.gpu.devices import first_gpu
 from grader.bench.bench import kernels_of
-from grader.bench.shapes import shape_of, step_shape_of
+from grader.bench.shapes import Shape, all_shapes, shape_of, step_shape_of
 from grader.building.build import build
 from grader.devices.on_gpu.arena import random_inputs
 from grader.devices.on_gpu.session import GpuSession
@@ -31,26 +32,41 @@ _TURNS = 40
 _SHAPE_SECONDS = 8.0
 
 
-def bench_gpu(exercise: Exercise, notify: Notify) -> dict[str, Any]:
+def bench_gpu(
+    exercise: Exercise,
+    notify: Notify,
+    *,
+    sources: Mapping[str, Path] | None = None,
+    only: str | None = None,
+) -> dict[str, Any]:
+    """Measured seconds by shape and kernel. `sources` replace the exercise's kernels; `only` names the one
+    shape to measure."""
     libraries = {}
-    for name, source in kernels_of(exercise).items():
+    for name, source in (sources or kernels_of(exercise)).items():
         notify(f"building {name}")
         built = build(source, Target.gpu(first_gpu().cc))
         if built.library is None:
             raise CourseError(f"{source} does not compile: {built.message}")
         libraries[name] = built.library
-    shapes = []
+    chosen = [shape for shape in all_shapes(exercise) if only in (None, shape.name)]
+    found: dict[str, list[dict[str, Any]]] = {"shapes": [], "steps": []}
     with exclusive(), ExitStack() as stack:
         kernels = {name: stack.enter_context(GpuSession(path)) for name, path in libraries.items()}
         sides: dict[str, Side] = {**kernels, **exercise.rivals}
         bandwidth = copy_bandwidth()
-        for number, case in enumerate(exercise.bench):
-            notify(f"measuring {case.name} ({number + 1} of {len(exercise.bench)})")
-            shapes.append(_shape(exercise, case, sides, seeds.derive("bench", number)))
-        steps = [shape for step in exercise.steps for shape in _step_shapes(step, kernels, bandwidth, notify)]
+        having: dict[str, dict[str, Side]] = {}  # the kernels that have a step, by its entry
+        for number, shape in enumerate(chosen):
+            notify(f"measuring {shape.name} ({number + 1} of {len(chosen)})")
+            if isinstance(shape.task, Step):
+                entry = shape.task.entry
+                if entry not in having:
+                    having[entry] = _with_step(shape.task, kernels)
+                found["steps"].append(_step_shape(shape.task, shape, having[entry], bandwidth))
+            else:
+                found["shapes"].append(_shape(exercise, shape.case, sides, shape.seed))
     return {
-        "shapes": shapes,
-        **({"steps": steps} if steps else {}),
+        "shapes": found["shapes"],
+        **({"steps": found["steps"]} if found["steps"] else {}),
         "copy_bandwidth": bandwidth,
         "clock_mhz": read_clocks().sm_mhz,
     }
@@ -78,34 +94,28 @@ def _shape(exercise: Exercise, case: Case, sides: Mapping[str, Side], seed: str)
     return shape
 
 
-def _step_shapes(
-    step: Step, kernels: Mapping[str, GpuSession], copy_bandwidth: float, notify: Notify
-) -> list[dict[str, Any]]:
-    """A step's times by kernel, for those that have it. Instead of a baseline, there is the time of a copy of
-    as many bytes."""
-    if not step.bench:
-        return []
+def _with_step(step: Step, kernels: Mapping[str, GpuSession]) -> dict[str, Side]:
     smallest = step.inputs(step.cases[0].size, random_inputs(seeds.derive("bench", step.entry)))
-    sides: dict[str, Side] = {
+    return {
         name: session
         for name, session in kernels.items()
         if session.run(step.entry, smallest, SECONDS).reason != session.problem_word
     }
-    shapes = []
-    for number, case in enumerate(step.bench):
-        notify(f"measuring {step.name}: {case.name} ({number + 1} of {len(step.bench)})")
-        shape = step_shape_of(step, case)
-        taken = _samples(step, case, "cold", sides, seeds.derive("bench", step.entry, number), {}, ())
-        shape["protocol"] = "cold"
-        shape["results"] = {
-            name: {
-                **_times(samples.per_call),
-                "of_copy": shape["bytes"] / float(np.median(samples.per_call)) / copy_bandwidth,
-            }
-            for name, samples in taken.items()
+
+
+def _step_shape(step: Step, of: Shape, sides: Mapping[str, Side], copy_bandwidth: float) -> dict[str, Any]:
+    """A step's times by kernel. Instead of a baseline, there is the time of a copy of as many bytes."""
+    shape = step_shape_of(step, of.case)
+    taken = _samples(step, of.case, "cold", sides, of.seed, {}, ())
+    shape["protocol"] = "cold"
+    shape["results"] = {
+        name: {
+            **_times(samples.per_call),
+            "of_copy": shape["bytes"] / float(np.median(samples.per_call)) / copy_bandwidth,
         }
-        shapes.append(shape)
-    return shapes
+        for name, samples in taken.items()
+    }
+    return shape
 
 
 def _timed(

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
@@ -13,13 +14,13 @@ from common.core.progress import Notify
 from common.virtual_gpu.profiles import DEFAULT_PROFILE
 from grader.answers.compare import Answer, answer, difference
 from grader.bench.bench import kernels_of
-from grader.bench.shapes import shape_of, step_shape_of
+from grader.bench.shapes import Shape, shape_of, shapes_for, step_shape_of
 from grader.building.libraries import Libraries
 from grader.building.scratch_folder import scratch_folder
 from grader.devices.device import VirtualDevice
 from grader.devices.on_virtual.session import VirtualSession
 from grader.devices.session import Outcome
-from grader.spec import BASELINE, Call, Case, Exercise, Step, TimingProtocol, seeds
+from grader.spec import BASELINE, Call, Case, Exercise, Step, TimingProtocol
 from grader.spec.random_inputs import Random
 from grader.timing.modelled.baselines import measured_baseline
 from grader.timing.modelled.call_time import modelled_call
@@ -33,19 +34,32 @@ _NO_ENTRY = "entry"  # the reason of a call of an entry that a kernel's file doe
 
 
 @dataclass
-class _Shape:
-    """A case of the exercise or of a step, and the time of every kernel there."""
+class _Modelled:
+    """A shape, and the time of every kernel there."""
 
-    task: Exercise | Step
-    case: Case
-    seed: str
-    protocol: TimingProtocol
+    of: Shape
     card: str
     results: dict[str, dict[str, Any]] = field(default_factory=dict)
 
     @property
+    def task(self) -> Exercise | Step:
+        return self.of.task
+
+    @property
+    def case(self) -> Case:
+        return self.of.case
+
+    @property
     def name(self) -> str:
-        return self.case.name if isinstance(self.task, Exercise) else f"{self.task.name}: {self.case.name}"
+        return self.of.name
+
+    @property
+    def seed(self) -> str:
+        return self.of.seed
+
+    @property
+    def protocol(self) -> TimingProtocol:
+        return self.task.protocol if isinstance(self.task, Exercise) else "cold"
 
     def stands_on(self, kernel: str) -> Case:
         """The kernel's case: the baseline may use another than the others."""
@@ -85,23 +99,25 @@ def bench_virtual(
     *,
     large: bool = False,
     card: str = DEFAULT_PROFILE,
+    sources: Mapping[str, Path] | None = None,
+    only: str | None = None,
 ) -> dict[str, Any]:
-    """Modelled seconds by shape and kernel, and the names of the shapes that were left out."""
+    """Modelled seconds by shape and kernel, and the names of the shapes that were left out. `sources` replace
+    the exercise's kernels; `only` is the name of the one shape to model."""
     device = VirtualDevice(card)
-    every = _all_shapes(exercise, card)
-    shapes = [shape for shape in every if large or not shape.case.gpu_only]
+    chosen, left_out = shapes_for(exercise, modelled=True, large=large)
+    shapes = [_Modelled(shape, card) for shape in chosen if only in (None, shape.name)]
     # Small shapes share a session per kernel; a large one gets all the memory.
     together = [shape for shape in shapes if not shape.case.gpu_only]
     alone = [[shape] for shape in shapes if shape.case.gpu_only]
     with scratch_folder() as scratch:
         kernels: dict[str, Libraries] = {}
-        for name, source in kernels_of(exercise).items():
+        for name, source in (sources or kernels_of(exercise)).items():
             notify(f"building {name}")
             kernels[name] = device.compile(source, scratch / name)
         estimate = _Estimate(sum(s.task.moved(s.stands_on(name)) for s in shapes for name in kernels))
         for group in filter(None, (together, *alone)):
             _bench_group(group, device, kernels, estimate, notify)
-    left_out = [shape.name for shape in every if shape not in shapes]
     steps = [shape.plain() for shape in shapes if isinstance(shape.task, Step)]
     return {
         "shapes": [shape.plain() for shape in shapes if isinstance(shape.task, Exercise)],
@@ -110,20 +126,8 @@ def bench_virtual(
     }
 
 
-def _all_shapes(exercise: Exercise, card: str) -> list[_Shape]:
-    own = [
-        _Shape(exercise, case, seeds.derive("bench", number), exercise.protocol, card)
-        for number, case in enumerate(exercise.bench)
-    ]
-    return own + [
-        _Shape(step, case, seeds.derive("bench", step.entry, number), "cold", card)
-        for step in exercise.steps
-        for number, case in enumerate(step.bench)
-    ]
-
-
 def _bench_group(
-    group: Sequence[_Shape],
+    group: Sequence[_Modelled],
     device: VirtualDevice,
     kernels: dict[str, Libraries],
     estimate: _Estimate,
@@ -145,7 +149,7 @@ def _bench_group(
                 estimate.done(shape.task.moved(shape.stands_on(name)))
 
 
-def _model(shape: _Shape, kernel: str, session: VirtualSession, given: _Inputs) -> None:
+def _model(shape: _Modelled, kernel: str, session: VirtualSession, given: _Inputs) -> None:
     outcome = session.run(shape.task.entry, given.call, _CALL_SECONDS)
     if isinstance(shape.task, Step) and outcome.reason == _NO_ENTRY:
         return
@@ -161,7 +165,7 @@ def _model(shape: _Shape, kernel: str, session: VirtualSession, given: _Inputs) 
     }
 
 
-def _wrong(shape: _Shape, kernel: str, outcome: Outcome, given: _Inputs) -> str:
+def _wrong(shape: _Modelled, kernel: str, outcome: Outcome, given: _Inputs) -> str:
     """What is wrong with an answer. Large shapes are not checked: that would need their memory again."""
     if shape.case.gpu_only:
         return ""
@@ -171,7 +175,7 @@ def _wrong(shape: _Shape, kernel: str, outcome: Outcome, given: _Inputs) -> str:
     return found.message if found is not None else ""
 
 
-def _make_sure_it_fits(shape: _Shape) -> None:
+def _make_sure_it_fits(shape: _Modelled) -> None:
     """Fail early with a sentence, before the system runs out of memory and kills a process."""
     needed = _MEMORY_PER_BYTE_MOVED * sum(shape.task.moved(case) for case in shape.cases)
     free = available_bytes()

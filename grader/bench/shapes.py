@@ -1,10 +1,42 @@
-"""The description of a shape in a benchmark file."""
+"""The shapes of an exercise, and the description of one in a benchmark file."""
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from typing import Any
 
-from grader.spec import Case, Exercise, Step
+from grader.spec import Case, Exercise, Step, seeds
+
+
+@dataclass(frozen=True)
+class Shape:
+    """A bench case of the exercise or of one of its steps; `number` counts those of its task from 0."""
+
+    task: Exercise | Step
+    case: Case
+    number: int
+
+    @property
+    def name(self) -> str:
+        return self.case.name if isinstance(self.task, Exercise) else f"{self.task.name}: {self.case.name}"
+
+    @property
+    def seed(self) -> str:
+        of = () if isinstance(self.task, Exercise) else (self.task.entry,)
+        return seeds.derive("bench", *of, self.number)
+
+
+def all_shapes(exercise: Exercise) -> list[Shape]:
+    """The exercise's own, then those of its steps."""
+    tasks: tuple[Exercise | Step, ...] = (exercise, *exercise.steps)
+    return [Shape(task, case, number) for task in tasks for number, case in enumerate(task.bench)]
+
+
+def shapes_for(exercise: Exercise, *, modelled: bool, large: bool) -> tuple[list[Shape], list[str]]:
+    """The shapes to measure or model, and the names of those that only a GPU measures."""
+    every = all_shapes(exercise)
+    chosen = [shape for shape in every if large or not (modelled and shape.case.gpu_only)]
+    return chosen, [shape.name for shape in every if shape not in chosen]
 
 
 def shape_of(exercise: Exercise, case: Case) -> dict[str, Any]:

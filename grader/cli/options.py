@@ -28,7 +28,7 @@ def add_on(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--on",
         metavar="PLACE",
-        help="where to grade: here (the default), tls://HOST:PORT or a scheduler's file of Dask, slurm",
+        help="which machines work: here (the default), tls://HOST:PORT or a scheduler's file of Dask, slurm",
     )
 
 

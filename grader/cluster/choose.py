@@ -42,6 +42,11 @@ class Place:
     device: DeviceInfo
 
 
+def is_elsewhere(on: str | None, settings: Settings) -> bool:
+    """Whether other machines do the work."""
+    return (on or settings.on or HERE) != HERE
+
+
 @contextmanager
 def executor_for(on: str | None, settings: Settings, device: str | None) -> Iterator[Place]:
     """The place, until the end of the block."""

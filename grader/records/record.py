@@ -152,6 +152,7 @@ class Record:
     started: str = ""
     seconds: float = 0.0
     version: int = VERSION
+    result: dict[str, Any] = field(default_factory=dict)  # of a measurement; a grading has none
 
     @property
     def deciding_cases(self) -> list[CaseResult]:
@@ -163,7 +164,10 @@ class Record:
         return bool(self.cases) and all(case.passed for case in self.deciding_cases)
 
     def to_dict(self) -> dict[str, Any]:
-        return dataclasses.asdict(self)
+        plain = dataclasses.asdict(self)
+        if not self.result:
+            del plain["result"]
+        return plain
 
     @staticmethod
     def from_dict(data: dict[str, Any]) -> Record:

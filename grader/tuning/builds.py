@@ -7,7 +7,7 @@ import os
 import signal
 import threading
 from collections.abc import Sequence
-from concurrent.futures import Future, ProcessPoolExecutor
+from concurrent.futures import Executor, Future, ProcessPoolExecutor, ThreadPoolExecutor
 from dataclasses import dataclass, field
 from multiprocessing.synchronize import Event
 from pathlib import Path
@@ -51,10 +51,16 @@ class Built:
 
 
 class Builder:
-    """Builds on all CPUs but one, which is left for the timing, unless times are modelled."""
+    """Builds on all CPUs but one, which is left for the timing, unless times are modelled. A process that
+    grades for a class must have no such processes: there, threads build, and end with it."""
 
     def __init__(self, *, modelled: bool) -> None:
         self.at_once = max(1, parallel_jobs() - (not modelled))
+        self._over: Event | None = None
+        self._pool: Executor
+        if multiprocessing.current_process().daemon:
+            self._pool = ThreadPoolExecutor(self.at_once)
+            return
         context = multiprocessing.get_context("spawn")
         self._over = context.Event()
         self._pool = ProcessPoolExecutor(
@@ -69,7 +75,8 @@ class Builder:
 
     def __exit__(self, *_: object) -> None:
         """Drop builds in progress: Python would wait half a minute for them."""
-        self._over.set()
+        if self._over is not None:
+            self._over.set()
         self._pool.shutdown(wait=False, cancel_futures=True)
 
 

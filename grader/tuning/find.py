@@ -81,5 +81,10 @@ def _load(folder: Path, file: Path | None) -> Tunable:
         read_source(Submission("", folder.name, source.resolve()))
     except CourseError as problem:
         raise CourseError(f"{source} cannot be tuned: {problem}") from problem
+    return load_tuning(folder, source)
+
+
+def load_tuning(folder: Path, source: Path) -> Tunable:
+    """What the exercise in `folder` says about tuning, for the kernel in `source`."""
     tuning: Tuning = importlib.import_module(f"{registry.package_of(folder)}.tuning").tuning
     return Tunable(folder.name, tuning, source)

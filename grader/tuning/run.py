@@ -6,13 +6,15 @@ import time
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, replace
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
 from common.build.engine.build import build_engine
 from common.build.program import Target
 from common.core.progress import Notify
-from grader.devices.device import Device
+from grader.devices.device import Device, device_of
+from grader.records.device_info import DeviceInfo
 from grader.spec import Case
 from grader.tuning import gates, ncu
 from grader.tuning.builds import Builder
@@ -26,14 +28,15 @@ from grader.tuning.study import adviser
 from grader.tuning.trial import Bench
 
 DOCUMENT_OCCUPANCY = 0.5
+Found = Callable[[Case, dict[str, Any]], None]  # gets the result of a case
 
 
 @dataclass(frozen=True)
 class Request:
-    """What to search, and for how long."""
+    """What to search, and for how long. `info` is the device, here or elsewhere."""
 
     tunable: Tunable
-    device: Device
+    info: DeviceInfo
     cases: Sequence[Case]
     free: bool
     document_gates: bool
@@ -47,7 +50,12 @@ class Request:
 
     @property
     def modelled(self) -> bool:
-        return self.device.modelled
+        return self.info.modelled
+
+    @cached_property
+    def device(self) -> Device:
+        """Of this machine."""
+        return device_of(self.info)
 
     @property
     def limits(self) -> Limits:
@@ -60,16 +68,17 @@ class Request:
 
     def study_name(self, case: Case) -> str:
         """Searches that differ in any of these share no results."""
-        return " / ".join((self.device.info.file_stem, self.search, case.name, self.tunable.fingerprint()))
+        return " / ".join((self.info.file_stem, self.search, case.name, self.tunable.fingerprint()))
 
 
-def run_cases(request: Request, notify: Notify, found: Callable[[Case, dict[str, Any]], None]) -> None:
-    """`found` gets a case's result as soon as its search ends, also when it ends by Ctrl-C."""
+def run_cases(request: Request, notify: Notify, found: Found, first: Sequence[Config] = ()) -> None:
+    """`found` gets a case's result as soon as its search ends, also when it ends by Ctrl-C. `first` are
+    configurations that were best elsewhere."""
     if request.modelled:
         build_engine()  # takes minutes on a new machine: not part of the search's time
     deadline = time.monotonic() + request.seconds
     sm = gates.multiprocessor(request.device)
-    best: list[Config] = []  # of earlier cases: what is good at one is tried at the next
+    best = list(first)  # of earlier cases: what is good at one is tried at the next
     with Builder(modelled=request.modelled) as builder:
         for number, case in enumerate(request.cases):
             share = (deadline - time.monotonic()) / (len(request.cases) - number)
@@ -84,7 +93,7 @@ def _run_case(
     deadline: float,
     best: list[Config],
     notify: Notify,
-    found: Callable[[Case, dict[str, Any]], None],
+    found: Found,
 ) -> None:
     tunable, case = setting.tunable, setting.case
     with closing(Store(request.study, request.study_name(case))) as store:

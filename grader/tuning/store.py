@@ -44,6 +44,12 @@ class Trial:
     def timed(self) -> bool:
         return self.state in ("measured", "promoted")
 
+    @staticmethod
+    def from_dict(data: dict[str, Any]) -> Trial:
+        """Of `asdict`, also when it has been JSON."""
+        known = {f.name: data[f.name] for f in fields(Trial) if f.name in data}
+        return Trial(**{**known, "steps": {int(step): value for step, value in data["steps"].items()}})
+
 
 _TABLE = """
 CREATE TABLE IF NOT EXISTS trials (
@@ -64,7 +70,7 @@ class Store:
             with self._file:
                 self._file.execute(_TABLE)
             rows = self._file.execute("SELECT trial FROM trials WHERE study = ? ORDER BY number", (study,))
-            self.trials = [_read(text) for (text,) in rows]
+            self.trials = [Trial.from_dict(json.loads(text)) for (text,) in rows]
         except (OSError, sqlite3.Error, ValueError, TypeError) as problem:
             raise CourseError(
                 f"the study {path} cannot be used: {problem}. Name another file with --study, or delete it "
@@ -105,9 +111,3 @@ class Store:
         """The best first, then the others by time."""
         others = sorted((t for t in self.trials if t.timed and t is not self.best), key=lambda t: t.seconds)
         return ([self.best] if self.best else []) + others[: count - (self.best is not None)]
-
-
-def _read(text: str) -> Trial:
-    data: dict[str, Any] = json.loads(text)
-    data["steps"] = {int(step): value for step, value in data["steps"].items()}
-    return Trial(**{f.name: data[f.name] for f in fields(Trial) if f.name in data})

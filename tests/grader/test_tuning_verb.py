@@ -13,7 +13,7 @@ import pytest
 
 from common.core.errors import CourseError
 from grader.cli.instructor import tune
-from grader.devices.device import VirtualDevice
+from grader.records.device_info import DeviceInfo
 from grader.tuning import bench_gpu, ncu, run
 from grader.tuning.builds import Builder, build
 from grader.tuning.find import find
@@ -224,6 +224,6 @@ def test_without_ncu_nothing_is_counted_and_the_summary_says_so(monkeypatch):
 
 def test_the_document_s_gates_make_a_search_of_their_own(tuned_course):
     tunable = setting_of().tunable
-    asked = run.Request(tunable, VirtualDevice(), (), False, True, 1, 1.0, Path("s"))
+    asked = run.Request(tunable, DeviceInfo("virtual", "h200"), (), False, True, 1, 1.0, Path("s"))
     assert asked.search == "gated, document's gates"
     assert (asked.limits.occupancy, asked.limits.registers) == (0.5, 96)

@@ -2,14 +2,17 @@
 
 Results go to common/measured/<device>.json and plots to benchmarks/data/bench/plots/; other exercises'
 entries are kept. On the virtual GPU the times are modelled and the file's name says so; shapes meant for a
-GPU are left out there without --large.
+GPU are left out there without --large. With --on other machines measure, each shape on one of them; when the
+command is stopped, the same command continues.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
+import shutil
 import sys
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +21,9 @@ from common.core.progress import Progress
 from grader.bench.results import merge
 from grader.cli import options as shared
 from grader.cli.parser import Parser
+from grader.cluster.choose import executor_for, is_elsewhere
 from grader.course import student
+from grader.course.settings import Settings, read_settings
 from grader.records.device_info import DeviceInfo
 from grader.render import figures
 from grader.render.bench_rows import bench_rows
@@ -32,6 +37,7 @@ def main(arguments: list[str]) -> int:
     parser = Parser("./course bench", __doc__)
     shared.add_exercise(parser, optional=True)
     shared.add_device(parser)
+    shared.add_on(parser)
     shared.add_json(parser)
     parser.add_argument(
         "--large",
@@ -43,27 +49,63 @@ def main(arguments: list[str]) -> int:
     shown = f"default: {student.shown(default)}/"
     parser.add_argument("--output", metavar="DIR", type=Path, default=default, help=shown)
     options = parser.parse_args(arguments)
-    _, device = shared.settled(options)
     exercises = [registry.find(options.exercise)] if options.exercise else registry.all_exercises()
-    path = options.output / f"{device.file_stem}.json"
+    settings = read_settings(options.settings)
+    results = (_elsewhere if is_elsewhere(options.on, settings) else _here)(options, settings, exercises)
     merged: dict[str, Any] = {}
-    for exercise in exercises:
-        progress = Progress(f"bench {exercise.id}")
-        result = _benched(exercise, device, progress, large=options.large)
-        progress.finish("done")
+    for exercise, device, result in results:
+        path = options.output / f"{device.file_stem}.json"
         merged = merge(path, result)
         _draw(path, exercise, merged, modelled=device.modelled)
         if not options.json:
-            how = "modelled" if device.modelled else "measured"
-            columns, rows = bench_rows(merged["exercises"][exercise.id])
-            print(table(columns, rows, f"{exercise.id}, {how}"))
-            if left_out := merged["exercises"][exercise.id].get("left_out"):
-                print(f"left out: {'; '.join(left_out)} (--large models them too, which takes minutes)\n")
+            _show(exercise, merged["exercises"][exercise.id], modelled=device.modelled)
     if options.json:
         print(json.dumps(merged, indent=1))
     else:
         print(f"results: {student.shown(path)}")
     return 0
+
+
+_Results = Iterator[tuple[Exercise, DeviceInfo, dict[str, Any]]]
+
+
+def _here(options: argparse.Namespace, settings: Settings, exercises: Sequence[Exercise]) -> _Results:
+    _, device = shared.settled(options)
+    for exercise in exercises:
+        progress = Progress(f"bench {exercise.id}")
+        result = _benched(exercise, device, progress, large=options.large)
+        progress.finish("done")
+        yield exercise, device, result
+
+
+def _elsewhere(options: argparse.Namespace, settings: Settings, exercises: Sequence[Exercise]) -> _Results:
+    """What was measured before the command was stopped is in a folder until all is measured."""
+    from grader.bench.elsewhere import GRADER, bench_elsewhere
+    from grader.classes.class_run import ClassRun
+    from grader.classes.measuring import WALL_SECONDS
+
+    with executor_for(options.on, settings, options.device) as place:
+        shared.announce(place.device, settings, to_stderr=options.json)
+        run = ClassRun(
+            place.device,
+            {exercise.id: exercise for exercise in exercises},
+            student.WORK / "bench" / place.device.file_stem,
+            WALL_SECONDS,
+            seed="",
+            grader=GRADER,
+            executor=place.executor,
+        )
+        found = bench_elsewhere(run, exercises, large=options.large)
+    shutil.rmtree(run.output, ignore_errors=True)
+    for exercise in exercises:
+        yield exercise, place.device, found[exercise.id]
+
+
+def _show(exercise: Exercise, entry: Mapping[str, Any], *, modelled: bool) -> None:
+    columns, rows = bench_rows(entry)
+    print(table(columns, rows, f"{exercise.id}, {'modelled' if modelled else 'measured'}"))
+    if left_out := entry.get("left_out"):
+        print(f"left out: {'; '.join(left_out)} (--large models them too, which takes minutes)\n")
 
 
 def _benched(exercise: Exercise, device: DeviceInfo, progress: Progress, *, large: bool) -> dict[str, Any]:

@@ -4,23 +4,29 @@ A configuration must pass the gates before it is built (divisible tiles, threads
 (registers, spills). What passes is timed against the best so far: 40 samples, then 100 if it looks faster.
 Every trial is kept in the study's file, so after Ctrl-C or when the time is over the same command continues.
 On the virtual GPU times are modelled, so the choice follows the model. Without FILE the reference solution is
-tuned.
+tuned. With --on other machines search, each case on one of them.
 """
 
 from __future__ import annotations
 
+import argparse
 import json
 import sys
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.core.progress import Progress
 from grader.cli import options as shared
 from grader.cli.parser import Parser, above_zero, count
+from grader.cluster.choose import Place, executor_for, is_elsewhere
 from grader.course import student
+from grader.course.settings import read_settings
+from grader.records.device_info import DeviceInfo
 
 if TYPE_CHECKING:
-    from grader.actions.tune import Tuned
+    from grader.actions.tune import Search, Tuned
+    from grader.tuning.find import Tunable
     from grader.tuning.run import Request
 
 _TRIALS, _BUDGET_SECONDS = 100, 1800.0
@@ -32,6 +38,7 @@ def main(arguments: list[str]) -> int:
     shared.add_exercise(parser)
     parser.add_argument("file", metavar="FILE", nargs="?", type=Path, help="a kernel of your own")
     shared.add_device(parser)
+    shared.add_on(parser)
     shared.add_json(parser)
     parser.add_argument("--case", metavar="NAME", help="one case; default: all that fit the device")
     which = parser.add_mutually_exclusive_group()
@@ -62,27 +69,76 @@ def main(arguments: list[str]) -> int:
         help="default: common/measured/tuned/, and work/tuning/ for a kernel of your own",
     )
     options = parser.parse_args(arguments)
-    from grader.actions.tune import cases_for, output_of, study_of, tuned
-    from grader.devices.device import device_of
     from grader.tuning.find import find
-    from grader.tuning.run import Request
 
     tunable = find(options.exercise, options.file)
-    _, device = shared.settled(options)
-    chosen = device_of(device)
+    settings = read_settings(options.settings)
+    if not is_elsewhere(options.on, settings):
+        _, device = shared.settled(options)
+        return _search_here(options, tunable, device)
+    with executor_for(options.on, settings, options.device) as place:
+        shared.announce(place.device, settings, to_stderr=options.json)
+        return _search_elsewhere(options, tunable, place)
+
+
+def _search_here(options: argparse.Namespace, tunable: Tunable, device: DeviceInfo) -> int:
+    from grader.tuning.run import run_cases
+
+    progress = Progress(f"tune {tunable.id}")
+    return _search(
+        options,
+        tunable,
+        device,
+        lambda request, found: run_cases(request, progress.update, found),
+        progress.finish,
+    )
+
+
+def _search_elsewhere(options: argparse.Namespace, tunable: Tunable, place: Place) -> int:
+    from grader.building.scratch_folder import scratch_folder
+    from grader.classes.class_run import ClassRun
+    from grader.classes.measuring import WALL_SECONDS
+    from grader.spec import registry
+    from grader.tuning.elsewhere import GRADER, search_elsewhere
+
+    exercise = registry.find(tunable.id)
+    with scratch_folder() as scratch:
+        run = ClassRun(
+            place.device,
+            {exercise.id: exercise},
+            scratch,
+            WALL_SECONDS,
+            seed="",
+            grader=GRADER,
+            executor=place.executor,
+        )
+        return _search(
+            options, tunable, place.device, lambda request, found: search_elsewhere(request, run, found)
+        )
+
+
+def _search(
+    options: argparse.Namespace,
+    tunable: Tunable,
+    device: DeviceInfo,
+    search: Search,
+    finish: Callable[[str], None] = lambda state: None,
+) -> int:
+    from grader.actions.tune import cases_for, output_of, study_of, tuned
+    from grader.tuning.run import Request
+
     request = Request(
         tunable,
-        chosen,
-        cases_for(tunable, chosen, options.case),
+        device,
+        cases_for(tunable, device, options.case),
         free=options.free,
         document_gates=options.document_gates,
         trials=options.trials,
         seconds=options.budget_seconds,
         study=options.study or study_of(tunable),
     )
-    progress = Progress(f"tune {tunable.id}")
-    found = tuned(request, options.output or output_of(options.file), progress.update)
-    progress.finish("stopped" if found.stopped else "done")
+    found = tuned(request, options.output or output_of(options.file), search)
+    finish("stopped" if found.stopped else "done")
     _show(request, found, as_json=options.json)
     if found.stopped:
         print("stopped: the same command continues from here", file=sys.stderr)
