@@ -37,4 +37,4 @@ def test_there_is_one_device_otherwise():
 def test_a_number_of_devices_that_cannot_be_is_refused(number):
     done = run("--devices", number, PROGRAM)
     assert done.returncode == 2
-    assert "--devices" in done.stderr
+    assert f"--devices: '{number}' is not a whole number from 1 to 16" in done.stderr

@@ -17,7 +17,7 @@ from common.virtual_gpu.profiles import DEFAULT_PROFILE, profiles
 from common.virtual_gpu.render import render_report
 from common.virtual_gpu.session import RunReport
 from grader.actions.run import CHECKS, OnVirtual, Source, capability_of, run_on_virtual, selected_checks
-from grader.cli.parser import Parser, above_zero
+from grader.cli.parser import Parser, above_zero, between
 from grader.records.device_info import GPU, KINDS
 
 # Of a program that returned 0, by the kinds of its findings: the first that occurs.
@@ -51,6 +51,7 @@ _WITH_VALUE = (
     *("-D", "-I", "-L", "-l"),
 )
 _JOINED = (*(f"{option}=" for option in _WITH_VALUE if option.startswith("--")), "-D", "-I", "-L", "-l")
+_MOST_DEVICES = 16
 _SOURCE_SUFFIXES = (".cu", ".cpp", ".cc", ".cxx", ".c")
 _FILE_SUFFIXES = (*_SOURCE_SUFFIXES, *LINKED_SUFFIXES)
 
@@ -120,9 +121,8 @@ def _parser() -> argparse.ArgumentParser:
     add(
         "--devices",
         metavar="N",
-        type=int,
-        choices=range(1, 17),
-        help="devices that the program sees: 1 to 16",
+        type=between(1, _MOST_DEVICES),
+        help=f"devices that the program sees: 1 to {_MOST_DEVICES}",
     )
     return parser
 
