@@ -42,7 +42,7 @@ from grader.spec.names import file_name
 from grader.words.numbers import counted
 from grader.words.text import listed
 
-_BATCH = 50  # submissions in one transaction
+_BATCH = 200  # submissions in one transaction: what all share is asked for once in each
 _HANDED_IN = "the files handed in"
 LATENESS = "the due date, an extension or the penalty"
 DROPPED = "a dropped question"

@@ -22,6 +22,8 @@ _LONGEST = 4000
 
 def harmless(text: str) -> str:
     """Text without control sequences: a submission's output must not control the terminal."""
+    if text.replace("\n", " ").isprintable():  # nearly all text is: much faster than character by character
+        return text
     kept = (char if char == "\n" or unicodedata.category(char)[0] != "C" else "�" for char in _untabbed(text))
     return "".join(kept)
 

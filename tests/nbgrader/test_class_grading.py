@@ -7,7 +7,11 @@ import shutil
 import signal
 import subprocess
 import sys
+from collections import Counter
+from collections.abc import Callable
 from pathlib import Path
+from typing import Any
+from unittest import mock
 
 import pytest
 
@@ -119,3 +123,38 @@ def test_the_database_may_be_another(small_class, marks, tmp_path):
     assert (one.points, one.problem) == (11.5, "")
     with nbgrader_functions(small_class.folder, [url]) as functions, functions.gradebook as book:
         assert [student.id for student in book.students] == ["student0"]
+
+
+def test_points_of_many_take_one_transaction_and_few_statements(small_class, marks):
+    from sqlalchemy import event
+    from sqlalchemy.engine import Engine
+
+    from grader.nbgrader import class_grading
+
+    counted: Counter[str] = Counter()
+
+    def count(what: str) -> Callable[..., None]:
+        return lambda *_: counted.update([what])
+
+    heard = [("before_cursor_execute", count("statements")), ("commit", count("commits"))]
+    small_class.autograde()
+    newer = STUDENTS[2:6]
+    for name in newer:
+        kernel = small_class.folder.handed_in(name, FIRST) / "kernel.cu"
+        kernel.write_text(f"{kernel.read_text()}\n// once more\n")
+    real = class_grading._write
+
+    def write(*arguments: Any) -> dict:
+        for happening, listener in heard:
+            event.listen(Engine, happening, listener)
+        try:
+            return real(*arguments)
+        finally:
+            for happening, listener in heard:
+                event.remove(Engine, happening, listener)
+
+    with mock.patch.object(class_grading, "_write", write):
+        small_class.autograde()
+    opening = 2  # commits of nbgrader itself, when it opens a gradebook
+    assert counted["commits"] == opening + 1, counted
+    assert counted["statements"] <= 30 * len(newer), counted

@@ -149,11 +149,12 @@ class _Restoration:
         """Put deleted cells back after the released cell that precedes each."""
         gone: list[str] = []
         before = ""
+        places = _places(made)
         for name, cell in self.known.items():
-            places = {_grade_id(one): index for index, one in enumerate(made)}
             if name not in places:
                 gone.append(name)
                 made.insert(places[before] + 1 if before else 0, _fresh(cell))
+                places = _places(made)
             before = name
         graded = [name for name in gone if self.known[name].metadata.nbgrader.get("grade")]
         if graded:
@@ -183,6 +184,10 @@ class _Room:
             return False
         self.pictures -= size
         return True
+
+
+def _places(cells: Sequence[NotebookNode]) -> dict[str, int]:
+    return {_grade_id(cell): index for index, cell in enumerate(cells)}
 
 
 def _grade_id(cell: NotebookNode) -> str:

@@ -18,6 +18,7 @@ from unittest import mock
 
 import jsonschema
 import nbformat.v4.nbbase
+import nbformat.v4.nbjson
 import nbgrader.apps.api
 from nbconvert.exporters import exporter
 from nbgrader import api
@@ -108,11 +109,15 @@ def _patched(gradebook: Callable[..., Any]) -> Iterator[None]:
                 stack.enter_context(mock.patch.object(module, "Gradebook", gradebook))
         stack.enter_context(mock.patch.object(nbgrader.apps.api, "Autograde", _OnePass))
         stack.enter_context(mock.patch.object(common, "jsonschema", cells))
-        # Exporters copy the notebook before each list of steps, and nobody else has it.
-        stack.enter_context(mock.patch.object(exporter, "copy", types.SimpleNamespace(deepcopy=_itself)))
+        # Exporters copy the notebook before each list of steps and before they write it: nobody else has it.
+        for module in (exporter, nbformat.v4.nbjson):
+            stack.enter_context(mock.patch.object(module, "copy", types.SimpleNamespace(deepcopy=_itself)))
         # Each cell is made by us; the whole notebook is validated when it is written.
-        stack.enter_context(mock.patch.object(nbformat.v4.nbbase, "validate"))
+        stack.enter_context(mock.patch.object(nbformat.v4.nbbase, "validate", _accept))
         yield
+
+
+def _accept(*arguments: Any, **options: Any) -> None: ...
 
 
 def _itself(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import html
 import re
 from collections.abc import Iterable
@@ -27,16 +28,21 @@ def escaped(text: str) -> Markup:
 
 def tag(element: str, *children: Child, **attributes: str | int | float) -> Markup:
     """An element. `class_` is for class, an underscore inside a name stands for a hyphen."""
-    assert _NAME.fullmatch(element), element
     inside = joined(children)
-    pairs = (
-        f' {name.rstrip("_").replace("_", "-")}="{html.escape(harmless(str(value)), quote=True)}"'
-        for name, value in attributes.items()
-    )
-    opening = f"<{element}{''.join(pairs)}"
+    opening = _opening(element, *((name, str(value)) for name, value in attributes.items()))
     if element in _VOID and not inside:
         return Markup(opening + ("/>" if element not in ("meta", "br", "hr", "img") else ">"))
     return Markup(f"{opening}>{inside}</{element}>")
+
+
+@functools.lru_cache(maxsize=1024)  # tables repeat the same few
+def _opening(element: str, *attributes: tuple[str, str]) -> str:
+    assert _NAME.fullmatch(element), element
+    pairs = (
+        f' {name.rstrip("_").replace("_", "-")}="{html.escape(harmless(value), quote=True)}"'
+        for name, value in attributes
+    )
+    return f"<{element}{''.join(pairs)}"
 
 
 def joined(children: Iterable[Child]) -> Markup:
