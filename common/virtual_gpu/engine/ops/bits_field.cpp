@@ -6,15 +6,17 @@
 namespace vgpu::ops {
 namespace {
 
-// Position and length are taken modulo 256. For a signed type the bits above the field repeat its highest
-// bit, which is the register's highest bit when the field reaches past it.
+// PTX gives a meaning to positions and lengths up to 255. What hardware makes of more depends on the width:
+// of 32 bits it looks at the lowest byte of each, and of 64 bits at all of it. For a signed type the bits
+// above the field repeat its highest bit, which is the register's highest bit when the field reaches past it.
 template <class T>
 struct FieldExtract {
   T operator()(T a, uint32_t position, uint32_t length) const {
     using U = Unsigned<T>;
     const U bits = static_cast<U>(a);
-    position &= 0xff;
-    length &= 0xff;
+    constexpr uint32_t kLooksAt = sizeof(T) == 4 ? 0xff : 0xffffffff;
+    position = at_most(position & kLooksAt, kWidth<T>);
+    length = at_most(length & kLooksAt, kWidth<T>);
     const U mask = low_bits<U>(length);
     U field = shift_right<U>(bits, position) & mask;
     if constexpr (std::is_signed_v<T>) {
