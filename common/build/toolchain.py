@@ -20,6 +20,8 @@ from common.core.errors import CourseError
 
 CUDA_MAJOR = 13
 _USUAL_CUDA = "/usr/local/cuda"
+# How they are run decides what they make: common/core/addresses.py says why.
+_ADDRESSES = "at fixed addresses"
 _VERSION = re.compile(r"release (\d+)\.(\d+), V([\d.]+)")
 _TOP = re.compile(r"^#\$ TOP=(.*)$", re.MULTILINE)
 # What nvcc cannot compile without, relative to its root; the five wheels bring one or two of these each.
@@ -176,7 +178,7 @@ def _inspect_nvcc(path: Path, origin: str, stamp: str) -> Nvcc | str:
         root=root,
         include=_inside(root, "include/cuda_runtime.h").parent,
         library=library,
-        fingerprint=_digest(match[3], *(_stamp(tool) for tool in tools)),
+        fingerprint=_digest(match[3], _ADDRESSES, *(_stamp(tool) for tool in tools)),
     )
 
 

@@ -69,11 +69,14 @@ def run_compiler(
 ) -> Finished:
     """Run a compiler or a build in `cwd`, with temporary files in `scratch`; behind `walls` if any are given.
 
-    Behind walls `cwd` is all that it can write, and of the user's files it reads those in `read`.
+    Behind walls `cwd` is all that it can write, and of the user's files it reads those in `read`. Its memory
+    lies at the same addresses every time, so that one file compiles to one code.
     """
     environment = compiler_environment(scratch)
     if walls is None:
-        return run_contained(command, cwd=cwd, env=environment, timeout=timeout, on_tick=on_tick)
+        return run_contained(
+            command, cwd=cwd, env=environment, timeout=timeout, on_tick=on_tick, fixed_addresses=True
+        )
     limits = Limits(
         memory_bytes=walls.memory_bytes, folder_bytes=walls.written_bytes, processes=walls.processes
     )
@@ -86,6 +89,7 @@ def run_compiler(
             timeout=min(timeout, walls.seconds),
             on_tick=on_tick,
             on_start=lambda leader: watchdogs.append(Watchdog(leader, limits, folder=cwd)),
+            fixed_addresses=True,
         )
     finally:
         reasons = [watchdog.stop() for watchdog in watchdogs]

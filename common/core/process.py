@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from common.core.addresses import fix_addresses
 from common.core.cpu_time import TimeLimit
 from common.core.death import end_with_parent
 from common.core.errors import MachineOverloaded
@@ -38,16 +39,24 @@ def run_contained(
     timeout: float,
     on_tick: Callable[[str], None] | None = None,
     on_start: Callable[[int], None] | None = None,
+    fixed_addresses: bool = False,
 ) -> Finished:
     """Run `command` and return its combined output. `timeout` counts the time of the command's own processes;
     raises MachineOverloaded when they do not get that.
 
     `on_start` hears the number of the process, which is its session's too; `on_tick` is called a few times a
     second with all output so far. When this returns or raises, every process of the command's session is
-    gone; when this process is killed, the command gets a signal to stop.
+    gone; when this process is killed, the command gets a signal to stop. With `fixed_addresses` its memory
+    lies where it lay last time, if the system allows that.
     """
     started = time.monotonic()
     parent = os.getpid()
+
+    def prepare() -> None:
+        end_with_parent(parent, signal.SIGTERM)  # which ninja passes on to its compilers
+        if fixed_addresses:
+            fix_addresses()
+
     process = subprocess.Popen(
         command,
         cwd=cwd,
@@ -56,8 +65,7 @@ def run_contained(
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
         start_new_session=True,
-        # SIGTERM: ninja passes it on to its compilers.
-        preexec_fn=lambda: end_with_parent(parent, signal.SIGTERM),
+        preexec_fn=prepare,
     )
     output = bytearray()
     try:

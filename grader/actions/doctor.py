@@ -17,6 +17,7 @@ from typing import Literal
 from common.build.cache import NEEDED_BYTES, CacheError, default_cache
 from common.build.engine.build import find_engine, isa_flags
 from common.build.toolchain import ToolchainError, find_host_compiler, find_ninja, find_nvcc
+from common.core.addresses import can_fix_addresses
 from common.core.paths import REPOSITORY
 from common.gpu.devices import find_gpus
 from common.sandbox.kernel_facilities import kernel_facilities
@@ -117,7 +118,13 @@ def _compilers() -> list[Fact]:
         "g++": (host, "neither CUDA sources nor the virtual GPU can be compiled"),
         "ninja": (ninja, "nothing can be compiled"),
     }
-    return [_tool(name, probe, cost) for name, (probe, cost) in probes.items()]
+    found = [_tool(name, probe, cost) for name, (probe, cost) in probes.items()]
+    if not can_fix_addresses():
+        cost = (
+            "one file may compile to code that differs a little from run to run, and with it in modelled time"
+        )
+        found.append(Fact("addresses of compilers", "note", "this system draws them anew each time", cost))
+    return found
 
 
 def _tool(name: str, probe: Callable[[], str], cost: str) -> Fact:
