@@ -114,12 +114,12 @@ def _run_case(
 def _bench(request: Request, case: Case) -> Iterator[Bench]:
     tuning = request.tunable.tuning
     if request.modelled:
-        from grader.tuning.bench_virtual import VirtualBench
+        from grader.tuning.benches.virtual import VirtualBench
 
         yield VirtualBench(tuning, case)
         return
     from common.gpu.clocks import exclusive
-    from grader.tuning.bench_gpu import GpuBench
+    from grader.tuning.benches.gpu import GpuBench
 
     def profiler(library: Path) -> dict[str, float]:
         return ncu.profiled(request.tunable.id, case, library)

@@ -14,7 +14,8 @@ import pytest
 from common.core.errors import CourseError
 from grader.cli.instructor import tune
 from grader.records.device_info import DeviceInfo
-from grader.tuning import bench_gpu, ncu, run
+from grader.tuning import ncu, run
+from grader.tuning.benches import gpu as bench_gpu
 from grader.tuning.builds import Builder, build
 from grader.tuning.find import find
 from grader.tuning.report import profile_summary

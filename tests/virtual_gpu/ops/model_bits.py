@@ -104,7 +104,8 @@ def _find_nth(mask: int, base: int, offset_bits: int) -> int:
 
 def _extract(a: int, position: int, length: int, kind: str) -> int:
     width = width_of(kind)
-    position, length = position & 0xFF, length & 0xFF
+    if width == 32:  # of 64 bits, hardware looks at all of them
+        position, length = position & 0xFF, length & 0xFF
     fill = a >> min(position + length - 1, width - 1) & 1 if kind.startswith("s") and length else 0
     bits = [a >> (position + i) & 1 if i < length and position + i < width else fill for i in range(width)]
     return sum(bit << i for i, bit in enumerate(bits))
