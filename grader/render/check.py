@@ -29,7 +29,7 @@ def report(
     sections: tuple[str, ...]
     steps = [step.name for step in exercise.steps]
     if not record.is_correct:
-        open_tasks = f"still to do:\n{todo_lines(file, todos)}\n" if todos else ""
+        open_tasks = f"TODO comments still in the file:\n{todo_lines(file, todos)}\n" if todos else ""
         sections = (
             *first,
             terminal.steps_table(record, steps),

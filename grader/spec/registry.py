@@ -110,4 +110,5 @@ def find(text: str) -> Exercise:
         if is_named(folder.name, text):
             return load(folder)
     known = ", ".join(folder.name for folder in exercise_folders()) or "none yet"
-    raise CourseError(f"there is no exercise {text!r}; the exercises are {known}")
+    introduction = ". The introduction is a notebook: ./course notebook 00" if text in ("0", "00") else ""
+    raise CourseError(f"there is no exercise {text!r}; the exercises are {known}{introduction}")
