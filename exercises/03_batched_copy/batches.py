@@ -104,6 +104,8 @@ LISTED: dict[str, Callable[[], Batch]] = {
         own(1, 5, 48, source_gap=16, destination_gap=1),
         own(2, 6, 64, 2, source_gap=2, destination_gap=8),
         own(3, 6, 64, 1, source_gap=16, destination_gap=8),
+        own(4, 40, 513, source_gap=1, destination_gap=15),  # large enough to have edges
+        own(5, 40, 513, source_gap=15, destination_gap=1),
     ),
     "slices aligned differently": lambda: together(
         own(0, 21, 515, source_gap=5, source_shift=1, destination_gap=29, destination_shift=2),
