@@ -14,7 +14,7 @@ int main() {
   std::vector<int> got(32);
   int calls = 0, by = 5;
   cudaGraph_t graph, child;
-  cudaGraphNode_t filled, copied, added, inner, nested, told, back;
+  cudaGraphNode_t filled, copied, added, inner, nested, called, back;
   CUDA_OK(cudaGraphCreate(&graph, 0));
   CUDA_OK(cudaGraphCreate(&child, 0));
   int* data = b.get();
@@ -42,7 +42,7 @@ int main() {
   cudaHostNodeParams tell{};
   tell.fn = count;
   tell.userData = &calls;
-  CUDA_OK(cudaGraphAddHostNode(&told, graph, &back, 1, &tell));
+  CUDA_OK(cudaGraphAddHostNode(&called, graph, &back, 1, &tell));
   cudaGraphExec_t executable;
   CUDA_OK(cudaGraphInstantiate(&executable, graph, 0));
   for (int round = 0; round < 3; ++round) CUDA_OK(cudaGraphLaunch(executable, nullptr));

@@ -46,7 +46,7 @@ int main() {
   DeviceBuffer<uint32_t> input(values), output(4 * 64), sums(64);
   assembly<<<1, 64>>>(input.get(), output.get(), sums.get());
   LAUNCHED_OK();
-  report.equal("turned", output.download(), want);
+  report.equal("rotated", output.download(), want);
   report.equal("sums", sums.download(), want_sums);
   return report.finish();
 }

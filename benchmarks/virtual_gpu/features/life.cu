@@ -3,14 +3,14 @@
 
 constexpr int kRows = 48;
 
-__host__ __device__ uint32_t turned(uint32_t x, int by) {
+__host__ __device__ uint32_t rotated(uint32_t x, int by) {
   return by == 0 ? x : x << by | x >> (32 - by);
 }
 
 __host__ __device__ uint32_t next_row(uint32_t up, uint32_t own, uint32_t down) {
   uint32_t ones = 0, twos = 0, fours = 0;
-  const uint32_t around[8] = {turned(up, 1),   up,   turned(up, 31),  turned(own, 1), turned(own, 31),
-                              turned(down, 1), down, turned(down, 31)};
+  const uint32_t around[8] = {rotated(up, 1),   up,   rotated(up, 31),  rotated(own, 1), rotated(own, 31),
+                              rotated(down, 1), down, rotated(down, 31)};
   for (uint32_t cell : around) {
     const uint32_t carry = ones & cell, over = twos & carry;
     ones ^= cell;

@@ -1,4 +1,4 @@
-// Streams, events and host functions: work waits for what it is told to wait for, and for nothing else.
+// Streams, events and host functions: work waits for what its stream and events name, and for nothing else.
 #include "../programs/check.cuh"
 
 __global__ void fill(int* out, int value) {

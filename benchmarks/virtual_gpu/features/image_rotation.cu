@@ -1,4 +1,4 @@
-// An image of four-byte pixels turned by 90, 180 and 270 degrees through shared memory.
+// An image of four-byte pixels rotated by 90, 180 and 270 degrees through shared memory.
 #include "../programs/check.cuh"
 
 constexpr int kSize = 40, kTile = 8;
@@ -13,7 +13,7 @@ __global__ void turn(const uchar4* in, uchar4* out) {
 }
 
 int main() {
-  Report report("image_turns");
+  Report report("image_rotation");
   std::vector<uchar4> image(kSize * kSize), next(kSize * kSize);
   for (int i = 0; i < kSize * kSize; ++i)
     image[i] = make_uchar4(static_cast<unsigned char>(i), static_cast<unsigned char>(i / 7),
