@@ -3,7 +3,8 @@
 mmdebstrap makes the system once; it is kept in the build cache. Each test gets a fresh copy. Commands run in
 namespaces of their own, so that what is mounted for them is gone when they end. pip finds in there what it
 is configured to find out here: its settings are passed on, and the folders and files they name can be read
-in there, below /outside. Nothing of this machine can be written from in there, but for pip's own cache.
+in there, below /outside. As in a container, /sys can be read: torch asks it for the processor on aarch64.
+Nothing of this machine can be written from in there, but for pip's own cache.
 """
 
 from __future__ import annotations
@@ -35,6 +36,8 @@ root=$1
 shift
 mount --bind "$root" "$root"
 mount -t proc proc "$root/proc"
+mount --bind /sys "$root/sys"
+mount -o remount,bind,ro "$root/sys"
 mount --rbind /dev "$root/dev"
 while [ "$1" != -- ]; do
     if [ -d "$1" ]; then mkdir -p "$root$2"; else mkdir -p "$root${2%/*}"; : >>"$root$2"; fi

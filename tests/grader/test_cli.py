@@ -176,6 +176,14 @@ def test_doctor_warns_of_a_cpu_torch_beside_a_gpu(monkeypatch):
     assert "CPU-only torch beside a GPU" in doctor_action._torch().cost
 
 
+@pytest.mark.parametrize(("machine", "noted"), [("aarch64", True), ("x86_64", False)])
+def test_doctor_notes_a_missing_sys_where_torch_needs_it(monkeypatch, tmp_path, machine, noted):
+    monkeypatch.setattr(doctor_action, "_PROCESSORS", tmp_path / "possible")
+    monkeypatch.setattr(doctor_action.platform, "machine", lambda: machine)
+    costs = [fact.cost for fact in doctor_action._machine()]
+    assert any("Mount /sys" in cost for cost in costs) is noted
+
+
 def test_doctor_fails_only_for_what_every_command_needs(monkeypatch, capsys):
     monkeypatch.setenv("COURSE_NVCC", "/nowhere/nvcc")
     assert doctor.main([]) == 1
