@@ -14,15 +14,14 @@ import os
 import platform
 import re
 import shutil
-import subprocess
 import sys
 import sysconfig
 import tomllib
 from collections.abc import Sequence
 from pathlib import Path
 
-from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
+from grader.course.pip import InstallError, pip_install
 
 REQUIREMENTS = REPOSITORY / "requirements"
 VENV = REPOSITORY / ".venv"
@@ -41,10 +40,6 @@ GROUPS = {
 }
 _GPU_SIGNS = ("/proc/driver/nvidia", "/dev/nvidia0", "/dev/nvidiactl", "/usr/lib/wsl/lib/nvidia-smi")
 _NOT_OFFERED = "No matching distribution found"
-
-
-class InstallError(CourseError):
-    """pip could not install a group."""
 
 
 def offered() -> list[str]:
@@ -104,7 +99,11 @@ def install(groups: Sequence[str], *, patient: bool = True) -> None:
     if together:
         # Compiling every module costs 30 s and most are never imported. torch is: its modules are compiled.
         lazy = [] if "torch" in together else ["--no-compile"]
-        _pip([*quick, *lazy, "--require-hashes", *_files(together)], f"install {_and(together)}")
+        pip_install(
+            [*quick, *lazy, "--require-hashes", *_files(together)],
+            f"install {_and(together)}",
+            packages=_listed(together),
+        )
         _stamp_all(together)
     if "torch" in groups and "torch" not in together:
         _say("Installing torch for CPUs: this machine has no NVIDIA GPU.")
@@ -121,7 +120,9 @@ def _install_torch_for_cpu() -> None:
     hashes.
     """
     version = re.findall(r"^torch==(\S+)", _file("torch").read_text(), re.MULTILINE)[0]
-    refused = _pip([f"torch=={version}+cpu"], "install torch for CPUs", unless=_NOT_OFFERED)
+    refused = pip_install(
+        [f"torch=={version}+cpu"], "install torch for CPUs", packages=1, unless=_NOT_OFFERED
+    )
     if not refused:
         return
     _say(
@@ -129,7 +130,7 @@ def _install_torch_for_cpu() -> None:
         f"{_size('torch')}; it runs on CPUs too. To avoid that, press Ctrl-C, set PIP_EXTRA_INDEX_URL to "
         "PyTorch's index of CPU builds (pytorch.org, Get Started, CPU) and run ./course again."
     )
-    _pip(["--require-hashes", *_files(["torch"])], "install torch")
+    pip_install(["--require-hashes", *_files(["torch"])], "install torch", packages=_listed(["torch"]))
 
 
 def has_nvidia_gpu() -> bool:
@@ -152,32 +153,10 @@ def install_course() -> None:
         _say(note)
 
 
-def _pip(arguments: list[str], what: str, *, unless: str = "") -> bool:
-    """Run pip. Returns whether it failed with the message `unless`; any other failure raises."""
-    command = [sys.executable, "-m", "pip", "install", "--disable-pip-version-check", "--no-deps", *arguments]
-    environment = {**os.environ, "PIP_ROOT_USER_ACTION": "ignore"}  # .venv is the course's own, root's or not
-    captured = subprocess.PIPE if unless else None
-    try:
-        done = subprocess.run(
-            command,
-            env=environment,
-            check=False,
-            stdin=subprocess.DEVNULL,
-            stdout=sys.stderr,
-            stderr=captured,
-            text=True,
-        )
-    except OSError as problem:
-        raise InstallError(f"pip could not {what}: {problem}") from problem
-    if done.returncode == 0:
-        return False
-    if unless and unless in done.stderr:
-        return True
-    if unless:
-        _say(done.stderr.rstrip())
-    raise InstallError(
-        f"pip could not {what}: see its message above. Fix that and repeat the command. "
-        "Without a network, set COURSE_PYTHON to an interpreter that has torch, numpy and ninja."
+def _listed(groups: Sequence[str]) -> int:
+    """How many packages the groups' files name."""
+    return len(
+        {name for group in groups for name in re.findall(r"(?m)^[\w.-]+(?===)", _file(group).read_text())}
     )
 
 

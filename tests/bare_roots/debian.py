@@ -81,13 +81,14 @@ class Spent:
     cpu_seconds: float
     status: int
     output: str
+    of_pip: str  # what pip said
 
     @property
     def downloaded_mb(self) -> float:
         """What pip said that it fetched: from the index, and from folders that it is told to look in."""
         units = {"kB": 1e-3, "MB": 1.0, "GB": 1e3}
-        sizes = re.findall(r"^ *Downloading \S+ \(([\d.]+) (kB|MB|GB)\)", self.output, re.MULTILINE)
-        local = re.findall(r"^ *Processing (/\S+\.whl)", self.output, re.MULTILINE)
+        sizes = re.findall(r"^ *Downloading \S+ \(([\d.]+) (kB|MB|GB)\)", self.of_pip, re.MULTILINE)
+        local = re.findall(r"^ *Processing (/\S+\.whl)", self.of_pip, re.MULTILINE)
         return sum(float(size) * units[unit] for size, unit in sizes) + sum(map(_megabytes, local))
 
 
@@ -119,6 +120,8 @@ class Root:
         inside += ["sh", "-c", f"cd {shlex.quote(cwd)} && {command}"]
         places = [part for each in dict.fromkeys(bound) for part in each]
         outside = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "sh", "-c", _ENTER, "sh"]
+        log = self.folder / cwd.lstrip("/") / ".venv" / "install.log"
+        read = log.stat().st_size if log.exists() else 0
         started, before = time.monotonic(), _cpu_seconds()
         done = subprocess.run(
             [*outside, str(self.folder), *places, "--", *inside],
@@ -129,7 +132,10 @@ class Root:
             timeout=seconds,
             check=False,
         )
-        spent = Spent(time.monotonic() - started, _cpu_seconds() - before, done.returncode, done.stdout)
+        of_pip = log.read_bytes()[read:].decode() if log.exists() else ""
+        spent = Spent(
+            time.monotonic() - started, _cpu_seconds() - before, done.returncode, done.stdout, of_pip
+        )
         self.log += [f"$ cd {cwd} && {command}", done.stdout.rstrip(), f"{_in_words(spent)}\n"]
         return spent
 

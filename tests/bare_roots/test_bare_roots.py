@@ -46,7 +46,7 @@ def clone(root: Root, place: str = "course") -> None:
 
 def fetched(spent: Spent) -> set[str]:
     """The packages that pip installed, by name."""
-    lines = re.findall(r"^Successfully installed (.*)$", spent.output, re.MULTILINE)
+    lines = re.findall(r"^Successfully installed (.*)$", spent.of_pip, re.MULTILINE)
     return {word.rpartition("-")[0] for line in lines for word in line.split()}
 
 

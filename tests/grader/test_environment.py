@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -24,13 +22,15 @@ class Machine:
         patch.setattr(environment, "VENV", folder)
         patch.setattr(environment, "is_own", lambda: True)
         patch.setattr(environment, "has_nvidia_gpu", lambda: self.gpu)
-        patch.setattr(subprocess, "run", self._run)
+        patch.setattr(environment, "pip_install", self._install)
 
-    def _run(self, command: list[str], **_: object) -> subprocess.CompletedProcess[str]:
-        assert command[:4] == [sys.executable, "-m", "pip", "install"]
-        self.asked.append(command[4:])
-        failure = next((text for word, text in self.answers.items() if word in " ".join(command)), "")
-        return subprocess.CompletedProcess(command, 1 if failure else 0, stderr=failure)
+    def _install(self, arguments: list[str], what: str, *, packages: int, unless: str = "") -> bool:
+        assert packages > 0
+        self.asked.append(arguments)
+        failure = next((text for word, text in self.answers.items() if word in " ".join(arguments)), "")
+        if failure and (not unless or unless not in failure):
+            raise environment.InstallError(f"pip could not {what}. It said:\n{failure}")
+        return bool(failure)
 
     def files(self) -> list[list[str]]:
         """The groups, or else the packages, that each run of pip was asked for."""
@@ -48,7 +48,7 @@ def machine(monkeypatch, tmp_path):
 def test_everything_but_torch_comes_in_one_run_with_hashes_and_nothing_to_resolve(machine):
     environment.install(["base", "torch", "wheels"])
     assert machine.files() == [["base", "wheels"], ["torch==2.13.0+cpu"]]
-    assert {"--no-deps", "--require-hashes"} <= set(machine.asked[0])
+    assert "--require-hashes" in machine.asked[0]
     assert all(environment.is_installed(group) for group in ("base", "torch", "wheels"))
 
 
@@ -68,12 +68,11 @@ def test_where_the_index_has_no_cpu_build_the_size_is_said_before_the_other_is_p
     assert "PIP_EXTRA_INDEX_URL" in said
 
 
-def test_another_failure_of_pip_does_not_count_as_a_missing_build(machine, capsys):
+def test_another_failure_of_pip_does_not_count_as_a_missing_build(machine):
     machine.answers["+cpu"] = "ERROR: No space left on device"
-    with pytest.raises(environment.InstallError, match="torch for CPUs"):
+    with pytest.raises(environment.InstallError, match=r"torch for CPUs(?s:.*)No space left on device"):
         environment.install(["torch"])
     assert len(machine.asked) == 1
-    assert "No space left on device" in capsys.readouterr().err
     assert not environment.is_installed("torch")
 
 
@@ -92,7 +91,7 @@ def test_a_changed_file_is_installed_again(machine, monkeypatch, tmp_path):
 def test_a_command_continues_if_its_extra_cannot_be_installed(machine, capsys):
     machine.answers["tune.txt"] = "ERROR: no network"
     environment.ensure(["tune"])
-    assert capsys.readouterr().err.splitlines()[-1].startswith("warning: pip could not install tune")
+    assert "warning: pip could not install tune" in capsys.readouterr().err
 
 
 def test_in_another_python_nothing_is_installed_and_missing_packages_are_named(machine, monkeypatch, capsys):
