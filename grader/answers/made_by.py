@@ -28,18 +28,18 @@ def not_by_kernels(report: Report, changed: int) -> str:
         kernel.counters.global_store_bytes + kernel.counters.global_atomic_bytes for kernel in report.kernels
     )
     few_copies = report.totals.get("copied_bytes", 0) <= little
-    if report.launches and (by_runtime(report) == 0 or (stored >= changed and few_copies)):
+    if report.launches and (_by_runtime(report) == 0 or (stored >= changed and few_copies)):
         return ""
     return (
         f"kernels stored {stored:,} bytes of the {changed:,} that changed, cudaMemcpy and cudaMemset moved "
-        f"{by_runtime(report):,}: write the answer in a kernel"
+        f"{_by_runtime(report):,}: write the answer in a kernel"
     )
 
 
 def _seen_by_the_host(report: Report, changed: int) -> str:
     """A sentence when the call gave so much to the host that it could have made the answer."""
     little = max(changed // _SHARE, _SEEN_FREELY)
-    stored = sum(kernel.counters.host_store_bytes for kernel in report.kernels)
+    stored = _stored_for_the_host(report)
     if stored > little:
         return (
             f"kernels stored {stored:,} bytes in memory that the host sees as well (cudaMallocHost, "
@@ -61,7 +61,27 @@ def _seen_by_the_host(report: Report, changed: int) -> str:
     return ""
 
 
-def by_runtime(report: Report) -> int:
+def perhaps_not_by_kernels(report: Report, changed: int) -> str:
+    """A sentence when as many bytes as a right answer changes went past the kernels. Few of them may be
+    parameters, or a flag: so this counts only for a submission whose other answers are `not_by_kernels`."""
+    past = {
+        "cudaMemcpy and cudaMemset moved": _by_runtime(report),
+        "the host saw": _stored_for_the_host(report)
+        + int(report.totals.get("to_host_bytes", 0))
+        + int(report.totals.get("printed_bytes", 0)),
+    }
+    for what, moved in past.items():
+        if 0 < changed <= moved:
+            enough = "enough for the whole answer, as in other cases"
+            return f"{what} {moved:,} bytes, {enough}: write it in a kernel"
+    return ""
+
+
+def _stored_for_the_host(report: Report) -> int:
+    return sum(kernel.counters.host_store_bytes for kernel in report.kernels)
+
+
+def _by_runtime(report: Report) -> int:
     """Bytes that the runtime's own copies and fills moved."""
     return int(report.totals.get("copied_bytes", 0)) + int(report.totals.get("filled_bytes", 0))
 

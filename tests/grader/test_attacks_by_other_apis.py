@@ -79,6 +79,42 @@ def test_a_graph_of_its_own_nodes_does_not_show_the_host_the_rows():
     assert record.points == 0, record.parts
 
 
+# Memory that both sides reach: how it is made, with the name that each side has for it.
+SHARED = {
+    "registered": """static int* seen = static_cast<int*>(
+        mmap(nullptr, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0));
+    static int* place = nullptr;
+    if (place == nullptr) {
+      cudaHostRegister(seen, 1 << 20, cudaHostRegisterMapped);
+      cudaHostGetDevicePointer(reinterpret_cast<void**>(&place), seen, 0);
+    }""",
+    "managed": """static int* seen = nullptr;
+    if (seen == nullptr) cudaMallocManaged(&seen, 1 << 20);
+    int* place = seen;""",
+    "a managed variable": """int* seen = room;
+    int* place = nullptr;
+    cudaGetSymbolAddress(reinterpret_cast<void**>(&place), room);""",
+    "the driver's": """static int* seen = nullptr;
+    if (seen == nullptr) cuMemHostAlloc(reinterpret_cast<void**>(&seen), 1 << 20, CU_MEMHOSTALLOC_DEVICEMAP);
+    CUdeviceptr address = 0;
+    cuMemHostGetDevicePointer(&address, seen, 0);
+    int* place = reinterpret_cast<int*>(address);""",
+}
+
+
+@pytest.mark.parametrize("kind", SHARED)
+def test_no_kind_of_shared_memory_lets_the_host_make_the_answer(kind: str):
+    """Must not earn: any point, not even for the cases with few bytes."""
+    before = DRIVER + "#include <sys/mman.h>\n" + HOST_ANSWERS + "__managed__ int room[32768];\n"
+    by_the_host = """
+    copy<<<(row.count + 255) / 256, 256, 0, stream>>>(row.source, place, row.count);
+    cudaStreamSynchronize(stream);
+    put_all(row.target, seen, static_cast<int>(row.count), stream);"""
+    record = graded(edited(before, EACH_ROW.format(SHARED[kind] + by_the_host)), quick=True)
+    assert record.verdict == "not in a kernel", record.cases
+    assert record.points == 0, record.parts
+
+
 # The first call's rows, kept for all later ones; and where they are kept.
 KEPT = """
 __device__ int* kept = nullptr;

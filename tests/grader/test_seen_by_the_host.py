@@ -67,6 +67,7 @@ def test_what_the_host_could_have_made_does_not_count(name: str, sections: dict[
     failed = next(case for case in record.cases if not case.passed)
     assert record.verdict == verdict, failed.message
     assert any(words in case.message for case in record.cases)
+    assert record.points == 0, record.parts
 
 
 def test_a_print_that_nobody_waits_for_costs_nothing(sections: dict[str, Section]):

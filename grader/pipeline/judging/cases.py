@@ -11,7 +11,12 @@ from common.core.progress import Notify
 from common.virtual_gpu.causes import by_cause
 from common.virtual_gpu.report import Report
 from grader.answers.compare import Answer, Difference, answer, difference, same_buffers
-from grader.answers.made_by import NOT_IN_A_KERNEL, by_runtime, changed_bytes, not_by_kernels
+from grader.answers.made_by import (
+    NOT_IN_A_KERNEL,
+    changed_bytes,
+    not_by_kernels,
+    perhaps_not_by_kernels,
+)
 from grader.devices.device import Device
 from grader.devices.explanations import explain
 from grader.devices.on_virtual.given_stream import OFF_STREAM
@@ -37,9 +42,8 @@ class CaseRun:
     # call.
     counts: bool
     outcomes: tuple[Outcome, ...] = ()
-    # The runtime copied or filled as many bytes as a right answer changes: it may have written the whole
-    # answer.
-    maybe_copied: bool = False
+    # Why this answer does not count either, if others are not by kernels.
+    perhaps_not_by_kernels: str = ""
 
 
 def all_cases(task: Task, secret: str) -> list[tuple[Case, bool]]:
@@ -127,21 +131,18 @@ def _run_case(
     changed = changed_bytes(calls[0], wanted.outputs)
     result = CaseResult(case.name, public, dict(case.sizes), not reason, reason, message, shape=case.shape)
     report = outcomes[0].report
-    return CaseRun(result, report, changed > 0, tuple(outcomes), 0 < changed <= by_runtime(report))
+    return CaseRun(result, report, changed > 0, tuple(outcomes), perhaps_not_by_kernels(report, changed))
 
 
-def without_copied(runs: Sequence[CaseRun]) -> list[CaseRun]:
-    """Few bytes that the runtime copies may be parameters; but not in a submission whose answers the runtime
-    copies in another case."""
+def without_answers_of_others(runs: Sequence[CaseRun]) -> list[CaseRun]:
+    """Few bytes that the runtime copies or the host sees may be parameters; but not in a submission whose
+    answers are made so in another case."""
     if not any(run.result.reason == NOT_IN_A_KERNEL for run in runs):
         return list(runs)
     for run in runs:
-        if run.result.passed and run.maybe_copied:
+        if run.result.passed and run.perhaps_not_by_kernels:
             run.result.passed, run.result.reason = False, NOT_IN_A_KERNEL
-            run.result.message = (
-                f"cudaMemcpy and cudaMemset moved {by_runtime(run.report):,} bytes, enough for the whole "
-                "answer, as they do in other cases: write it in a kernel"
-            )
+            run.result.message = run.perhaps_not_by_kernels
     return list(runs)
 
 

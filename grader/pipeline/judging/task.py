@@ -11,7 +11,7 @@ from grader.devices.session import Outcome
 from grader.devices.time_budget import CALL_SECONDS
 from grader.pipeline.context import Context
 from grader.pipeline.events import CaseDone
-from grader.pipeline.judging.cases import CaseRun, cases_on, run_cases, without_copied
+from grader.pipeline.judging.cases import CaseRun, cases_on, run_cases, without_answers_of_others
 from grader.pipeline.judging.mechanisms import look_everywhere
 from grader.records.record import MechanismResult
 from grader.spec import Case, Mechanism, Task, seeds
@@ -40,7 +40,7 @@ def run_task(
             context.on_event(CaseDone(step, run.result, run.report.findings))
             if context.quick and not run.result.passed:
                 break
-        return without_copied(runs), session.output
+        return without_answers_of_others(runs), session.output
 
 
 def all_right(runs: Sequence[CaseRun]) -> bool:
