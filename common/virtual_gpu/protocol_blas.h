@@ -21,6 +21,15 @@ enum class BlasOp : uint32_t {
   kCount,
 };
 
+// What kMultiply does with a sum before it becomes an element of c; several may be set.
+enum BlasEpilogue : uint32_t {
+  kAddBias = 1,        // one number for each row
+  kStoreAux = 2,       // the sum, as it is before its function, into aux
+  kRelu = 4,           // max(x, 0)
+  kGelu = 8,           // x / 2 (1 + tanh(sqrt(2 / pi) (x + 0.044715 x^3)))
+  kGeluGradient = 16,  // the sum times the slope of GELU at aux
+};
+
 enum BlasShape : uint32_t {
   kConjugated = 1,
   kPointers = 2,  // the address is of an array of addresses in device memory, one for each batch
@@ -53,6 +62,8 @@ struct Blas {
   int64_t m, n, k, batches;
   BlasMatrix a, b, c;  // where c is one number: address 0 sends it with the reply, as a BlasNumber
   BlasScalar alpha, beta;
+  uint32_t epilogue, pad;
+  BlasMatrix bias, aux;  // as the epilogue uses them
   uint64_t stream;
   char function[40];  // of the API, for findings
 };

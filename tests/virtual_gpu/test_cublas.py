@@ -37,7 +37,7 @@ END = """
 }
 """
 NORM = 7  # of BlasOp
-BYTES_BEFORE_NAME = 224  # of wire::Blas
+BYTES_BEFORE_NAME = 312  # of wire::Blas
 NOT_PERMITTED = 800
 GEMM = """\
   const cublasOperation_t n = CUBLAS_OP_N;

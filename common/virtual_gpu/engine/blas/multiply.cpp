@@ -59,14 +59,37 @@ void add_products(const Value* a, const Value* b, int64_t k, Value (&sums)[kTile
       for (int64_t i = 0; i < kTileRows; ++i) sums[j][i] += Of<Acc>::product(a[i], b[j]);
 }
 
-void put(const View& c, int64_t i, int64_t j, Number sum, Number alpha, Number beta) {
+constexpr double kGeluScale = 0.7978845608028654, kGeluCubic = 0.044715;  // sqrt(2 / pi)
+
+double gelu(double x) {
+  return 0.5 * x * (1.0 + std::tanh(kGeluScale * (x + kGeluCubic * x * x * x)));
+}
+
+double gelu_slope(double x) {
+  const double bend = std::tanh(kGeluScale * (x + kGeluCubic * x * x * x));
+  const double inner = kGeluScale * (1.0 + 3.0 * kGeluCubic * x * x);
+  return 0.5 * (1.0 + bend) + 0.5 * x * (1.0 - bend * bend) * inner;
+}
+
+Number finish(const Epilogue& epilogue, int64_t i, int64_t j, Number value) {
+  if (epilogue.what & wire::kAddBias) value += epilogue.bias.get(i, 0);
+  if (epilogue.what & wire::kStoreAux) epilogue.aux.set(i, j, value);
+  if (epilogue.what & wire::kRelu) value = value.real() > 0 || std::isnan(value.real()) ? value : Number();
+  if (epilogue.what & wire::kGelu) value = gelu(value.real());
+  if (epilogue.what & wire::kGeluGradient) value *= gelu_slope(epilogue.aux.get(i, j).real());
+  return value;
+}
+
+void put(const View& c, int64_t i, int64_t j, Number sum, Number alpha, Number beta,
+         const Epilogue& epilogue) {
   Number value = times(alpha, sum);
   if (beta != 0.0) value += times(beta, c.get(i, j));
-  c.set(i, j, value);
+  c.set(i, j, epilogue.what == 0 ? value : finish(epilogue, i, j, value));
 }
 
 template <class Acc>
-void multiply_as(const View& a, const View& b, const View& c, Number alpha, Number beta) {
+void multiply_as(const View& a, const View& b, const View& c, Number alpha, Number beta,
+                 const Epilogue& epilogue) {
   const int64_t m = a.rows(), n = b.columns(), k = alpha == 0.0 ? 0 : a.columns();
   const auto left = packed<Acc>(m, k, kTileRows, [&](int64_t i, int64_t p) { return a.get(i, p); });
   const auto right = packed<Acc>(n, k, kTileColumns, [&](int64_t j, int64_t p) { return b.get(p, j); });
@@ -79,7 +102,7 @@ void multiply_as(const View& a, const View& b, const View& c, Number alpha, Numb
       const int64_t i0 = group * kTileRows;
       for (int64_t j = j0; j < std::min(n, j0 + kTileColumns); ++j)
         for (int64_t i = i0; i < std::min(m, i0 + kTileRows); ++i)
-          if (c.is_stored(i, j)) put(c, i, j, Of<Acc>::number(sums[j - j0][i - i0]), alpha, beta);
+          if (c.is_stored(i, j)) put(c, i, j, Of<Acc>::number(sums[j - j0][i - i0]), alpha, beta, epilogue);
     }
   };
   const double products = static_cast<double>(m) * static_cast<double>(n) * static_cast<double>(k);
@@ -92,18 +115,19 @@ void multiply_as(const View& a, const View& b, const View& c, Number alpha, Numb
 
 }  // namespace
 
-void multiply(uint32_t compute, const View& a, const View& b, const View& c, Number alpha, Number beta) {
+void multiply(uint32_t compute, const View& a, const View& b, const View& c, Number alpha, Number beta,
+              const Epilogue& epilogue) {
   switch (compute) {
     case kFloat:
-      return multiply_as<float>(a, b, c, alpha, beta);
+      return multiply_as<float>(a, b, c, alpha, beta, epilogue);
     case kDouble:
-      return multiply_as<double>(a, b, c, alpha, beta);
+      return multiply_as<double>(a, b, c, alpha, beta, epilogue);
     case kComplexFloat:
-      return multiply_as<std::complex<float>>(a, b, c, alpha, beta);
+      return multiply_as<std::complex<float>>(a, b, c, alpha, beta, epilogue);
     case kComplexDouble:
-      return multiply_as<std::complex<double>>(a, b, c, alpha, beta);
+      return multiply_as<std::complex<double>>(a, b, c, alpha, beta, epilogue);
     default:
-      return multiply_as<int32_t>(a, b, c, alpha, beta);
+      return multiply_as<int32_t>(a, b, c, alpha, beta, epilogue);
   }
 }
 

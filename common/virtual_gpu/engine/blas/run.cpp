@@ -59,6 +59,15 @@ Extent extent_of_b(const Blas& call) {
   return call.op == BlasOp::kMultiply ? Extent{call.k, call.n} : Extent{call.m, call.n};
 }
 
+bool uses_bias(const Blas& call) {
+  return (call.epilogue & wire::kAddBias) != 0;
+}
+
+Kind use_of_aux(const Blas& call) {
+  if (call.epilogue & wire::kStoreAux) return Kind::kWritten;
+  return call.epilogue & wire::kGeluGradient ? Kind::kRead : Kind::kNone;
+}
+
 // One batch at a time; the memory of all of them is checked before anything is computed.
 class Runner {
  public:
@@ -72,6 +81,7 @@ class Runner {
     }
     for (const Batch& batch : batches_) {
       compute(batch);
+      if (call_.epilogue & wire::kStoreAux) batch.epilogue.aux.mark_written(memory_);
       for (const auto& [kind, view] :
            {std::pair(rules_.a, &batch.a), std::pair(rules_.b, &batch.b), std::pair(rules_.c, &batch.c)})
         if (kind == Kind::kBoth || kind == Kind::kWritten || (kind == Kind::kNumber && view->rows() != 0))
@@ -85,6 +95,7 @@ class Runner {
  private:
   struct Batch {
     View a, b, c;
+    Epilogue epilogue;
   };
 
   bool check_view(const View& view, Use use) {
@@ -140,11 +151,20 @@ class Runner {
       if (reads_a && !make_view(rules_.a, call_.a, extent_of_a(call_), i, use_a, &batch.a)) return false;
       if (reads_b && !make_view(rules_.b, call_.b, extent_of_b(call_), i, use_b, &batch.b)) return false;
       if (!make_view(rules_.c, call_.c, {call_.m, call_.n}, i, use_c, &batch.c)) return false;
+      if (!make_epilogue(i, &batch.epilogue)) return false;
       if (!reads_a) batch.a = View(call_.a, extent_of_a(call_).rows, 0, 0);
       if (!reads_b) batch.b = View(call_.b, 0, extent_of_b(call_).columns, 0);
       batches_.push_back(batch);
     }
     return true;
+  }
+
+  bool make_epilogue(int64_t batch, Epilogue* epilogue) {
+    epilogue->what = call_.epilogue;
+    const Kind bias = uses_bias(call_) ? Kind::kRead : Kind::kNone, aux = use_of_aux(call_);
+    return make_view(bias, call_.bias, {call_.m, 1}, batch, Use::kRead, &epilogue->bias) &&
+           make_view(aux, call_.aux, {call_.m, call_.n}, batch,
+                     aux == Kind::kWritten ? Use::kWritten : Use::kRead, &epilogue->aux);
   }
 
   void put(const Batch& batch, Number value) {
@@ -153,10 +173,10 @@ class Runner {
   }
 
   void compute(const Batch& batch) {
-    const auto& [a, b, c] = batch;
+    const auto& [a, b, c, epilogue] = batch;
     switch (call_.op) {
       case BlasOp::kMultiply:
-        return multiply(call_.compute, a, b, c, alpha_, beta_);
+        return multiply(call_.compute, a, b, c, alpha_, beta_, epilogue);
       case BlasOp::kSolve:
         return solve(a, b, alpha_);
       case BlasOp::kCombine:
@@ -227,6 +247,18 @@ bool has_places(Kind kind, const BlasMatrix& matrix, int64_t batches) {
   return !is_result || batches == 1 || matrix.batch_stride != 0 || (matrix.shape & wire::kPointers) != 0;
 }
 
+// Of products of real numbers alone.
+bool is_epilogue(const Blas& call) {
+  constexpr uint32_t kAll =
+      wire::kAddBias | wire::kStoreAux | wire::kRelu | wire::kGelu | wire::kGeluGradient;
+  const bool is_real = call.compute == kFloat || call.compute == kDouble;
+  if (call.epilogue == 0) return true;
+  return call.op == BlasOp::kMultiply && is_real && (call.epilogue & ~kAll) == 0 &&
+         is_matrix(uses_bias(call) ? Kind::kRead : Kind::kNone, call.bias, {call.m, 1}) &&
+         is_matrix(use_of_aux(call), call.aux, {call.m, call.n}) &&
+         has_places(use_of_aux(call), call.aux, call.batches);
+}
+
 }  // namespace
 
 int check(const Blas& call) {
@@ -237,16 +269,16 @@ int check(const Blas& call) {
   if (!is_size(call.m) || !is_size(call.n) || !is_size(call.k)) return cuda::kInvalidValue;
   // An increment of 0 gives one element again and again; the other operand bounds how often.
   const bool may_repeat = call.op == BlasOp::kCombine || call.op == BlasOp::kDot;
-  const bool is_fine = call.batches >= 0 && call.batches <= kMostBatches &&
-                       is_matrix(rules.a, call.a, extent_of_a(call), may_repeat) &&
-                       is_matrix(rules.b, call.b, extent_of_b(call), call.op == BlasOp::kProduct) &&
-                       is_matrix(rules.c, call.c, {call.m, call.n}) &&
-                       has_places(rules.a, call.a, call.batches) &&
-                       has_places(rules.b, call.b, call.batches) &&
-                       has_places(rules.c, call.c, call.batches) && find_type(call.scale_type) != nullptr &&
-                       std::find(std::begin(kAccumulators), std::end(kAccumulators), call.compute) !=
-                           std::end(kAccumulators) &&
-                       std::memchr(call.function, 0, sizeof call.function) != nullptr;
+  const bool is_fine =
+      call.batches >= 0 && call.batches <= kMostBatches &&
+      is_matrix(rules.a, call.a, extent_of_a(call), may_repeat) &&
+      is_matrix(rules.b, call.b, extent_of_b(call), call.op == BlasOp::kProduct) &&
+      is_matrix(rules.c, call.c, {call.m, call.n}) && has_places(rules.a, call.a, call.batches) &&
+      has_places(rules.b, call.b, call.batches) && has_places(rules.c, call.c, call.batches) &&
+      is_epilogue(call) && find_type(call.scale_type) != nullptr &&
+      std::find(std::begin(kAccumulators), std::end(kAccumulators), call.compute) !=
+          std::end(kAccumulators) &&
+      std::memchr(call.function, 0, sizeof call.function) != nullptr;
   return is_fine ? cuda::kSuccess : cuda::kInvalidValue;
 }
 

@@ -189,6 +189,13 @@ Call& Call::compute(cudaDataType type) {
   return *this;
 }
 
+Call& Call::epilogue(uint32_t what, const BlasMatrix& bias, const BlasMatrix& aux) {
+  message_.epilogue = what;
+  message_.bias = bias;
+  message_.aux = aux;
+  return *this;
+}
+
 Call& Call::alpha_is(double value) {
   message_.alpha = {0, value, 0};
   return *this;

@@ -83,6 +83,8 @@ class Call {
   Call& beta_is(double value);
   Call& scale_type(cudaDataType type);
   Call& compute(cudaDataType type);
+  // Flags of wire::BlasEpilogue, and what they use.
+  Call& epilogue(uint32_t what, const BlasMatrix& bias, const BlasMatrix& aux);
   cublasStatus_t send();
   // For operations whose result is one number.
   cublasStatus_t send(void* result, cudaDataType type);

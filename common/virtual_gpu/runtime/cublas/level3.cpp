@@ -1,25 +1,8 @@
 // Matrices: cuBLAS level 3 and its extensions.
-#include "cublas/call.h"
+#include "cublas/product.h"
 
 namespace vgpu::blas {
 namespace {
-
-struct Operand {
-  const void* data;
-  cudaDataType type;
-  int64_t ld;
-  int64_t stride = 0;  // between batches
-};
-
-// A product as every form of GEMM gives it.
-struct Product {
-  cublasOperation_t op_a, op_b;
-  int64_t m, n, k;
-  const void *alpha, *beta;
-  Operand a, b, c;
-  int64_t batches = 1;
-  bool by_pointers = false;
-};
 
 // Which types of A and B, of C and of the scalars go with which accumulators.
 struct Combination {
@@ -76,6 +59,8 @@ bool in_whole_words(const Operand& operand) {
   return operand.ld % 4 == 0 && reinterpret_cast<uintptr_t>(operand.data) % 4 == 0;
 }
 
+}  // namespace
+
 cublasStatus_t gemm(const char* function, Handle handle, const Product& p, cublasComputeType_t compute) {
   if (!is_operation(p.op_a) || !is_operation(p.op_b) || !are_sizes({p.m, p.n, p.k, p.batches}))
     return CUBLAS_STATUS_INVALID_VALUE;
@@ -92,10 +77,13 @@ cublasStatus_t gemm(const char* function, Handle handle, const Product& p, cubla
       .sizes(p.m, p.n, p.k, p.batches)
       .operands(view(p.a, p.op_a, p.by_pointers), view(p.b, p.op_b, p.by_pointers),
                 view(p.c, CUBLAS_OP_N, p.by_pointers))
+      .epilogue(p.epilogue.what, p.epilogue.bias, p.epilogue.aux)
       .alpha(p.alpha)
       .beta(p.beta)
       .send();
 }
+
+namespace {
 
 template <class T>
 constexpr cublasComputeType_t kCompute = CUBLAS_COMPUTE_32F;

@@ -1,11 +1,11 @@
-// cuBLASLt: products of matrices whose layouts and settings are objects of their own. They become calls of
-// cublasGemmStridedBatchedEx, so that findings, types and graphs are those of cuBLAS.
+// cuBLASLt: products of matrices whose layouts and settings are objects of their own. They become strided
+// batched products of cuBLAS, so that findings, types and graphs are the same.
 #include <cstring>
 #include <memory>
 #include <new>
 
 #include "../../include/cublasLt.h"
-#include "cublas/call.h"
+#include "cublas/product.h"
 #include "errors.h"
 
 struct cublasLtContext {
@@ -13,6 +13,8 @@ struct cublasLtContext {
 };
 
 namespace {
+
+namespace wire = vgpu::wire;
 
 // What lies in the opaque structures, which the program may place anywhere.
 struct Layout {
@@ -25,6 +27,9 @@ struct Settings {
   cublasComputeType_t compute;
   cudaDataType scale;
   int32_t pointer_mode, op_a, op_b, op_c, epilogue, others;  // others: attributes that are not implemented
+  int32_t bias_type, aux_type;                               // -1: as D's
+  uint64_t bias, aux;
+  int64_t bias_stride, aux_ld, aux_stride;
 };
 static_assert(sizeof(Layout) <= sizeof(cublasLtMatrixLayoutOpaque_t));
 static_assert(sizeof(Settings) <= sizeof(cublasLtMatmulDescOpaque_t));
@@ -82,7 +87,7 @@ cublasStatus_t set_layout(Layout* layout, cublasLtMatrixLayoutAttribute_t attrib
   }
 }
 
-// Settings of speed alone are taken and change nothing. Pointers of an epilogue matter when it is asked for.
+// Settings of speed alone are taken and change nothing.
 cublasStatus_t set_settings(Settings* settings, cublasLtMatmulDescAttributes_t attribute, const void* value,
                             size_t bytes) {
   switch (attribute) {
@@ -100,11 +105,27 @@ cublasStatus_t set_settings(Settings* settings, cublasLtMatmulDescAttributes_t a
       return set(&settings->op_c, value, bytes);
     case CUBLASLT_MATMUL_DESC_EPILOGUE:
       return set(&settings->epilogue, value, bytes);
+    case CUBLASLT_MATMUL_DESC_BIAS_POINTER:
+      return set(&settings->bias, value, bytes);
+    case CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE:
+      return set(&settings->bias_type, value, bytes);
+    case CUBLASLT_MATMUL_DESC_BIAS_BATCH_STRIDE:
+      return set(&settings->bias_stride, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_POINTER:
+      return set(&settings->aux, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_DATA_TYPE:
+      return set(&settings->aux_type, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_LD:
+      return set(&settings->aux_ld, value, bytes);
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_BATCH_STRIDE:
+      return set(&settings->aux_stride, value, bytes);
     case CUBLASLT_MATMUL_DESC_A_SCALE_POINTER:
     case CUBLASLT_MATMUL_DESC_B_SCALE_POINTER:
     case CUBLASLT_MATMUL_DESC_C_SCALE_POINTER:
     case CUBLASLT_MATMUL_DESC_D_SCALE_POINTER:
     case CUBLASLT_MATMUL_DESC_AMAX_D_POINTER:
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_SCALE_POINTER:
+    case CUBLASLT_MATMUL_DESC_EPILOGUE_AUX_AMAX_POINTER:
     case CUBLASLT_MATMUL_DESC_FILL_MODE:
       settings->others = 1;
       return CUBLAS_STATUS_SUCCESS;
@@ -135,11 +156,53 @@ bool is_zero(const Settings& settings, const void* beta) {
   return bytes <= sizeof kZeros && std::memcmp(beta, kZeros, bytes) == 0;
 }
 
+struct EpilogueRow {
+  int32_t name;   // cublasLtEpilogue_t
+  uint32_t what;  // flags of wire::BlasEpilogue
+};
+constexpr EpilogueRow kEpilogues[] = {
+    {CUBLASLT_EPILOGUE_DEFAULT, 0},
+    {CUBLASLT_EPILOGUE_BIAS, wire::kAddBias},
+    {CUBLASLT_EPILOGUE_RELU, wire::kRelu},
+    {CUBLASLT_EPILOGUE_RELU_BIAS, wire::kRelu | wire::kAddBias},
+    {CUBLASLT_EPILOGUE_GELU, wire::kGelu},
+    {CUBLASLT_EPILOGUE_GELU_BIAS, wire::kGelu | wire::kAddBias},
+    {CUBLASLT_EPILOGUE_GELU_AUX, wire::kGelu | wire::kStoreAux},
+    {CUBLASLT_EPILOGUE_GELU_AUX_BIAS, wire::kGelu | wire::kStoreAux | wire::kAddBias},
+    {CUBLASLT_EPILOGUE_DGELU, wire::kGeluGradient},
+};
+
+const EpilogueRow* find_epilogue(const Settings& settings) {
+  for (const EpilogueRow& row : kEpilogues)
+    if (row.name == settings.epilogue) return &row;
+  return nullptr;
+}
+
+// The epilogue with its operands; false where one of them is missing or has a type that there is none of.
+bool take_epilogue(const Settings& settings, const Layout& d, vgpu::blas::ProductEpilogue* epilogue) {
+  const auto type_or_ds = [&](int32_t type) { return type < 0 ? d.type : static_cast<cudaDataType>(type); };
+  const cudaDataType bias_type = type_or_ds(settings.bias_type), aux_type = type_or_ds(settings.aux_type);
+  epilogue->what = find_epilogue(settings)->what;
+  const bool has_bias = (epilogue->what & wire::kAddBias) != 0;
+  const bool has_aux = (epilogue->what & (wire::kStoreAux | wire::kGeluGradient)) != 0;
+  if (has_bias && (settings.bias == 0 || !vgpu::blas::is_known(bias_type))) return false;
+  if (has_aux && (settings.aux == 0 || !vgpu::blas::is_known(aux_type) ||
+                  !vgpu::blas::is_leading(settings.aux_ld, static_cast<int64_t>(d.rows))))
+    return false;
+  if (has_bias)
+    epilogue->bias = {settings.bias, 1, 0, settings.bias_stride, static_cast<uint32_t>(bias_type), 0};
+  if (has_aux)
+    epilogue->aux = {
+        settings.aux, 1, settings.aux_ld, settings.aux_stride, static_cast<uint32_t>(aux_type), 0};
+  return true;
+}
+
 cublasStatus_t refused(const Settings& settings, const Layout& a, const Layout& b, const Layout& c,
                        const Layout& d) {
   static bool epilogue_warned = false, order_warned = false, other_warned = false;
-  if (settings.epilogue != CUBLASLT_EPILOGUE_DEFAULT)
-    return refuse_product("cublasLtMatmul with an epilogue", &epilogue_warned);
+  if (find_epilogue(settings) == nullptr)
+    return refuse_product("cublasLtMatmul with a gradient of ReLU or of a bias as its epilogue",
+                          &epilogue_warned);
   if (a.order != CUBLASLT_ORDER_COL || b.order != CUBLASLT_ORDER_COL || c.order != CUBLASLT_ORDER_COL ||
       d.order != CUBLASLT_ORDER_COL)
     return refuse_product("cublasLtMatmul with a matrix that is not column by column", &order_warned);
@@ -208,7 +271,7 @@ VGPU_API cublasStatus_t cublasLtMatmulDescInit_internal(cublasLtMatmulDesc_t des
                                                         cublasComputeType_t compute, cudaDataType_t scale) {
   if (desc == nullptr) return CUBLAS_STATUS_INVALID_VALUE;
   write(desc, Settings{compute, scale, CUBLASLT_POINTER_MODE_HOST, CUBLAS_OP_N, CUBLAS_OP_N, CUBLAS_OP_N,
-                       CUBLASLT_EPILOGUE_DEFAULT, 0});
+                       CUBLASLT_EPILOGUE_DEFAULT, 0, -1, -1, 0, 0, 0, 0, 0});
   return CUBLAS_STATUS_SUCCESS;
 }
 
@@ -298,11 +361,18 @@ VGPU_API cublasStatus_t cublasLtMatmul(cublasLtHandle_t handle, cublasLtMatmulDe
     cublasSetStream_v2(handle->blas, stream);
     cublasSetPointerMode_v2(handle->blas, on_device ? CUBLAS_POINTER_MODE_DEVICE : CUBLAS_POINTER_MODE_HOST);
     const uint64_t inner = settings.op_a == CUBLAS_OP_N ? of_a.cols : of_a.rows;
-    return cublasGemmStridedBatchedEx_64(
-        handle->blas, static_cast<cublasOperation_t>(settings.op_a),
-        static_cast<cublasOperation_t>(settings.op_b), static_cast<int64_t>(of_d.rows),
-        static_cast<int64_t>(of_d.cols), static_cast<int64_t>(inner), alpha, a, of_a.type, of_a.ld,
-        of_a.stride, b, of_b.type, of_b.ld, of_b.stride, beta, d, of_d.type, of_d.ld, of_d.stride,
-        of_d.batches, settings.compute, CUBLAS_GEMM_DEFAULT);
+    vgpu::blas::Product product{static_cast<cublasOperation_t>(settings.op_a),
+                                static_cast<cublasOperation_t>(settings.op_b),
+                                static_cast<int64_t>(of_d.rows),
+                                static_cast<int64_t>(of_d.cols),
+                                static_cast<int64_t>(inner),
+                                alpha,
+                                beta,
+                                {a, of_a.type, of_a.ld, of_a.stride},
+                                {b, of_b.type, of_b.ld, of_b.stride},
+                                {d, of_d.type, of_d.ld, of_d.stride},
+                                of_d.batches};
+    if (!take_epilogue(settings, of_d, &product.epilogue)) return CUBLAS_STATUS_INVALID_VALUE;
+    return vgpu::blas::gemm("cublasLtMatmul", *handle->blas, product, settings.compute);
   });
 }
