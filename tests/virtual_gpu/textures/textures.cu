@@ -215,8 +215,31 @@ void deep() {
   for (cudaArray_t array : {solid, layers, flat}) OK(cudaFreeArray(array));
 }
 
+__global__ void ask(float* out, cudaTextureObject_t t) {
+  int width, height, levels, normalized;
+  asm("txq.width.b32 %0, [%1];" : "=r"(width) : "l"(t));
+  asm("txq.height.b32 %0, [%1];" : "=r"(height) : "l"(t));
+  asm("txq.num_mipmap_levels.b32 %0, [%1];" : "=r"(levels) : "l"(t));
+  asm("txq.normalized_coords.b32 %0, [%1];" : "=r"(normalized) : "l"(t));
+  const int answers[] = {width, height, levels, normalized};
+  out[threadIdx.x] = static_cast<float>(answers[threadIdx.x]);
+}
+
+void questions() {
+  cudaArray_t array;
+  const cudaChannelFormatDesc channel = cudaCreateChannelDesc<float>();
+  OK(cudaMallocArray(&array, &channel, kWidth, kHeight));
+  Sampling how;
+  how.normalized = true;
+  const cudaTextureObject_t object = texture_of(resource_of(array), how);
+  HOLDS(run(ask, 4, object) == (std::vector<float>{kWidth, kHeight, 1, 1}));
+  OK(cudaDestroyTextureObject(object));
+  OK(cudaFreeArray(array));
+}
+
 int main() {
   every_mode();
+  questions();
   memory_as_texture();
   integers();
   deep();

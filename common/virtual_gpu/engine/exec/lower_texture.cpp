@@ -20,6 +20,20 @@ constexpr Geometry kGeometries[] = {
 };
 constexpr std::string_view kChannels[] = {"r", "g", "b", "a"};
 
+struct QuestionName {
+  std::string_view name;
+  TextureQuestion question;
+};
+constexpr QuestionName kQuestions[] = {
+    {"width", TextureQuestion::kWidth},
+    {"height", TextureQuestion::kHeight},
+    {"depth", TextureQuestion::kDepth},
+    {"array_size", TextureQuestion::kLayers},
+    {"num_mipmap_levels", TextureQuestion::kLevels},
+    {"num_samples", TextureQuestion::kSamples},
+    {"normalized_coords", TextureQuestion::kNormalized},
+};
+
 struct BoundaryName {
   std::string_view name;
   Boundary boundary;
@@ -104,6 +118,25 @@ void FunctionLowering::lower_surface(const ptx::Instruction& in) {
     (stores ? uses : defs).push_back(stores ? source(item, width) : destination(item, width));
   emit_texture(stores ? surface_store : surface_load, in.operands[stores ? 0 : 1], parts.way,
                {type.bytes(), parts.vec, width}, defs, uses);
+}
+
+void FunctionLowering::lower_texture_query(const ptx::Instruction& in) {
+  const std::vector<std::string_view> words = split_opcode(in.opcode);
+  const auto* row = std::find_if(std::begin(kQuestions), std::end(kQuestions), [&](const QuestionName& q) {
+    return words.size() == 3 && q.name == words[1];
+  });
+  if (row == std::end(kQuestions)) throw NotImplemented{"this question"};
+  const TextureOperand& from = in.operands.at(1);
+  if (from.kind != ptx::OperandKind::kAddress || from.reg < 0 || from.value != 0)
+    throw NotImplemented{"a texture or surface that is no object"};
+  const uint32_t to = destination(in.operands[0], 4);
+  VirtualOp& v = emit(texture_query, texture_query, InstrClass::kOther);
+  v.op.access = {static_cast<uint64_t>(row->question), 4, 1, 4};
+  v.op.space = static_cast<uint8_t>(ptx::Space::kGlobal);
+  v.op.src[0] = reg_slot(from.reg);
+  v.list = {to};
+  v.defs = {to};
+  v.uses = {v.op.src[0]};
 }
 
 // `from` is [handle, {coordinates}]; `widths`: bytes of an element, elements, bytes of a register.

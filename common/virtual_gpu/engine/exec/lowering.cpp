@@ -276,6 +276,8 @@ const std::unordered_map<std::string_view, FunctionLowering::Handler>& FunctionL
       {"wmma", &F::lower_wmma},
       {"tex", &F::lower_texture},
       {"tld4", &F::lower_texture},
+      {"txq", &F::lower_texture_query},
+      {"suq", &F::lower_texture_query},
       {"suld", &F::lower_surface},
       {"sust", &F::lower_surface},
       {"cvta", &F::lower_cvta},

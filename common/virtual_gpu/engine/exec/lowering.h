@@ -106,6 +106,7 @@ class FunctionLowering {
   // lower_texture.cpp
   void lower_texture(const ptx::Instruction& in);
   void lower_surface(const ptx::Instruction& in);
+  void lower_texture_query(const ptx::Instruction& in);
   void emit_texture(OpFn fn, const ptx::Operand& from, const TextureWay& way,
                     const std::array<int, 3>& widths, const std::vector<uint32_t>& defs,
                     const std::vector<uint32_t>& values);

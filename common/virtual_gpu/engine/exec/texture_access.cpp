@@ -250,6 +250,26 @@ SurfacePlaces surface_places(Warp& w, const Op& op, const Texture& t, Mask mask,
   return places;
 }
 
+// Height and depth are 1 where there is no such dimension.
+uint32_t answer_of(const Texture& t, TextureQuestion question) {
+  switch (question) {
+    case TextureQuestion::kWidth:
+      return t.width;
+    case TextureQuestion::kHeight:
+      return t.height;
+    case TextureQuestion::kDepth:
+      return t.is_layered ? 1 : t.depth;
+    case TextureQuestion::kLayers:
+      return t.is_layered ? t.depth : 0;
+    case TextureQuestion::kNormalized:
+      return t.normalized;
+    case TextureQuestion::kLevels:
+    case TextureQuestion::kSamples:
+      return 1;
+  }
+  return 0;
+}
+
 }  // namespace
 
 void texture_fetch(Warp& w, const Op& op) {
@@ -299,6 +319,17 @@ void surface_store(Warp& w, const Op& op) {
         std::memcpy(DeviceMemory::host(places.address[lane]) + v * op.access.bytes,
                     w.regs + op.list[v] + lane * op.access.reg_bytes, op.access.bytes);
     }
+  });
+}
+
+void texture_query(Warp& w, const Op& op) {
+  const auto question = static_cast<TextureQuestion>(op.access.offset);
+  for_each_handle(w, op, [&](uint64_t handle, Mask mask) {
+    const Texture* const t = w.block->launch->env.memory.textures().find(handle);
+    if (t == nullptr) return report_bad_handle(w, op, mask);
+    const uint32_t answer = answer_of(*t, question);
+    for (Mask m = mask; m != 0; m &= m - 1)
+      std::memcpy(w.regs + op.list[0] + first_lane(m) * 4, &answer, sizeof answer);
   });
 }
 

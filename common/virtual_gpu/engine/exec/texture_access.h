@@ -1,5 +1,6 @@
-// tex, tld4, suld and sust: what one such instruction says beside its registers, packed into the offset of
-// its AccessDetail. Its list holds the values' registers (four for a texture), then the coordinates'.
+// tex, tld4, suld, sust, txq and suq: what one such instruction says beside its registers, packed into the
+// offset of its AccessDetail. Its list holds the values' registers (four for a texture), then the
+// coordinates'.
 #pragma once
 
 #include <cstdint>
@@ -27,9 +28,13 @@ struct TextureWay {
   }
 };
 
+// What txq and suq ask for, the offset of their AccessDetail.
+enum class TextureQuestion : uint8_t { kWidth, kHeight, kDepth, kLayers, kLevels, kSamples, kNormalized };
+
 // src[0]: the handles.
 void texture_fetch(Warp&, const Op&);
 void surface_load(Warp&, const Op&);
 void surface_store(Warp&, const Op&);
+void texture_query(Warp&, const Op&);
 
 }  // namespace vgpu
