@@ -112,6 +112,14 @@ enum class Request : uint32_t {
   // graphs whose nodes a program adds itself: a capture of the runtime library's own, node by node
   kCaptureDepend = 120,  // CaptureDepend + int32_t[]: nodes that the next one waits for -> int32_t[], as now
   kCaptureEvent,         // CaptureEvent: a node that records an event, or waits for one
+  kCaptureAllocate,      // CaptureAllocate: a node that allocates reserved memory
+  kCaptureGraph,         // GraphLaunch (a graph, not an executable): the nodes of another graph
+  kCaptureConditional,   // CaptureConditional + uint64_t[]: a node that runs graphs as a condition says
+  kGraphClone,           // Id (graph) -> Id (graph)
+  kGraphReserve,         // Malloc -> Address: an address for memory that nodes of graphs allocate
+  kGraphUnreserve,       // Address
+  kGraphMemory,          // Id (1: the high marks begin anew) -> GraphMemory
+  kConditionalCreate,    // ConditionalCreate -> Id
   kTextureCreate = 110,  // Texture (protocol_texture.h) -> Id: also a surface object
   kTextureDestroy,       // Id
   // harness only; it may also make streams, captures and graphs, which the program cannot end or destroy
@@ -308,6 +316,21 @@ struct CaptureDepend {  // followed by `count` indices of nodes
 struct CaptureEvent {
   uint64_t stream, event;
   uint32_t waits, pad;
+};
+struct CaptureAllocate {
+  uint64_t stream, address;
+};
+enum class ConditionalKind : uint32_t { kIf, kWhile, kSwitch, kAssignDefault };  // as cudaGraphConditional…
+struct CaptureConditional {                                                      // followed by `count` graphs
+  uint64_t stream, condition;
+  ConditionalKind kind;
+  uint32_t count;
+};
+struct ConditionalCreate {
+  uint32_t first_value, pad;
+};
+struct GraphMemory {  // bytes
+  uint64_t used, used_high, reserved, reserved_high;
 };
 struct GraphInstantiate {
   uint64_t graph, flags;  // cudaGraphInstantiateFlags

@@ -40,7 +40,7 @@ void join(Ends& all, const Ends& more) {
 // One graph being built on a stream of its own.
 class Builder {
  public:
-  cudaError_t build(const ExplicitGraph& graph, uint64_t* engine_graph) {
+  cudaError_t build(const ExplicitGraph& graph, ExplicitGraph::Part part, uint64_t* engine_graph) {
     wire::Id id{};
     Connection& connection = Connection::get();
     cudaError_t error =
@@ -50,8 +50,9 @@ class Builder {
     cudaGraph_t made = nullptr;
     error = cudaStreamBeginCapture(handle(), cudaStreamCaptureModeRelaxed);
     if (error == cudaSuccess) {
-      Ends ends;
-      error = add(graph, {}, &ends);
+      Ends ends, first;
+      if (part == ExplicitGraph::Part::kWhole) error = assign(graph, &first);
+      if (error == cudaSuccess) error = add(graph, first, &ends);
       Ends ignored;
       if (error == cudaSuccess) error = depend(all_, &ignored);
       const cudaError_t ended = cudaStreamEndCapture(handle(), &made);
@@ -75,6 +76,21 @@ class Builder {
     now->resize(reply.size() / sizeof(int32_t));
     if (error == cudaSuccess && !reply.empty()) std::memcpy(now->data(), reply.data(), reply.size());
     return error;
+  }
+
+  // Conditions of the graph and of all inside it get their values first, one behind the other.
+  cudaError_t assign(const ExplicitGraph& graph, Ends* last) {
+    for (const uint64_t condition : graph.assigned) {
+      const wire::CaptureConditional message{stream_, condition, wire::ConditionalKind::kAssignDefault, 0};
+      cudaError_t error = Connection::get().ask(wire::Request::kCaptureConditional, message);
+      if (error == cudaSuccess) error = depend({}, last, false);
+      if (error != cudaSuccess) return error;
+      all_ = *last;
+    }
+    for (const auto& node : graph.nodes)
+      for (const auto& inside : graphs_of(node->work))
+        if (const cudaError_t error = assign(*inside, last); error != cudaSuccess) return error;
+    return cudaSuccess;
   }
 
   // The nodes of a graph behind `before`; `ends` are those that nothing in it waits for.
@@ -144,6 +160,40 @@ class Builder {
         wire::CaptureEvent{stream_, reinterpret_cast<uint64_t>(node.event), node.waits, 0});
   }
 
+  cudaError_t record(const MemAllocNode& node) {
+    return Connection::get().ask(wire::Request::kCaptureAllocate,
+                                 wire::CaptureAllocate{stream_, *node.address});
+  }
+
+  cudaError_t record(const MemFreeNode& node) {
+    return Connection::get().ask(wire::Request::kFree, wire::Free{reinterpret_cast<uint64_t>(node.address),
+                                                                  wire::MemoryKind::kDevice, 1, stream_});
+  }
+
+  cudaError_t record(const CapturedNode& node) {
+    return Connection::get().ask(wire::Request::kCaptureGraph, wire::GraphLaunch{*node.graph, stream_});
+  }
+
+  cudaError_t record(const ConditionalNode& node) {
+    std::vector<uint64_t> bodies;
+    cudaError_t error = cudaSuccess;
+    for (const auto& body : node.bodies) {
+      uint64_t made = 0;
+      error = body->build(&made, ExplicitGraph::Part::kBody);
+      if (error != cudaSuccess) break;
+      bodies.push_back(made);
+    }
+    const wire::CaptureConditional message{stream_, node.given.handle,
+                                           static_cast<wire::ConditionalKind>(node.given.type),
+                                           static_cast<uint32_t>(bodies.size())};
+    Bytes reply;
+    if (error == cudaSuccess)
+      error = Connection::get().call(wire::Request::kCaptureConditional, &message, sizeof message,
+                                     bodies.data(), bodies.size() * sizeof(uint64_t), &reply);
+    for (const uint64_t made : bodies) Connection::get().ask(wire::Request::kGraphDestroy, wire::Id{made});
+    return error;
+  }
+
   uint64_t stream_ = 0;
   Ends all_;
 };
@@ -154,12 +204,12 @@ void enlist(const ExplicitGraph& graph, Handles& all, bool is_in) {
       all.nodes.insert(node.get());
     else
       all.nodes.erase(node.get());
-    if (const auto* child = std::get_if<ChildNode>(&node->work)) {
-      enlist(*child->graph, all, is_in);
+    for (const auto& inside : graphs_of(node->work)) {
+      enlist(*inside, all, is_in);
       if (is_in)
-        all.graphs[child->graph.get()] = child->graph;
+        all.graphs[inside.get()] = inside;
       else
-        all.graphs.erase(child->graph.get());
+        all.graphs.erase(inside.get());
     }
   }
 }
@@ -175,9 +225,9 @@ GraphNode* ExplicitGraph::add(NodeWork work, std::vector<GraphNode*> after) {
   Handles& all = handles();
   const std::lock_guard<std::mutex> lock(all.mutex);
   all.nodes.insert(node);
-  if (const auto* child = std::get_if<ChildNode>(&node->work)) {
-    all.graphs[child->graph.get()] = child->graph;
-    enlist(*child->graph, all, true);
+  for (const auto& inside : graphs_of(node->work)) {
+    all.graphs[inside.get()] = inside;
+    enlist(*inside, all, true);
   }
   return node;
 }
@@ -199,11 +249,14 @@ bool ExplicitGraph::has(const GraphNode* node) const {
 
 std::shared_ptr<ExplicitGraph> ExplicitGraph::clone() const {
   auto copy = std::make_shared<ExplicitGraph>();
+  copy->assigned = assigned;
   std::unordered_map<const GraphNode*, GraphNode*> copies;
   for (const auto& node : nodes) {
     auto made = std::make_unique<GraphNode>();
     made->work = node->work;
     if (auto* child = std::get_if<ChildNode>(&made->work)) child->graph = child->graph->clone();
+    if (auto* condition = std::get_if<ConditionalNode>(&made->work))
+      for (auto& body : condition->bodies) body = body->clone();
     made->graph = copy.get();
     made->cloned_from = node.get();
     copies[node.get()] = made.get();
@@ -232,16 +285,31 @@ std::vector<GraphNode*> ExplicitGraph::in_order() const {
   return order.size() == nodes.size() ? order : std::vector<GraphNode*>{};
 }
 
-cudaError_t ExplicitGraph::build(uint64_t* engine_graph) const {
-  return Builder().build(*this, engine_graph);
+bool ExplicitGraph::has_memory() const {
+  return std::any_of(nodes.begin(), nodes.end(), [](const auto& node) {
+    return std::holds_alternative<MemAllocNode>(node->work) ||
+           std::holds_alternative<MemFreeNode>(node->work);
+  });
+}
+
+cudaError_t ExplicitGraph::build(uint64_t* engine_graph, Part part) const {
+  return Builder().build(*this, part, engine_graph);
+}
+
+std::vector<std::shared_ptr<ExplicitGraph>> graphs_of(const NodeWork& work) {
+  if (const auto* child = std::get_if<ChildNode>(&work)) return {child->graph};
+  if (const auto* condition = std::get_if<ConditionalNode>(&work)) return condition->bodies;
+  return {};
 }
 
 cudaGraphNodeType type_of(const NodeWork& work) {
   if (const auto* event = std::get_if<EventNode>(&work))
     return event->waits ? cudaGraphNodeTypeWaitEvent : cudaGraphNodeTypeEventRecord;
   constexpr cudaGraphNodeType kTypes[] = {
-      cudaGraphNodeTypeEmpty, cudaGraphNodeTypeKernel,      cudaGraphNodeTypeMemcpy, cudaGraphNodeTypeMemset,
-      cudaGraphNodeTypeHost,  cudaGraphNodeTypeEventRecord, cudaGraphNodeTypeGraph};
+      cudaGraphNodeTypeEmpty,   cudaGraphNodeTypeKernel,     cudaGraphNodeTypeMemcpy,
+      cudaGraphNodeTypeMemset,  cudaGraphNodeTypeHost,       cudaGraphNodeTypeEventRecord,
+      cudaGraphNodeTypeGraph,   cudaGraphNodeTypeGraph,      cudaGraphNodeTypeMemAlloc,
+      cudaGraphNodeTypeMemFree, cudaGraphNodeTypeConditional};
   return kTypes[work.index()];
 }
 

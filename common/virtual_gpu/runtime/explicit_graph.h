@@ -43,8 +43,23 @@ struct EventNode {
 struct ChildNode {
   std::shared_ptr<ExplicitGraph> graph;
 };
+struct CapturedNode {                     // the nodes of a captured graph
+  std::shared_ptr<const uint64_t> graph;  // of the engine's, destroyed with the last of its nodes
+};
+struct MemAllocNode {
+  cudaMemAllocNodeParams given{};           // with the address
+  std::shared_ptr<const uint64_t> address;  // reserved as long as a node has it
+};
+struct MemFreeNode {
+  void* address;
+};
+struct ConditionalNode {
+  cudaConditionalNodeParams given{};
+  std::vector<std::shared_ptr<ExplicitGraph>> bodies;
+  std::shared_ptr<std::vector<cudaGraph_t>> handles;  // of the bodies, as the program gets them
+};
 using NodeWork = std::variant<EmptyNode, KernelNode, cudaMemcpy3DParms, cudaMemsetParams, cudaHostNodeParams,
-                              EventNode, ChildNode>;
+                              EventNode, ChildNode, CapturedNode, MemAllocNode, MemFreeNode, ConditionalNode>;
 
 struct GraphNode {
   NodeWork work;
@@ -55,6 +70,7 @@ struct GraphNode {
 
 struct ExplicitGraph {
   std::vector<std::unique_ptr<GraphNode>> nodes;
+  std::vector<uint64_t> assigned;  // conditions that get their default value at each launch
 
   GraphNode* add(NodeWork work, std::vector<GraphNode*> after);
   bool has(const GraphNode* node) const;
@@ -63,13 +79,27 @@ struct ExplicitGraph {
   std::shared_ptr<ExplicitGraph> clone() const;
   // Each behind those that it waits for; empty where nodes wait for each other in a circle.
   std::vector<GraphNode*> in_order() const;
-  // Makes a graph of the engine's.
-  cudaError_t build(uint64_t* engine_graph) const;
+  bool has_memory() const;  // nodes that allocate or free
+  // Makes a graph of the engine's: a whole one, or the body of a conditional node.
+  enum class Part { kWhole, kBody };
+  cudaError_t build(uint64_t* engine_graph, Part part = Part::kWhole) const;
 };
 
 cudaGraphNodeType type_of(const NodeWork& work);
+// Graphs inside a node.
+std::vector<std::shared_ptr<ExplicitGraph>> graphs_of(const NodeWork& work);
 // A kernel's arguments are copied.
 cudaError_t make_kernel_node(const cudaKernelNodeParams& given, KernelNode* node);
+// With an address that stays the node's own.
+cudaError_t make_allocation_node(const cudaMemAllocNodeParams& given, MemAllocNode* node);
+// With bodies that the program fills.
+cudaError_t make_conditional_node(const cudaConditionalNodeParams& given, ConditionalNode* node);
+// Of a copy, unless the graph is the caller's to give away.
+cudaError_t make_captured_node(cudaGraph_t captured, CapturedNode* node);
+CapturedNode own_captured(uint64_t engine_graph);
+// What the cudaGraphAdd… functions do.
+cudaError_t add_node(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                     size_t count, NodeWork work);
 
 // Handles of explicit graphs are addresses of theirs; those of captured ones, numbers of the engine's.
 ExplicitGraph* find_explicit(cudaGraph_t graph);

@@ -10,6 +10,7 @@
 
 namespace {
 
+using vgpu::add_node;
 using vgpu::ChildNode;
 using vgpu::EventNode;
 using vgpu::ExplicitGraph;
@@ -33,17 +34,6 @@ bool take_dependencies(const ExplicitGraph& graph, const cudaGraphNode_t* given,
     if (std::find(after->begin(), after->end(), node) == after->end()) after->push_back(node);
   }
   return true;
-}
-
-cudaError_t add_node(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-                     size_t count, NodeWork work) {
-  ExplicitGraph* const into = find_explicit(graph);
-  std::vector<GraphNode*> after;
-  if (out == nullptr || into == nullptr || !take_dependencies(*into, dependencies, count, &after))
-    return cudaErrorInvalidValue;
-  GraphNode* const node = into->add(std::move(work), std::move(after));
-  *out = handle_of(node);
-  return cudaSuccess;
 }
 
 // What a node does, from what the program gave: a copy of a kernel's arguments, otherwise as it is.
@@ -76,10 +66,12 @@ cudaError_t work_of(const cudaHostNodeParams* given, NodeWork* work) {
 }
 
 cudaError_t work_of(const cudaGraphNodeParams* given, NodeWork* work);  // of any kind
+cudaError_t work_of(cudaGraph_t graph, NodeWork* work);
+cudaError_t work_of(const cudaMemAllocNodeParams* given, NodeWork* work);
 
 template <class Given>
 cudaError_t add_given(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
-                      size_t count, const Given* given) {
+                      size_t count, Given given) {
   NodeWork work;
   const cudaError_t error = work_of(given, &work);
   return error != cudaSuccess ? error : add_node(out, graph, dependencies, count, std::move(work));
@@ -93,7 +85,7 @@ cudaError_t set_work(cudaGraphNode_t handle, NodeWork work) {
 }
 
 template <class Given>
-cudaError_t set_given(cudaGraphNode_t node, const Given* given) {
+cudaError_t set_given(cudaGraphNode_t node, Given given) {
   NodeWork work;
   const cudaError_t error = work_of(given, &work);
   return error != cudaSuccess ? error : set_work(node, std::move(work));
@@ -121,7 +113,7 @@ cudaError_t set_in_executable(cudaGraphExec_t executable, cudaGraphNode_t handle
 }
 
 template <class Given>
-cudaError_t set_given_in_executable(cudaGraphExec_t executable, cudaGraphNode_t node, const Given* given) {
+cudaError_t set_given_in_executable(cudaGraphExec_t executable, cudaGraphNode_t node, Given given) {
   NodeWork work;
   const cudaError_t error = work_of(given, &work);
   return error != cudaSuccess ? error : set_in_executable(executable, node, std::move(work));
@@ -171,23 +163,38 @@ cudaError_t give_nodes(const std::vector<const GraphNode*>& nodes, cudaGraphNode
   return cudaSuccess;
 }
 
-cudaError_t refuse_kind(cudaGraphNodeType type) {
+cudaError_t refuse_kind() {
   static bool warned = false;
-  const char* name = type == cudaGraphNodeTypeConditional ? "a conditional node of a graph"
-                     : type == cudaGraphNodeTypeMemAlloc || type == cudaGraphNodeTypeMemFree
-                         ? "a node that allocates or frees memory, outside of a capture,"
-                         : "a node of a graph of this kind";
-  return static_cast<cudaError_t>(vgpu::not_supported(name, &warned));
+  return static_cast<cudaError_t>(vgpu::not_supported("a node of a graph of this kind", &warned));
 }
 
-std::shared_ptr<ExplicitGraph> child_of(cudaGraph_t graph) {
+// Another graph as a node, as it is now. CUDA takes none that allocates or frees memory.
+cudaError_t work_of(cudaGraph_t graph, NodeWork* work) {
   const ExplicitGraph* const child = find_explicit(graph);
-  return child != nullptr ? child->clone() : nullptr;
+  if (child == nullptr) {
+    vgpu::CapturedNode node;
+    const cudaError_t error = vgpu::make_captured_node(graph, &node);
+    *work = std::move(node);
+    return error;
+  }
+  if (child->has_memory()) return cudaErrorNotSupported;
+  *work = ChildNode{child->clone()};
+  return cudaSuccess;
 }
 
-cudaError_t refuse_captured_child() {
-  static bool warned = false;
-  return static_cast<cudaError_t>(vgpu::not_supported("a captured graph as a node of another", &warned));
+cudaError_t work_of(const cudaMemAllocNodeParams* given, NodeWork* work) {
+  if (given == nullptr) return cudaErrorInvalidValue;
+  vgpu::MemAllocNode node;
+  const cudaError_t error = vgpu::make_allocation_node(*given, &node);
+  *work = std::move(node);
+  return error;
+}
+
+cudaError_t work_of(const cudaConditionalNodeParams* given, NodeWork* work) {
+  vgpu::ConditionalNode node;
+  const cudaError_t error = vgpu::make_conditional_node(*given, &node);
+  *work = std::move(node);
+  return error;
 }
 
 cudaError_t work_of(const cudaGraphNodeParams* given, NodeWork* work) {
@@ -219,24 +226,47 @@ cudaError_t work_of(const cudaGraphNodeParams* given, NodeWork* work) {
     case cudaGraphNodeTypeEventRecord:
       *work = EventNode{given->eventRecord.event, false};
       return cudaSuccess;
-    case cudaGraphNodeTypeGraph: {
-      auto child = child_of(given->graph.graph);
-      if (child == nullptr) return refuse_captured_child();
-      *work = ChildNode{std::move(child)};
-      return cudaSuccess;
+    case cudaGraphNodeTypeGraph:
+      return work_of(given->graph.graph, work);
+    case cudaGraphNodeTypeMemAlloc: {
+      const cudaMemAllocNodeParamsV2& m = given->alloc;
+      const cudaMemAllocNodeParams allocation{m.poolProps, m.accessDescs, m.accessDescCount, m.bytesize,
+                                              nullptr};
+      return work_of(&allocation, work);
     }
+    case cudaGraphNodeTypeMemFree:
+      *work = vgpu::MemFreeNode{given->free.dptr};
+      return given->free.dptr != nullptr ? cudaSuccess : cudaErrorInvalidValue;
+    case cudaGraphNodeTypeConditional:
+      return work_of(&given->conditional, work);
     default:
-      return refuse_kind(given->type);
+      return refuse_kind();
   }
 }
 
 const char* type_name(cudaGraphNodeType type) {
-  constexpr const char* kNames[] = {"KERNEL", "MEMCPY", "MEMSET",     "HOST",
-                                    "GRAPH",  "EMPTY",  "WAIT_EVENT", "EVENT_RECORD"};
-  return type <= cudaGraphNodeTypeEventRecord ? kNames[type] : "NODE";
+  constexpr const char* kNames[] = {"KERNEL",    "MEMCPY",     "MEMSET",       "HOST",       "GRAPH",
+                                    "EMPTY",     "WAIT_EVENT", "EVENT_RECORD", "SIGNAL",     "WAIT",
+                                    "MEM_ALLOC", "MEM_FREE",   "BATCH_MEM_OP", "CONDITIONAL"};
+  return type <= cudaGraphNodeTypeConditional ? kNames[type] : "NODE";
 }
 
 }  // namespace
+
+namespace vgpu {
+
+cudaError_t add_node(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+                     size_t count, NodeWork work) {
+  ExplicitGraph* const into = find_explicit(graph);
+  std::vector<GraphNode*> after;
+  if (out == nullptr || into == nullptr || !take_dependencies(*into, dependencies, count, &after))
+    return cudaErrorInvalidValue;
+  GraphNode* const node = into->add(std::move(work), std::move(after));
+  *out = handle_of(node);
+  return cudaSuccess;
+}
+
+}  // namespace vgpu
 
 VGPU_ENTRY(cudaGraphCreate, (cudaGraph_t * graph, unsigned flags), (graph, flags)) {
   if (graph == nullptr || flags != 0) return cudaErrorInvalidValue;
@@ -247,10 +277,11 @@ VGPU_ENTRY(cudaGraphCreate, (cudaGraph_t * graph, unsigned flags), (graph, flags
 VGPU_ENTRY(cudaGraphClone, (cudaGraph_t * clone, cudaGraph_t graph), (clone, graph)) {
   const ExplicitGraph* const original = find_explicit(graph);
   if (clone == nullptr) return cudaErrorInvalidValue;
-  if (original == nullptr) {
-    static bool warned = false;
-    return static_cast<cudaError_t>(vgpu::not_supported("cudaGraphClone of a captured graph", &warned));
-  }
+  if (original == nullptr)
+    return vgpu::Connection::get().ask(wire::Request::kGraphClone,
+                                       wire::Id{reinterpret_cast<uint64_t>(graph)},
+                                       reinterpret_cast<wire::Id*>(clone));
+  if (original->has_memory()) return cudaErrorNotSupported;
   *clone = vgpu::keep_explicit(original->clone());
   return cudaSuccess;
 }
@@ -324,9 +355,7 @@ VGPU_ENTRY(cudaGraphAddEmptyNode, (DEPENDENCIES), (node, graph, dependencies, co
 
 VGPU_ENTRY(cudaGraphAddChildGraphNode, (DEPENDENCIES, cudaGraph_t child),
            (node, graph, dependencies, count, child)) {
-  auto copy = child_of(child);
-  if (copy == nullptr) return refuse_captured_child();
-  return add_node(node, graph, dependencies, count, ChildNode{std::move(copy)});
+  return add_given(node, graph, dependencies, count, child);
 }
 
 VGPU_ENTRY(cudaGraphAddEventRecordNode, (DEPENDENCIES, cudaEvent_t event),
@@ -344,7 +373,44 @@ VGPU_ENTRY(cudaGraphAddNode,
            (cudaGraphNode_t * node, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
             const cudaGraphEdgeData*, size_t count, cudaGraphNodeParams* given),
            (node, graph, dependencies, nullptr, count, given)) {
-  return add_given(node, graph, dependencies, count, static_cast<const cudaGraphNodeParams*>(given));
+  const cudaError_t error =
+      add_given(node, graph, dependencies, count, static_cast<const cudaGraphNodeParams*>(given));
+  if (error != cudaSuccess) return error;
+  // What the program gets back with the node.
+  const NodeWork& work = find_node(*node)->work;
+  if (const auto* allocation = std::get_if<vgpu::MemAllocNode>(&work))
+    given->alloc.dptr = allocation->given.dptr;
+  if (const auto* condition = std::get_if<vgpu::ConditionalNode>(&work))
+    given->conditional.phGraph_out = condition->handles->data();
+  return cudaSuccess;
+}
+
+VGPU_ENTRY(cudaGraphAddMemAllocNode, (DEPENDENCIES, cudaMemAllocNodeParams* given),
+           (node, graph, dependencies, count, given)) {
+  const cudaError_t error =
+      add_given(node, graph, dependencies, count, static_cast<const cudaMemAllocNodeParams*>(given));
+  if (error == cudaSuccess) given->dptr = std::get<vgpu::MemAllocNode>(find_node(*node)->work).given.dptr;
+  return error;
+}
+
+VGPU_ENTRY(cudaGraphAddMemFreeNode, (DEPENDENCIES, void* address),
+           (node, graph, dependencies, count, address)) {
+  if (address == nullptr) return cudaErrorInvalidValue;
+  return add_node(node, graph, dependencies, count, vgpu::MemFreeNode{address});
+}
+
+VGPU_ENTRY(cudaGraphMemAllocNodeGetParams, (cudaGraphNode_t node, cudaMemAllocNodeParams* out), (node, out)) {
+  vgpu::MemAllocNode known;
+  if (out == nullptr || get_given(node, &known) != cudaSuccess) return cudaErrorInvalidValue;
+  *out = known.given;
+  return cudaSuccess;
+}
+
+VGPU_ENTRY(cudaGraphMemFreeNodeGetParams, (cudaGraphNode_t node, void* out), (node, out)) {
+  vgpu::MemFreeNode known{};
+  if (out == nullptr || get_given(node, &known) != cudaSuccess) return cudaErrorInvalidValue;
+  *static_cast<void**>(out) = known.address;
+  return cudaSuccess;
 }
 
 VGPU_ENTRY(cudaGraphNodeSetParams, (cudaGraphNode_t node, cudaGraphNodeParams* given), (node, given)) {
@@ -472,9 +538,7 @@ VGPU_ENTRY(cudaGraphChildGraphNodeGetGraph, (cudaGraphNode_t node, cudaGraph_t* 
 
 VGPU_ENTRY(cudaGraphExecChildGraphNodeSetParams,
            (cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraph_t child), (executable, node, child)) {
-  auto copy = child_of(child);
-  if (copy == nullptr) return refuse_captured_child();
-  return set_in_executable(executable, node, ChildNode{std::move(copy)});
+  return set_given_in_executable(executable, node, child);
 }
 
 VGPU_ENTRY(cudaGraphNodeGetType, (cudaGraphNode_t node, cudaGraphNodeType* type), (node, type)) {

@@ -1,6 +1,9 @@
 // CUDA graphs: capture, instantiation and replay. Handles are the engine's ids.
 #include <algorithm>
 #include <atomic>
+#include <map>
+#include <mutex>
+#include <vector>
 
 #include "api.h"
 #include "callbacks.h"
@@ -15,6 +18,14 @@ using vgpu::wire::Request;
 namespace wire = vgpu::wire;
 
 std::atomic<int> captures{0};
+
+// Captures that become part of a graph that the program builds itself.
+struct IntoGraph {
+  cudaGraph_t graph;
+  std::vector<cudaGraphNode_t> after;
+};
+std::mutex into_graph_mutex;
+std::map<uint64_t, IntoGraph> into_graph;  // by stream
 thread_local cudaStreamCaptureMode capture_mode = cudaStreamCaptureModeGlobal;
 
 template <typename Handle>
@@ -64,9 +75,30 @@ VGPU_TWINS(cudaStreamBeginCapture, _ptsz, (cudaStream_t stream, cudaStreamCaptur
   return error;
 }
 
+VGPU_TWINS(cudaStreamBeginCaptureToGraph, _ptsz,
+           (cudaStream_t stream, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
+            const cudaGraphEdgeData*, size_t count, cudaStreamCaptureMode mode),
+           (stream, graph, dependencies, nullptr, count, mode)) {
+  if (vgpu::find_explicit(graph) == nullptr || (count > 0 && dependencies == nullptr))
+    return cudaErrorInvalidValue;
+  const cudaError_t error = cudaStreamBeginCapture(stream, mode);
+  if (error != cudaSuccess) return error;
+  const std::lock_guard<std::mutex> lock(into_graph_mutex);
+  into_graph[on(stream)] = {graph, {dependencies, dependencies + count}};
+  return cudaSuccess;
+}
+
 VGPU_TWINS(cudaStreamEndCapture, _ptsz, (cudaStream_t stream, cudaGraph_t* graph), (stream, graph)) {
-  if (graph == nullptr) return cudaErrorInvalidValue;
-  *graph = nullptr;
+  IntoGraph into{};
+  {
+    const std::lock_guard<std::mutex> lock(into_graph_mutex);
+    if (const auto found = into_graph.find(on(stream)); found != into_graph.end()) {
+      into = std::move(found->second);
+      into_graph.erase(found);
+    }
+  }
+  if (graph == nullptr && into.graph == nullptr) return cudaErrorInvalidValue;
+  if (graph != nullptr) *graph = into.graph;
   wire::Id id{};
   const cudaError_t error = Connection::get().ask(Request::kCaptureEnd, wire::Id{on(stream)}, &id);
   // A capture that was spoilt is over too; one that was never begun, or is another stream's, is not.
@@ -74,7 +106,12 @@ VGPU_TWINS(cudaStreamEndCapture, _ptsz, (cudaStream_t stream, cudaGraph_t* graph
       error == cudaErrorStreamCaptureUnjoined) {
     --captures;
   }
-  if (error == cudaSuccess) *graph = reinterpret_cast<cudaGraph_t>(id.id);
+  if (error != cudaSuccess) return error;
+  if (into.graph != nullptr) {
+    cudaGraphNode_t node = nullptr;
+    return vgpu::add_node(&node, into.graph, into.after.data(), into.after.size(), vgpu::own_captured(id.id));
+  }
+  *graph = reinterpret_cast<cudaGraph_t>(id.id);
   return error;
 }
 

@@ -99,6 +99,7 @@ void DeviceMemory::retire(Allocation& a, const std::string& where) {
   live_.erase(live_.begin() + at);
   if (a.reservation != nullptr) {
     device_.empty(a.base, a.bytes);
+    reserved_figures_.used -= a.bytes;
     a.reservation.reset();
   } else if (a.kind != AllocKind::kHeap) {  // which keeps its addresses itself
     arena_of(a.kind).give_back(a.base, a.bytes);
@@ -122,6 +123,8 @@ std::shared_ptr<Reservation> DeviceMemory::reserve(uint64_t bytes, const std::st
   const uint64_t base = device_.take(bytes, kAlign);
   if (base == 0) return nullptr;
   used_ += bytes;
+  reserved_figures_.reserved += bytes;
+  reserved_figures_.reserved_high = std::max(reserved_figures_.reserved_high, reserved_figures_.reserved);
   auto made = std::make_shared<Reservation>(*this, base, bytes, name);
   reserved_[base] = made;
   return made;
@@ -131,6 +134,12 @@ void DeviceMemory::end(const Reservation& reservation) {
   reserved_.erase(reservation.base);
   device_.give_back(reservation.base, reservation.bytes);
   used_ -= reservation.bytes;
+  reserved_figures_.reserved -= reservation.bytes;
+}
+
+void DeviceMemory::reset_reserved_high() {
+  reserved_figures_.used_high = reserved_figures_.used;
+  reserved_figures_.reserved_high = reserved_figures_.reserved;
 }
 
 void DeviceMemory::allocate_reserved(const std::shared_ptr<Reservation>& reservation) {
@@ -141,6 +150,8 @@ void DeviceMemory::allocate_reserved(const std::shared_ptr<Reservation>& reserva
   made->allocated_by = reservation->reserved_by;
   made->reservation = reservation;
   made->written = WrittenBits(made->bytes);
+  reserved_figures_.used += made->bytes;
+  reserved_figures_.used_high = std::max(reserved_figures_.used_high, reserved_figures_.used);
   enlist(std::move(made));
 }
 

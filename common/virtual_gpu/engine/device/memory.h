@@ -67,6 +67,9 @@ class DeviceMemory {
   // that there is room for it whenever it is. nullptr when the limit is reached.
   std::shared_ptr<Reservation> reserve(uint64_t bytes, const std::string& name);
   void allocate_reserved(const std::shared_ptr<Reservation>& reservation);
+  // How much of it there is, and how much of that is allocated now; the most so far.
+  wire::GraphMemory reserved_figures() const { return reserved_figures_; }
+  void reset_reserved_high();
   // The reservation that contains the address, or nullptr.
   std::shared_ptr<Reservation> find_reserved(uint64_t address) const;
 
@@ -113,7 +116,8 @@ class DeviceMemory {
   Textures textures_;
   Arena device_, pinned_;
   std::map<uint64_t, std::weak_ptr<Reservation>>
-      reserved_;                                  // by base; outlives allocations, which share them
+      reserved_;  // by base; outlives allocations, which share them
+  wire::GraphMemory reserved_figures_{};
   std::vector<std::unique_ptr<Allocation>> all_;  // live and recently freed
   std::vector<Allocation*> live_;                 // sorted by base
   std::vector<uint64_t> live_bases_;              // the same bases, close together for the search

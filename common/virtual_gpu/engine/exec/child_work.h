@@ -18,6 +18,10 @@ struct ChildTask {
   bool at_the_end = false;  // a tail launch: after everything else that the grid has asked for
 };
 
+struct Condition {  // of a graph's conditional nodes
+  uint32_t value = 0, first_value = 0;
+};
+
 // Of one grid. Such a grid runs its blocks one after the other, on one thread.
 class ChildWork {
  public:
@@ -25,7 +29,8 @@ class ChildWork {
   static constexpr size_t kMost = 1u << 18;   // tasks of one grid
   static constexpr uint64_t kLongest = 4096;  // bytes of parameters
 
-  explicit ChildWork(DeviceMemory& memory) : memory_(memory) {}
+  ChildWork(DeviceMemory& memory, std::map<uint64_t, Condition>& by_handle)
+      : conditions(by_handle), memory_(memory) {}
   ~ChildWork();
   ChildWork(const ChildWork&) = delete;
 
@@ -34,6 +39,7 @@ class ChildWork {
   // The same for a string, which stays there as long as the grid runs.
   uint64_t text_address(const char* text);
 
+  std::map<uint64_t, Condition>& conditions;
   struct Prepared {  // a launch whose parameters are being written
     uint64_t function;
     Dim3 grid, block;

@@ -182,6 +182,15 @@ uint64_t free_memory(const DeviceCall& call) {
   return cuda::kSuccess;
 }
 
+uint64_t set_condition(const DeviceCall& call) {
+  const auto found = call.children.conditions.find(call.argument(0));
+  if (found == call.children.conditions.end())
+    checks::child_refused(call.w, call.op, call.lane, "no graph has a condition with this handle");
+  else
+    found->second.value = static_cast<uint32_t>(call.argument(1));
+  return cuda::kSuccess;
+}
+
 // What CUDA says of the errors that these functions answer with.
 struct DeviceErrorText {
   int code;
@@ -245,11 +254,13 @@ constexpr RuntimeFunction kRuntimeFunctions[] = {
     {"Free", free_memory},
     {"MemcpyAsync", copy_async},
     {"MemsetAsync", fill_async},
+    {"GraphSetConditional", set_condition, false},
 };
 
 }  // namespace
 
 std::string device_runtime_name(std::string_view name) {
+  if (name == "cudaGraphSetConditional") return std::string(name);
   if (!name.starts_with(kPrefix)) return "";
   name.remove_prefix(kPrefix.size());
   if (name.ends_with(kTwin)) name.remove_suffix(kTwin.size());

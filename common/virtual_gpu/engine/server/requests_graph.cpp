@@ -57,6 +57,76 @@ void capture_event(Session& session, const wire::CaptureEvent& in, Reply& reply)
   reply.error = session.streams.capture_event(in.stream, in.event, in.waits != 0);
 }
 
+void capture_allocate(Session& session, const wire::CaptureAllocate& in, Reply& reply) {
+  const auto found = session.graph_memory.find(in.address);
+  if (found == session.graph_memory.end() || !session.streams.is_capturing(in.stream))
+    reply.error = cuda::kInvalidValue;
+  else
+    reply.error = session.streams.submit(in.stream, AllocateTask{found->second});
+}
+
+void capture_graph(Session& session, const wire::GraphLaunch& in, Reply& reply) {
+  if (refuse_harness_owned(session, in.executable, reply)) return;
+  reply.error = session.streams.capture_graph(in.stream, in.executable);
+}
+
+void capture_conditional(Session& session, const wire::CaptureConditional& in, Bytes graphs, Reply& reply) {
+  std::vector<uint64_t> bodies(graphs.size() / sizeof(uint64_t));
+  const bool has_bodies = in.kind == wire::ConditionalKind::kAssignDefault || !bodies.empty();
+  if (in.count != bodies.size() || graphs.size() % sizeof(uint64_t) != 0 || !has_bodies ||
+      in.kind > wire::ConditionalKind::kAssignDefault || session.conditions.count(in.condition) == 0) {
+    reply.error = cuda::kInvalidValue;
+    return;
+  }
+  std::copy_n(graphs.data(), graphs.size(), reinterpret_cast<uint8_t*>(bodies.data()));
+  for (const uint64_t body : bodies)
+    if (refuse_harness_owned(session, body, reply)) return;
+  reply.error = session.streams.capture_conditional(in.stream, in.condition, in.kind, bodies);
+}
+
+void clone_graph(Session& session, const wire::Id& in, Reply& reply) {
+  wire::Id clone{};
+  if (refuse_harness_owned(session, in.id, reply)) return;
+  reply.error = session.streams.clone_graph(in.id, &clone.id);
+  if (reply.error == 0) reply.put(clone);
+}
+
+void reserve_memory(Session& session, const wire::Malloc& in, Reply& reply) {
+  if (in.bytes == 0) {
+    reply.error = cuda::kInvalidValue;
+    return;
+  }
+  const std::string name =
+      "cudaGraphAddMemAllocNode #" + std::to_string(++session.allocations_made[AllocKind::kDevice]);
+  const std::shared_ptr<Reservation> reserved = session.memory.reserve(in.bytes, name);
+  if (reserved == nullptr) {
+    reply.error = cuda::kMemoryAllocation;
+    return;
+  }
+  reserved->reserved_by = session.caller;
+  session.graph_memory[reserved->base] = reserved;
+  reply.put(wire::Address{reserved->base});
+}
+
+void unreserve_memory(Session& session, const wire::Address& in, Reply& reply) {
+  if (session.graph_memory.erase(in.address) == 0) reply.error = cuda::kInvalidValue;
+}
+
+void graph_memory(Session& session, const wire::Id& in, Reply& reply) {
+  if (in.id != 0) session.memory.reset_reserved_high();
+  reply.put(session.memory.reserved_figures());
+}
+
+void create_condition(Session& session, const wire::ConditionalCreate& in, Reply& reply) {
+  if (session.is_graded)
+    return session.refuse(reply, cuda::kNotPermitted,
+                          "conditional nodes of graphs are not available here: the launches of a "
+                          "submission are known before it runs");
+  wire::Id made{session.next_id++};
+  session.conditions[made.id] = {in.first_value, in.first_value};
+  reply.put(made);
+}
+
 void instantiate(Session& session, const wire::GraphInstantiate& in, Reply& reply) {
   wire::Id executable{};
   if (refuse_harness_owned(session, in.graph, reply)) return;
@@ -98,6 +168,14 @@ const RequestRow kGraphRequests[] = {
     request<&capture_info>(wire::Request::kCaptureInfo),
     request<&capture_depend>(wire::Request::kCaptureDepend),
     request<&capture_event>(wire::Request::kCaptureEvent),
+    request<&capture_allocate>(wire::Request::kCaptureAllocate),
+    request<&capture_graph>(wire::Request::kCaptureGraph),
+    request<&capture_conditional>(wire::Request::kCaptureConditional),
+    request<&clone_graph>(wire::Request::kGraphClone),
+    request<&reserve_memory>(wire::Request::kGraphReserve),
+    request<&unreserve_memory>(wire::Request::kGraphUnreserve),
+    request<&graph_memory>(wire::Request::kGraphMemory),
+    request<&create_condition>(wire::Request::kConditionalCreate),
     request<&instantiate>(wire::Request::kGraphInstantiate, Sender::kBoth),
     request<&launch>(wire::Request::kGraphLaunch, Sender::kBoth),
     request<&destroy_graph>(wire::Request::kGraphDestroy, Sender::kBoth),

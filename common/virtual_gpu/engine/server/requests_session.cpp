@@ -80,6 +80,8 @@ void device_reset(Session& session, Reply& reply) {
   if (reply.error != 0 || !progress.ok()) return session.answer(progress, reply);
   session.call.destroyed = session.call.stream != 0;
   session.streams.reset();
+  session.graph_memory.clear();
+  session.conditions.clear();
   session.memory.release_program_memory();
   session.frees_queued.clear();
   session.limits.clear();

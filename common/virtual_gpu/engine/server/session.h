@@ -11,6 +11,7 @@
 #include "checks/finding.h"
 #include "device/memory.h"
 #include "device/profile.h"
+#include "exec/child_work.h"
 #include "exec/launch.h"
 #include "report.h"
 #include "server/bounded_call.h"
@@ -79,6 +80,8 @@ class Session {
   std::set<uint64_t> harness_owned;   // streams, graphs and executables that the harness made
   uint64_t captured_for_harness = 0;  // the stream that it captures a call on
 
+  std::map<uint64_t, std::shared_ptr<Reservation>> graph_memory;  // of nodes that a program adds itself
+  std::map<uint64_t, Condition> conditions;                       // of conditional nodes
   std::set<uint64_t> frees_queued;            // addresses given to a cudaFreeAsync that has not run yet
   std::map<AllocKind, int> allocations_made;  // for names: "cudaMalloc #3"
   std::map<uint32_t, uint64_t> limits;        // as set by the program
@@ -137,6 +140,7 @@ class Session {
   int run(const HostTask& task, const Work& work, double* seconds);
   int run(const EventTask& task, const Work& work, double* seconds);
   int run(const BlasTask& task, const Work& work, double* seconds);
+  int run(const ConditionalTask& task, const Work& work, double* seconds);
   int run(const CallBoundTask& task, const Work& work, double* seconds);
   ReportContext context();
   ReportContext compose_context();

@@ -55,7 +55,7 @@ int Session::run(const LaunchTask& task, const Work& work, double* seconds) {
     const ChildTask next = std::move(waiting.back());
     waiting.pop_back();
     double taken = 0;
-    ChildWork children(memory);
+    ChildWork children(memory, conditions);
     const int error = std::visit(
         [&](const auto& what) {
           using What = std::decay_t<decltype(what)>;
@@ -179,6 +179,46 @@ int Session::run(const BlasTask& task, const Work&, double* seconds) {
   *task.number = outcome.number;
   *seconds = outcome.seconds;
   return outcome.error;
+}
+
+// One node of a body after the other: each stands behind those that it waits for.
+int Session::run(const ConditionalTask& task, const Work& work, double* seconds) {
+  const auto found = conditions.find(task.condition);
+  if (found == conditions.end()) return cuda::kInvalidValue;
+  const auto begin = std::chrono::steady_clock::now();
+  const auto run_body = [&](size_t index) {
+    for (const Graph::Node& node : task.bodies[index]->nodes) {
+      double taken = 0;
+      const int error = std::visit([&](const auto& own) { return run(own, work, &taken); }, *node.task);
+      *seconds += taken;
+      if (error != cuda::kSuccess) return error;
+    }
+    return static_cast<int>(cuda::kSuccess);
+  };
+  const uint32_t& value = found->second.value;
+  switch (task.kind) {
+    case wire::ConditionalKind::kAssignDefault:
+      found->second.value = found->second.first_value;
+      return cuda::kSuccess;
+    case wire::ConditionalKind::kIf:  // the second body is for 0
+      if (value != 0) return run_body(0);
+      return task.bodies.size() > 1 ? run_body(1) : cuda::kSuccess;
+    case wire::ConditionalKind::kSwitch:
+      return value < task.bodies.size() ? run_body(value) : cuda::kSuccess;
+    case wire::ConditionalKind::kWhile:
+      break;
+  }
+  while (value != 0) {
+    if (const int error = run_body(0); error != cuda::kSuccess) return error;
+    const std::chrono::duration<double> so_far = std::chrono::steady_clock::now() - begin;
+    if (so_far.count() > config.options.max_seconds || should_stop_()) {
+      tell("the loop of a conditional node of a graph was stopped after " +
+           std::to_string(static_cast<int>(so_far.count())) +
+           " s; --max-seconds (max_seconds in VGPU_OPTIONS) raises the limit");
+      return cuda::kLaunchTimeout;
+    }
+  }
+  return cuda::kSuccess;
 }
 
 int Session::run(const CallBoundTask& task, const Work&, double*) {

@@ -88,6 +88,26 @@ int Streams::capture_event(uint64_t id, uint64_t event, bool waits) {
   return submit(id, EventTask{event, waits});
 }
 
+int Streams::capture_graph(uint64_t id, uint64_t graph) {
+  Stream* stream = find_stream(id);
+  const auto found = graphs_.find(graph);
+  if (found == graphs_.end()) return cuda::kInvalidValue;
+  if (stream == nullptr || stream->capture == nullptr) return cuda::kIllegalState;
+  return launch_into_capture(found->second, *stream);
+}
+
+int Streams::capture_conditional(uint64_t id, uint64_t condition, wire::ConditionalKind kind,
+                                 const std::vector<uint64_t>& bodies) {
+  if (!is_capturing(id)) return cuda::kIllegalState;
+  ConditionalTask task{condition, kind, {}};
+  for (const uint64_t body : bodies) {
+    const auto found = graphs_.find(body);
+    if (found == graphs_.end() || !found->second.is_body()) return cuda::kInvalidValue;
+    task.bodies.push_back(std::make_shared<const Graph>(found->second));
+  }
+  return submit(id, std::move(task));
+}
+
 bool Streams::frees_in_capture(uint64_t id, uint64_t address) const {
   const auto found = streams_.find(id);
   if (found == streams_.end() || found->second.capture == nullptr) return false;
@@ -118,11 +138,26 @@ int Streams::wait_in_capture(Stream& waiting, const Event& event) {
   return cuda::kSuccess;
 }
 
+namespace {
+
+using Reservations = std::vector<std::shared_ptr<Reservation>>;
+
+bool share(const Reservations& some, const Reservations& others) {
+  return std::any_of(some.begin(), some.end(), [&](const auto& one) {
+    return std::find(others.begin(), others.end(), one) != others.end();
+  });
+}
+
+}  // namespace
+
 int Streams::instantiate(uint64_t graph, uint64_t flags, uint64_t* executable) {
   constexpr uint64_t kAutoFreeOnLaunch = 1;
   const auto found = graphs_.find(graph);
   if (found == graphs_.end()) return cuda::kInvalidValue;
-  const auto of_same = [&](const auto& other) { return other.second.made_from == graph; };
+  const auto of_same = [&](const auto& other) {
+    return other.second.made_from == graph ||
+           share(other.second.graph.allocated(), found->second.allocated());
+  };
   if (found->second.has_memory() && std::any_of(executables_.begin(), executables_.end(), of_same))
     return cuda::kInvalidValue;  // CUDA promises an error, and does not say which
   *executable = next_id_++;
@@ -224,6 +259,15 @@ int Streams::launch(uint64_t executable, uint64_t id) {
   scheduler_.queue(end);
   stream->last = end;
   exec.last_launch = end;
+  return cuda::kSuccess;
+}
+
+int Streams::clone_graph(uint64_t id, uint64_t* clone) {
+  const auto found = graphs_.find(id);
+  if (found == graphs_.end()) return cuda::kInvalidValue;
+  if (found->second.has_memory()) return cuda::kNotSupported;
+  *clone = next_id_++;
+  graphs_[*clone] = Graph(found->second);
   return cuda::kSuccess;
 }
 

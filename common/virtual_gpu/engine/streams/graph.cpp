@@ -50,4 +50,11 @@ bool Graph::has_memory() const {
   return !allocated().empty() || !freed().empty();
 }
 
+bool Graph::is_body() const {
+  return std::all_of(nodes.begin(), nodes.end(), [](const Node& node) {
+    return uses_device(*node.task) || std::holds_alternative<MarkerTask>(*node.task) ||
+           std::holds_alternative<ConditionalTask>(*node.task);
+  });
+}
+
 }  // namespace vgpu

@@ -25,6 +25,8 @@ struct Graph {
   std::vector<std::shared_ptr<Reservation>> freed() const;
   // CUDA holds such graphs to further rules: one executable at a time, no update, no use inside others.
   bool has_memory() const;
+  // What the body of a conditional node may hold: work of the device alone, in graphs of its own too.
+  bool is_body() const;
 };
 
 struct GraphExec {

@@ -63,6 +63,10 @@ class Streams {
   int capture_dependencies(uint64_t stream, std::vector<int>* nodes);
   int set_capture_dependencies(uint64_t stream, const std::vector<int>& nodes);
   int capture_event(uint64_t stream, uint64_t event, bool waits);
+  // Nodes of another graph, and a node that runs graphs as a condition says.
+  int capture_graph(uint64_t stream, uint64_t graph);
+  int capture_conditional(uint64_t stream, uint64_t condition, wire::ConditionalKind kind,
+                          const std::vector<uint64_t>& bodies);
   // True when the graph that the stream is captured into frees this address already.
   bool frees_in_capture(uint64_t stream, uint64_t address) const;
 
@@ -70,6 +74,7 @@ class Streams {
   int instantiate(uint64_t graph, uint64_t flags, uint64_t* executable);
   int update(uint64_t executable, uint64_t graph);
   int launch(uint64_t executable, uint64_t stream);
+  int clone_graph(uint64_t id, uint64_t* clone);
   int destroy_graph(uint64_t id);
   int destroy_executable(uint64_t id);
   int node_count(uint64_t graph, int64_t* count) const;

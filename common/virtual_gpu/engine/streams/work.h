@@ -48,13 +48,19 @@ struct EventTask {  // in a graph: each launch records the event, or waits for w
   uint64_t event;
   bool waits;
 };
+struct Graph;
+struct ConditionalTask {  // in a graph
+  uint64_t condition;
+  wire::ConditionalKind kind;
+  std::vector<std::shared_ptr<const Graph>> bodies;
+};
 struct MarkerTask {};   // nothing to do, only a place in the order: event records, waits, ends of graphs
 struct CallBoundTask {  // the harness's: a call of the program's begins or ends here
   bool begins;
 };
 
 using Task = std::variant<MarkerTask, LaunchTask, CopyTask, FillTask, AllocateTask, FreeTask, HostTask,
-                          CallBoundTask, BlasTask, EventTask>;
+                          CallBoundTask, BlasTask, EventTask, ConditionalTask>;
 
 inline bool uses_device(const Task& task) {
   return std::holds_alternative<LaunchTask>(task) || std::holds_alternative<CopyTask>(task) ||
