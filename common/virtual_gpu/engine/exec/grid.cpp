@@ -21,21 +21,23 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Blocks that may look at each other's memory: a few are kept going at once, in turns, so that one can wait
-// for another. New ones start only when all that run are waiting.
+// for another. New ones start only when none that runs has ended. Where all of them only poll, as many start
+// as there are: with one at a time, a barrier of the grid would cost the square of its blocks.
 void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resident) {
   std::deque<std::unique_ptr<Block>> running;
   std::vector<std::unique_ptr<Block>> spare;
   uint64_t next = 0;
   int idle = 0;
   while (next < blocks || !running.empty()) {
-    bool progress = false, changed = false;
+    bool progress = false, changed = false, works = false;
     const size_t n = running.size();
     for (size_t i = 0; i < n && !launch.stop; ++i) {
       std::unique_ptr<Block> b = std::move(running.front());
       running.pop_front();
       const uint64_t before = b->changes;
       const Block::Outcome outcome = b->run(true);
-      changed |= b->changes != before || outcome == Block::Outcome::kWorking;
+      works |= outcome == Block::Outcome::kWorking;
+      changed |= b->changes != before;
       if (outcome == Block::Outcome::kYielded || outcome == Block::Outcome::kWorking) {
         running.push_back(std::move(b));
         continue;
@@ -47,7 +49,9 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
     }
     if (launch.stop) break;
     if (!progress || running.empty()) {
-      if (next < blocks && running.size() < resident) {
+      const uint64_t first = next, room = resident - std::min<uint64_t>(resident, running.size());
+      const uint64_t wanted = works ? 1 : std::max<uint64_t>(1, running.size());
+      for (uint64_t left = std::min({wanted, room, blocks - next}); left > 0; --left) {
         std::unique_ptr<Block> b;
         if (!spare.empty()) {
           b = std::move(spare.back());
@@ -57,10 +61,10 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
         }
         b->start(next++);
         running.push_back(std::move(b));
-        continue;
       }
+      if (next != first) continue;
     }
-    idle = progress || changed ? 0 : idle + 1;
+    idle = progress || changed || works ? 0 : idle + 1;
     if (idle < kIdleRounds || running.empty()) continue;
     report_hang(*running.front(), next < blocks ? HangReason::kBlocksNotStarted : HangReason::kBlocksPoll);
   }
