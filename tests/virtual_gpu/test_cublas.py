@@ -108,10 +108,10 @@ def test_work_of_another_stream_that_nothing_orders_comes_too_late():
 
 
 def test_what_it_lacks_is_refused_by_name():
-    call = "  int *p = 0, status = cublasSgelsBatched(handle, CUBLAS_OP_N, 1, 1, 1, &a, 1, &c, 1, p, p, 1);"
+    call = "  int *p = 0, status = cublasSgeqrfBatched(handle, 1, 1, &a, 1, &c, p, 1);"
     result = run_text(BEGIN, call, END)
     assert result.stdout == "15 0"
-    assert "cublasSgelsBatched is not supported here and answers CUBLAS_STATUS_NOT_SUPPORTED" in result.stderr
+    assert "cublasSgeqrfBatched is not supported here and answers CUBLAS_STATUS_NOT_SUPPORTED" in result.stderr
 
 
 def test_the_library_is_built_with_its_own_header_where_nvidias_is_installed(tmp_path):

@@ -298,6 +298,25 @@ const char* cublasGetStatusString(cublasStatus_t status);
 CUBLAS_WIDTH(int, )
 CUBLAS_WIDTH(int64_t, _64)
 
+/* Batches of small systems of equations. */
+#define CUBLAS_SOLVERS(S, T)                                                                                 \
+  cublasStatus_t cublas##S##getrfBatched(cublasHandle_t, int n, T* const A[], int lda, int* pivots,          \
+                                         int* info, int batches);                                            \
+  cublasStatus_t cublas##S##getrsBatched(cublasHandle_t, cublasOperation_t, int n, int nrhs,                 \
+                                         const T* const A[], int lda, const int* pivots, T* const B[],       \
+                                         int ldb, int* info, int batches);                                   \
+  cublasStatus_t cublas##S##getriBatched(cublasHandle_t, int n, const T* const A[], int lda,                 \
+                                         const int* pivots, T* const C[], int ldc, int* info, int batches);  \
+  cublasStatus_t cublas##S##matinvBatched(cublasHandle_t, int n, const T* const A[], int lda, T* const C[],  \
+                                          int ldc, int* info, int batches);                                  \
+  cublasStatus_t cublas##S##gelsBatched(cublasHandle_t, cublasOperation_t, int m, int n, int nrhs,           \
+                                        T* const A[], int lda, T* const C[], int ldc, int* info, int* infos, \
+                                        int batches);
+CUBLAS_SOLVERS(S, float)
+CUBLAS_SOLVERS(D, double)
+CUBLAS_SOLVERS(C, cuComplex)
+CUBLAS_SOLVERS(Z, cuDoubleComplex)
+
 /* Functions that only refuse, whatever their arguments. */
 #ifdef __cplusplus
 #define CUBLAS_ANY_ARGUMENTS ...
