@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from common.virtual_gpu.finding import Finding
+from common.virtual_gpu.finding import BETWEEN, Finding
 
 Mistakes = frozenset[str]
 # Whether two findings that the table allows belong together: of (cause, effect).
@@ -81,7 +81,8 @@ REFILLS = _set("CopyOverRead", "CopyOverWrite")
 RACES = _set("RaceWithWrite", "RaceWithRead", "LanesCollide", "RaceBetweenBlocks")
 UNWRITTEN = _set("UnwrittenShared", "UnwrittenLocal", "UnwrittenGlobal", "UnwrittenTransfer")
 HANGS = _set("Hang", "TimeLimit")
-# The stronger come first: a finding is explained only by a stronger one, or by an earlier one as strong.
+# The stronger come first: a finding is explained only by a stronger one, or by one as strong that is wider (a
+# barrier for all warps orders the lanes of one, too) or earlier.
 STRENGTH = (
     WRAPPED,
     ADDRESSES,
@@ -131,7 +132,7 @@ def by_cause(findings: Sequence[Finding]) -> list[Cause]:
 
 def follows_from(findings: Sequence[Finding]) -> list[int | None]:
     """For each finding the number of its cause; None for a cause."""
-    order = sorted(range(len(findings)), key=lambda number: (_strength(findings[number]), number))
+    order = sorted(range(len(findings)), key=lambda number: (*_strength(findings[number]), number))
     causes: list[int | None] = [None] * len(findings)
     for place, number in enumerate(order):
         found = (other for other in order[:place] if _explains(findings, other, number))
@@ -152,9 +153,16 @@ def _explains(findings: Sequence[Finding], cause: int, effect: int) -> bool:
     )
 
 
-def _strength(finding: Finding) -> int:
-    """0 is the strongest. What the table does not know is explained by nothing."""
-    return next((place for place, group in enumerate(STRENGTH) if finding.mistake in group), 0)
+def _strength(finding: Finding) -> tuple[int, int]:
+    """The lower, the stronger. What the table does not know is explained by nothing."""
+    return next((place for place, group in enumerate(STRENGTH) if finding.mistake in group), 0), width(
+        finding
+    )
+
+
+def width(finding: Finding) -> int:
+    """0 is the widest race. What is no race is as wide as any."""
+    return BETWEEN.index(finding.between) if finding.between in BETWEEN else 0
 
 
 def _lines(finding: Finding) -> frozenset[tuple[str, int]]:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import ClassVar
 
 Dim3 = tuple[int, int, int]
+BETWEEN = ("blocks", "warps", "lanes")  # whom a race is between; what orders the first orders the others, too
 
 
 @dataclass(frozen=True)
@@ -38,8 +39,9 @@ class _Placed:
 class Finding(_Placed):
     """One mistake, listed once, with how often it happened.
 
-    `other` is the second side of a race, `allocated_at` where the program made the allocation that is named.
-    `mistake` is its name in engine/checks/mistakes.def. The lower `first`, the earlier it was first seen.
+    `other` is the second side of a race, `between` one of BETWEEN, `allocated_at` where the program made the
+    allocation that is named. `mistake` is its name in engine/checks/mistakes.def. The lower `first`, the
+    earlier it was first seen.
     """
 
     kind: str
@@ -49,6 +51,7 @@ class Finding(_Placed):
     advice: str = ""
     place: tuple[Place, ...] = ()
     other: tuple[Place, ...] = ()
+    between: str = ""
     kernel: str = ""
     block: Dim3 | None = None
     thread: Dim3 | None = None

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import pytest
 
 from common.virtual_gpu.finding import Finding, Place
-from grader.pipeline.judging.findings import in_words
+from common.virtual_gpu.report import Report
+from grader.pipeline.judging.findings import in_words, merge
 
 
 def race(line: int, other: int) -> Finding:
@@ -29,3 +32,9 @@ def race(line: int, other: int) -> Finding:
 )
 def test_causes_are_counted_and_the_first_is_named(found: list[Finding], said: str) -> None:
     assert in_words(found) == said
+
+
+def test_of_a_race_seen_in_several_cases_the_widest_is_kept_with_all_occurrences() -> None:
+    in_warp, between_warps = (replace(race(41, 20), between=whom) for whom in ("lanes", "warps"))
+    reports = [Report(findings=(one,)) for one in (in_warp, between_warps, in_warp)]
+    assert merge(reports) == [replace(between_warps, count=3)]

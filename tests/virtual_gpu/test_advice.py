@@ -64,6 +64,17 @@ __global__ void two_rounds(const float4* in, float4* out) {
     if (kBehind) __syncthreads();
   }
 }
+__global__ void first_reads_all(float* out) {  // the notebook's first race: no barrier before the reads
+  __shared__ float computed[64];
+  computed[threadIdx.x] = threadIdx.x;
+  if (threadIdx.x == 0)
+    for (int i = 0; i < blockDim.x; ++i) *out += computed[i];
+}
+__global__ void warps_apart(float* out) {  // a race inside each warp alone
+  __shared__ float computed[64];
+  computed[threadIdx.x] = threadIdx.x;
+  out[threadIdx.x] = computed[threadIdx.x ^ 1];
+}
 __global__ void one_slot(int* out) {
   __shared__ int slot[32];
   slot[threadIdx.x] = threadIdx.y;
@@ -75,6 +86,7 @@ int main() {
   cudaMalloc(&in, 4096);
   cudaMalloc(&out, 4096);
   cudaMemset(in, 0, 4096);
+  cudaMemset(out, 0, 4096);
   KERNEL;
   return cudaDeviceSynchronize();
 }
@@ -129,6 +141,18 @@ def test_lanes_of_a_warp_are_told_to_meet_in_their_warp(tmp_path: Path, barriers
     found = finding_of(tmp_path, f"two_rounds<{barriers}><<<1, 32>>>(in, out)")
     assert "__syncwarp()" in found.advice
     assert "__syncthreads()" not in found.advice
+
+
+def test_advice_follows_from_who_raced(tmp_path: Path):
+    among_warps = finding_of(tmp_path, "first_reads_all<<<1, 64>>>(&out->x)")
+    assert among_warps.between == "warps"
+    assert among_warps.advice.endswith("put __syncthreads() between the two accesses.")
+    one_warp = finding_of(tmp_path, "first_reads_all<<<1, 32>>>(&out->x)")
+    assert one_warp.between == "lanes"
+    assert one_warp.advice.endswith("put __syncwarp() between the two accesses.")
+    in_each = finding_of(tmp_path, "warps_apart<<<1, 64>>>(&out->x)")
+    assert in_each.between == "lanes"
+    assert "__syncwarp() (or __syncthreads(), where other warps use these elements)" in in_each.advice
 
 
 def test_threads_with_one_index_are_told_what_tells_them_apart(tmp_path: Path):

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 
 import pytest
 
@@ -51,6 +52,14 @@ def test_an_uninitialised_read_follows_from_the_race_at_its_line_though_it_was_s
 
 def test_an_uninitialised_read_elsewhere_is_a_cause_of_its_own():
     assert lines(found("UnwrittenShared", 40), found("RaceWithWrite", 20, 10)) == [(40, []), (20, [])]
+
+
+def test_a_race_between_warps_explains_one_inside_a_warp_that_was_seen_first():
+    in_warp = replace(found("RaceWithWrite", 20, 10), between="lanes")
+    between_warps = replace(found("RaceWithRead", 10, 20), between="warps")
+    (cause,) = by_cause([in_warp, between_warps])
+    assert cause.finding is between_warps
+    assert cause.effects == (in_warp,)
 
 
 def test_two_barriers_that_are_missing_are_two_causes():

@@ -161,7 +161,7 @@ void write_finding(json::Writer& out, const ReportedFinding& reported) {
   out.member("file", where.file).member("line", where.line);
   write_places(out, "place", finding.place);
   write_places(out, "other", finding.other);
-  out.member("kernel", finding.kernel);
+  out.member("between", finding.between).member("kernel", finding.kernel);
   if (finding.has_thread) {
     write_dim(out, "block", finding.block);
     write_dim(out, "thread", finding.thread);

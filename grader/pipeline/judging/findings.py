@@ -7,7 +7,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
-from common.virtual_gpu.causes import by_cause
+from common.virtual_gpu.causes import by_cause, width
 from common.virtual_gpu.report import Finding, Report
 from grader.words import numbers
 
@@ -43,14 +43,14 @@ def in_words(found: Sequence[Finding]) -> str:
 
 
 def merge(reports: Iterable[Report]) -> list[Finding]:
-    """One finding for each mistake at each place: of the first case that showed it, with all occurrences."""
+    """One finding for each mistake at each place, with all occurrences: of races the widest, and of the first
+    case that showed it."""
     seen: dict[_Mistake, Finding] = {}
     for report in reports:
         for finding in report.findings:
             key = _mistake(finding)
-            if key in seen:
-                count = seen[key].count + finding.count
-                seen[key] = dataclasses.replace(seen[key], count=count)
-            else:
-                seen[key] = finding
+            known = seen.get(key)
+            count = finding.count + (known.count if known else 0)
+            shown = known if known and width(known) <= width(finding) else finding
+            seen[key] = dataclasses.replace(shown, count=count)
     return list(seen.values())

@@ -158,6 +158,7 @@ void race_between_blocks(const LaneAccess& a, const GlobalRaceMap::Party& other,
     const Allocation* touched = launch.env.memory.find(a.address);
     f.address = a.address;
     f.allocation = touched ? touched->name : "";
+    f.between = "blocks";
     f.message = "two blocks touch offset " + std::to_string(a.address - (touched ? touched->base : 0)) +
                 " of " + f.allocation + " in one launch: this one " + verb_of(a.direction) + ", block " +
                 std::to_string(other.block - 1) + (other_writes ? " writes" : " reads") + " (" +

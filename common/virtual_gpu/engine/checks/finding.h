@@ -46,6 +46,7 @@ struct Finding {
   std::string advice;              // one sentence: what to try
   std::vector<SourcePlace> place;  // innermost first, then the inlined-at chain
   std::vector<SourcePlace> other;  // the second side of a race; empty otherwise
+  const char* between = "";        // whom a race is between: lanes (of a warp), warps (of a block), blocks
   std::string kernel;
   Dim3 block{0, 0, 0}, thread{0, 0, 0};
   bool has_thread = false;

@@ -43,6 +43,18 @@ const char* verb(SharedUse use) {
   return "touches";
 }
 
+// Whom a race inside a block is between.
+const char* between(bool same_warp) {
+  return same_warp ? "lanes" : "warps";
+}
+
+// The barrier that two sides of a race need. Lanes of one warp were seen; others may do the same.
+std::string barrier_text(const Block& b, bool same_warp) {
+  if (!same_warp) return "__syncthreads()";
+  return b.warps.size() == 1 ? "__syncwarp()"
+                             : "__syncwarp() (or __syncthreads(), where other warps use these elements)";
+}
+
 // Two threads store to one element by the same line: most often its index leaves out what tells them apart.
 std::string same_element_advice(const Dim3& one, const Dim3& other) {
   std::string differ;
@@ -78,7 +90,8 @@ struct Access {
     if (f == nullptr) return;
     f->address = address;
     const std::string place = shared_text(b, address), other = " (" + place_text(l, other_op) + ")";
-    const std::string meet = same_warp ? "__syncwarp()" : "__syncthreads()";
+    f->between = between(same_warp);
+    const std::string meet = barrier_text(b, same_warp);
     if (refill) {
       f->message = "thread " + thread_text(l, copier) + " starts an asynchronous copy into " + place +
                    " while thread " + thread_text(l, reader) + " may still read it" + other;
@@ -160,6 +173,7 @@ struct Access {
                   (other_writes ? " writes" : " may still read it") + " (" + place_text(l, who_op(stamp)) +
                   ")" + (other_writes ? " with nothing in between that orders the two" : "");
       f.address = address;
+      f.between = between(same_warp);
       if (async)
         f.advice =
             "A copy may go only where every thread is done writing: put __syncthreads() between that write "
@@ -167,7 +181,8 @@ struct Access {
       else if (use == SharedUse::kWrite && other_writes && who_op(stamp) == op.index)
         f.advice = same_element_advice(thread_index(l, b.thread_of(w, lane)), thread_index(l, thread));
       else if (same_warp)
-        f.advice = "Lanes of a warp do not run in step: put __syncwarp() between the two accesses.";
+        f.advice =
+            "Lanes of a warp do not run in step: put " + barrier_text(b, true) + " between the two accesses.";
       else if (synchronises && (stamp & kWhoAtomic))
         f.advice =
             "volatile orders nothing: put __syncthreads() between the two accesses. Only a flag needs no "
