@@ -115,7 +115,7 @@ def test_cases_that_need_a_gpu_are_named(tmp_path: Path):
         ("if (rows) std::raise(SIGFPE);", "crashes", "divided a whole number by zero"),
         ("if (rows) throw 1;", "crashes", "an uncaught exception"),
         ("copy_rows<<<1, 2048, 0, stream>>>(Rows{}); if (cudaError_t e = cudaGetLastError()) return e;",
-         "answers an error", "blocks of (2048,1,1) have more than 1024 threads"),
+         "returns an error", "blocks of (2048,1,1) have more than 1024 threads"),
     ],
 )  # fmt: skip
 def test_a_failed_call_has_its_usual_cause(tmp_path: Path, trouble: str, verdict: str, words: str):

@@ -9,6 +9,8 @@ from typing import Any
 
 import pytest
 
+from common.core.paths import REPOSITORY
+from common.virtual_gpu.profiles import profiles
 from grader.course import jupyter_kernel
 from tests.notebooks.sources import all_notebooks, cells_of, exercise_of, graded, read, text_of
 
@@ -164,3 +166,25 @@ def test_lines_of_a_solution_are_found():
         "// BEGIN SOLUTION\n  // TODO: copy\n  to[i] = from[i + first_of_the_row];\n// END SOLUTION\nint x;"
     )
     assert solution_lines(source) == {"to[i] = from[i + first_of_the_row];"}
+
+
+@each
+def test_a_round_trip_and_a_bandwidth_are_those_that_reports_name(notebook: Path):
+    """Of the H200: a round trip as the model has it, and DRAM in one direction beside a copy's bandwidth."""
+    h200 = profiles()["h200"]
+    text = "\n".join(text_of(cell) for cell in read(notebook)["cells"])
+    trips = re.findall(r"returns after ([\d.]+) µs|([\d.]+) µs for (?:a|one)\s+round trip", text)
+    wanted = f"{h200.dram_latency_cycles / h200.clock_ghz / 1e3:.2f}"
+    assert {first or second for first, second in trips} <= {wanted}
+    one_way = h200.dram_bytes_per_second * (1 + h200.dram_one_way_gain) / 1e12
+    assert set(re.findall(r"may name ([\d.]+) TB/s", text)) <= {f"{one_way:.2f}"}
+
+
+@each_with_exercise
+def test_a_statement_says_where_the_headers_of_its_starter_are(notebook: Path):
+    exercise = exercise_of(notebook)
+    assert exercise is not None
+    headers = re.findall(r'#include "(\w+\.cuh)"', exercise.starter.read_text())
+    statement = (exercise.folder / "README.md").read_text()
+    assert all((REPOSITORY / "common" / "cuda" / header).is_file() for header in headers)
+    assert not headers or "common/cuda/" in statement

@@ -19,7 +19,7 @@ _VERDICTS = {
     "mismatch": "wrong answer",
     "timeout": "does not end",
     "crash": "crashes",
-    "error": "answers an error",
+    "error": "returns an error",
     NOT_REFUSED: "accepts what it must refuse",
     "limit": "takes too much",
     TOO_LONG: "takes too long",
