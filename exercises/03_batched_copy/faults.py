@@ -1,6 +1,6 @@
 """Find the fault: five pieces of code that should make this step faster. Each looks right.
 
-Explain what each really does, show it with a few numbers, and fix it. `./course answers 03 faults.py` tries
+Explain what each really does, show it with a few numbers, and fix it. `./course answers` tries
 all of them and reports which are right. It does not explain the faults.
 """
 

@@ -32,6 +32,7 @@ VERBS = {
     "check": Verb("student.check", "check your own kernel and show what to fix first"),
     "profile": Verb("student.profile", "show where your kernel's time goes, line by line"),
     "lab": Verb("student.lab", "run an exercise's faulty kernels, or grade your answers about them"),
+    "measure": Verb("student.measure", "measure what an exercise's questions are about"),
     "answers": Verb("student.answers", "grade the answers in a file that an exercise asks you to fill in"),
     "hint": Verb("student.hint", "open an exercise's next hint"),
     "grade": Verb("instructor.grade", "grade submissions; with no path, every reference solution"),

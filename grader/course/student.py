@@ -13,7 +13,7 @@ from common.core.paths import REPOSITORY
 from grader.spec import Exercise
 
 WORK = REPOSITORY / "work"
-_STARTED_WITH = ("README.md", "test.py", "scores.cu")
+_STARTED_WITH = ("README.md", "test.py", "scores.cu", "lazy_streams.py")  # and the files of answers
 
 
 def work_folder(name: str) -> Path:
@@ -24,7 +24,8 @@ def work_folder(name: str) -> Path:
 def start(exercise: Exercise) -> tuple[list[Path], list[Path]]:
     """Copy the starter and its files into the work folder: the files copied, and those that existed."""
     folder = work_folder(exercise.id)
-    sources = [exercise.starter, *(exercise.folder / name for name in _STARTED_WITH)]
+    answered = (sheet.file for sheet in exercise.sheets)
+    sources = [exercise.starter, *(exercise.folder / name for name in (*_STARTED_WITH, *answered))]
     copied: list[Path] = []
     kept: list[Path] = []
     try:

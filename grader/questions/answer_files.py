@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
+from grader.questions.student_code import line_of
 from grader.words.text import one_line
 
 _MOST_BYTES = 1 << 20  # ordinary files have hundreds or thousands
@@ -57,8 +58,11 @@ def read_functions(path: Path, starter: Path) -> dict[str, Any]:
     try:
         return runpy.run_path(str(path), run_name=path.stem)
     except Exception as problem:
-        reason = one_line(f"{type(problem).__name__}: {problem}")
-        raise CourseError(f"{path} cannot be imported ({reason}): fix that first") from problem
+        said = problem.msg if isinstance(problem, SyntaxError) else str(problem)
+        reason = one_line(f"{type(problem).__name__}: {said}")
+        line = line_of(problem, str(path))
+        place = f"{path}:{line}" if line else str(path)
+        raise CourseError(f"{place}: Python stops here ({reason}): fix that first") from problem
 
 
 def read_measurement(path: Path, remedy: str) -> Any:

@@ -9,6 +9,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from grader.questions.student_code import line_of
 from grader.spec.question import Accepted, Answer, Choice, Factor, Function, Line, Within
 from grader.words.text import one_line
 
@@ -114,7 +115,14 @@ def _judge_function(
     try:
         return (1.0, "does what it says") if tried(function) else (0.0, "does something else")
     except Exception as error:  # student code may raise anything
-        return 0.0, one_line(f"raises {type(error).__name__}: {error}")
+        return 0.0, one_line(f"raises {type(error).__name__}{_at(error, function)}: {error}")
+
+
+def _at(error: Exception, function: Callable[..., Any]) -> str:
+    """Where in the function's file it was raised: " at line 12"; empty for what has no source."""
+    code = getattr(function, "__code__", None)
+    line = line_of(error, code.co_filename) if code is not None else None
+    return f" at line {line}" if line else ""
 
 
 KINDS: dict[type[Answer], Kind] = {

@@ -26,7 +26,7 @@ def grade_file(exercise: Exercise, file: Path) -> Results:
         functions = read_functions(file, starter)
         return grade(sheet.questions, {name: functions.get(name) for name in tried}, tried)
     answers = read_answers(file, starter)
-    return grade(sheet.questions, answers, _truths(sheet, file.with_name(MEASUREMENT), answers))
+    return grade(sheet.questions, answers, _truths(exercise, sheet, file.with_name(MEASUREMENT), answers))
 
 
 def _sheet(exercise: Exercise, file: Path) -> Sheet:
@@ -40,8 +40,8 @@ def _sheet(exercise: Exercise, file: Path) -> Sheet:
     raise CourseError(f"{exercise.id} asks for {asked}, and {file} is neither of them")
 
 
-def _truths(sheet: Sheet, path: Path, answers: Mapping[str, Any]) -> dict[str, Any]:
-    remedy = f"run {sheet.measured_by} in this folder, which writes a whole one"
+def _truths(exercise: Exercise, sheet: Sheet, path: Path, answers: Mapping[str, Any]) -> dict[str, Any]:
+    remedy = f"`./course measure {exercise.number}` writes a whole one"
     measured = read_measurement(path, remedy)
     found = {}
     for question in sheet.questions:

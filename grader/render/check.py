@@ -59,7 +59,8 @@ def report(
 
 
 def performance_lines(exercise: Exercise, speed: Speed | None) -> list[str]:
-    """Baseline, kernel and their ratio at the largest shape of the target; modelled times are labelled."""
+    """Baseline, kernel and their ratio at the largest shape of the target; the last line is the target that
+    decides, the first that is not met. Modelled times are labelled."""
     case = _headline(exercise, speed)
     if speed is None or case is None:
         return ["Performance: not measured"]
@@ -67,19 +68,32 @@ def performance_lines(exercise: Exercise, speed: Speed | None) -> list[str]:
     how = f"{'modelled, ' if speed.modelled else ''}{timed}; "
     base_how = f"measured on {case.baseline_measured_on}, {timed}; " if case.baseline_measured_on else how
     baseline_rate = case.bytes / case.baseline_seconds if case.baseline_seconds > 0 else 0.0
-    overall = ""
-    if speed.targets:
-        target = speed.targets[0]
-        limits = f"passes at {target.passing:.2f}, full marks at {target.full:.2f}"
-        points = "" if target.earned > 0 else ", no points"
-        overall = f"; {target.name}: {target.value:.2f} x, {target.decision}{points}, {limits}"
-    return [
+    lines = [
         f"Baseline performance: {numbers.microseconds(case.baseline_seconds)} "
         f"({base_how}{numbers.terabytes(baseline_rate)} at {case.name})",
         f"Optimized performance: {numbers.microseconds(case.seconds)} "
-        f"({how}{numbers.terabytes(case.bandwidth)} at {case.name})",
-        f"Speedup: {numbers.ratio(case.ratio)} ({how}at {case.name}{overall})",
+        f"({how}{numbers.terabytes(case.bandwidth)}, {numbers.ratio(case.ratio)} at {case.name} alone)",
     ]
+    if not speed.targets:
+        return [*lines, f"Speedup: {numbers.ratio(case.ratio)} ({how}at {case.name})"]
+    return [*lines, _target_line(speed)]
+
+
+def _target_line(speed: Speed) -> str:
+    """The target that decides: the first that does not earn all its points, else the first."""
+    target = next((one for one in speed.targets if one.earned < 1), speed.targets[0])
+    others = [one for one in speed.targets if one is not target]
+    short = sum(one.earned < 1 for one in others)
+    state = f"{short} of them short of full marks" if short else "with full marks"
+    more = f"; {numbers.counted(len(others), 'other target')}, {state}" if others else ""
+    points = "" if target.earned > 0 else ", no points"
+    if not target.name.startswith("speedup"):
+        return f"Target: {target.name}: {target.decision}{points}, {target.message}{more}"
+    how = "modelled, " if speed.modelled else ""
+    return (
+        f"Speedup: {numbers.ratio(target.value)} ({how}{target.name}: {target.decision}{points}, passes at "
+        f"{target.passing:.2f}, full marks at {target.full:.2f}{more})"
+    )
 
 
 def _headline(exercise: Exercise, speed: Speed | None) -> SpeedCase | None:

@@ -102,7 +102,20 @@ def make_record(
                 "4096 tokens", {"tokens": 4096}, 13e-6, 10e-6, 1.3, 1.25, 1.35, 1 << 24, "memory limits"
             ),
         ],
-        targets=[TargetResult("geometric mean", "met", 1.0, 1.0, 1.44, 1.4, 1.5, 1.15, 1.4, "over 2 shapes")],
+        targets=[
+            TargetResult(
+                "speedup over the baseline, 7 cases",
+                "met",
+                1.0,
+                1.0,
+                1.44,
+                1.4,
+                1.5,
+                1.15,
+                1.4,
+                "over 2 shapes",
+            )
+        ],
         copy_bandwidth=4e12,
         notes=["took 1 s"],
     )

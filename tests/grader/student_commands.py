@@ -46,10 +46,12 @@ COMMANDS: dict[str, Run | str] = {
     f"./course lab 05 {_WORK}/answers.toml": Run(0, "0 of 7 kernels"),
     "./course run FILE.cu": Run(0, "hello"),
     f"./course run {_WORK}/scores.cu -I common/cuda": Run(0, "returned 0 (no error)"),
-    "../../course answers 03 faults.py": Run(0, "of 5 right", "work/03_batched_copy"),
-    "../../course answers 03 answers.toml": "needs measurement.json, which tests/benchmarks writes; and "
+    "./course measure 03": Run(0, "written to work/03_batched_copy/measurement.json"),
+    "./course measure 03 --step-us 500": "the same with another option",
+    "./course answers 03 work/03_batched_copy/faults.py": Run(0, "of 5 right"),
+    "./course answers 03 work/03_batched_copy/answers.toml": "needs measurement.json; "
     "tests/exercises/03_batched_copy/test_answers.py grades answers",
-    "./course answers 03 answers.toml": "the same from the course's folder",
+    "./course answers 03 FILE": NAMED,
     "./course check 03 work/03_batched_copy/kernel.py": "needs Triton and a GPU: tests/gpu",
     "./course notebook 00": "takes over the terminal: tests/browser opens it",
     "./course notebook 01": "takes over the terminal: tests/browser opens it, tests/nbgrader makes the copy",
@@ -87,6 +89,3 @@ def put_what_commands_name(bundle: Path) -> None:
     (bundle / "mine.cu").write_bytes((lab / "one.cu").read_bytes())
     for sheet in (bundle / "ANSWERS.toml", bundle / _WORK / "answers.toml"):
         sheet.write_bytes((lab / "answers.toml").read_bytes())
-    for name in ("faults.py", "lazy_streams.py"):
-        given = bundle / "exercises" / "03_batched_copy" / name
-        (bundle / "work" / "03_batched_copy" / name).write_bytes(given.read_bytes())

@@ -39,6 +39,13 @@ FAULT = Question("one.fault", "", Choice(("bank-conflicts", "stride", "wrong ans
 LINE = Question("one.line", "", Line("one.cu", 90))
 FIX = Question("one.fix", "", Prose())
 DOUBLED = Question("doubled", "", Function(), lambda function: function(2) == 4, points=0)
+
+
+def divides(number: float) -> float:
+    return number / 0
+
+
+DIVIDES = divides.__code__.co_firstlineno + 1
 KEY = {"one.fault": Accepted({"stride": 1.0}), "one.line": Accepted({14: 1.0, 43: 1.0})}
 
 positive = st.floats(1e-6, 1e12)
@@ -154,7 +161,7 @@ def test_an_invalid_answer_earns_nothing_with_a_reason(question: Question, answe
         (LINE, 44, KEY["one.line"], "44 is wrong"),
         (DOUBLED, lambda number: 2 * number, DOUBLED.truth, "does what it says"),
         (DOUBLED, lambda number: number, DOUBLED.truth, "does something else"),
-        (DOUBLED, lambda number: number / 0, DOUBLED.truth, "raises ZeroDivisionError: division by zero"),
+        (DOUBLED, divides, DOUBLED.truth, f"raises ZeroDivisionError at line {DIVIDES}: division by zero"),
     ],
 )
 def test_the_comment_matches_the_credit(question: Question, answer: object, truth: Any, words: str):
@@ -288,8 +295,10 @@ def read_python(path: Path) -> object:
         (read_json, b"[" * 100_000, "too large for a measurement: measure again"),
         (read_json, b'{"copies": ' + ENDLESS + b"}", "too large for a measurement"),
         (read_json, None, "there is no "),
-        (read_python, b"def f(:\n", "cannot be imported (SyntaxError"),
-        (read_python, b"1 / 0\n", "cannot be imported (ZeroDivisionError"),
+        (read_python, b"x = 1\ndef f(:\n", "mine:2: Python stops here (SyntaxError"),
+        (read_python, b"x = 1\n1 / 0\n", "mine:2: Python stops here (ZeroDivisionError"),
+        (read_python, b"\nx = torhc\n", "mine:2: Python stops here (NameError: name 'torhc' is not defined)"),
+        (read_python, b"import not_there\n", "mine:1: Python stops here (ModuleNotFoundError"),
         (read_python, None, "there is no "),
     ],
 )

@@ -14,7 +14,7 @@ from common.core.paths import REPOSITORY
 from common.virtual_gpu.report import Counters, LineCounters, Report
 from grader.actions import profile as profile_run
 from grader.cli import main
-from grader.cli.student import check, hint, profile, start
+from grader.cli.student import check, hint, measure, profile, start
 from grader.cli.student import list as listing
 from grader.course import student
 from grader.records.record import Record
@@ -66,10 +66,28 @@ def test_a_right_kernel_ends_with_the_four_lines(course, capsys, monkeypatch):
     assert capsys.readouterr().out.rstrip().splitlines()[-4:] == [
         "Correctness: PASSED",
         "Baseline performance: 13.00 us (modelled, one call, cold L2; 1.291 TB/s at 4096 tokens)",
-        "Optimized performance: 10.00 us (modelled, one call, cold L2; 1.678 TB/s at 4096 tokens)",
-        "Speedup: 1.30 x (modelled, one call, cold L2; at 4096 tokens; geometric mean: 1.44 x, met, "
-        "passes at 1.15, full marks at 1.40)",
+        "Optimized performance: 10.00 us (modelled, one call, cold L2; 1.678 TB/s, "
+        "1.30 x at 4096 tokens alone)",
+        "Speedup: 1.44 x (modelled, speedup over the baseline, 7 cases: met, passes at 1.15, full marks at "
+        "1.40)",
     ]
+
+
+def test_the_last_line_is_the_first_target_that_is_short_of_full_marks(course, capsys, monkeypatch):
+    record = make_record()
+    assert record.speed is not None
+    (met,) = record.speed.targets
+    missed = dataclasses.replace(
+        met, name="speedup over torch, 2 cases", decision="missed", earned=0.0, value=0.9
+    )
+    record.speed.targets = [met, missed, met]
+    graded_as(monkeypatch, record)
+    (course / "mine.cu").write_text("__global__ void kernel() {}")
+    check.main(["01", "mine.cu", "--device", "virtual"])
+    assert capsys.readouterr().out.rstrip().splitlines()[-1] == (
+        "Speedup: 0.90 x (modelled, speedup over torch, 2 cases: missed, no points, passes at 1.15, "
+        "full marks at 1.40; 2 other targets, with full marks)"
+    )
 
 
 def test_a_baseline_that_was_measured_is_not_called_modelled(course, capsys, monkeypatch):
@@ -158,6 +176,28 @@ def test_list_shows_what_was_begun_and_how_the_last_check_went(course, capsys, m
     assert listing.main(["--json"]) == 0
     printed = json.loads(capsys.readouterr().out)
     assert [(item["exercise"], item["started"]) for item in printed] == [(FIRST, True), ("02_second", False)]
+
+
+def test_the_list_tells_the_kernels_points_from_the_notebooks(capsys):
+    assert listing.notebook_points(registry.find("01")) == 145
+    assert listing.main([]) == 0
+    heading, _, first, *_ = capsys.readouterr().out.splitlines()
+    assert heading.split()[2:4] == ["kernel", "notebook"]
+    assert first.split("cache")[1].split()[:2] == ["100", "145"]
+
+
+def test_a_start_brings_every_file_that_the_exercise_asks_to_fill_in(tmp_path, monkeypatch):
+    monkeypatch.setattr(student, "WORK", tmp_path)
+    copied, _ = student.start(registry.find("03"))
+    assert {"kernel.cu", "answers.toml", "faults.py", "lazy_streams.py"} <= {path.name for path in copied}
+
+
+def test_a_measurement_is_refused_where_nothing_is_asked_and_before_the_start(tmp_path, monkeypatch):
+    with pytest.raises(CourseError, match="asks nothing that has to be measured"):
+        measure.main(["01"])
+    monkeypatch.setattr(student, "WORK", tmp_path)
+    with pytest.raises(CourseError, match="`./course start 03` makes it"):
+        measure.main(["03"])
 
 
 def test_hints_open_one_at_a_time(course, capsys):

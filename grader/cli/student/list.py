@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
+from common.core.paths import REPOSITORY
 from grader.cli import options as shared
 from grader.cli.parser import Parser
 from grader.course import student
@@ -26,12 +27,19 @@ def main(arguments: list[str]) -> int:
             entry["number"],
             entry["title"],
             numbers.points(entry["points"]),
+            numbers.points(entry["notebook_points"]) if entry["notebook_points"] else "–",
             "yes" if entry["started"] else "no",
             _last_words(entry["last_check"]),
         )
         for entry in entries
     ]
-    print(table(("NN", "exercise", ">points", "started", "last check"), rows), end="")
+    print(
+        table(("NN", "exercise", ">kernel", ">notebook", "started", "last check of kernel.cu"), rows), end=""
+    )
+    print(
+        "Points: `kernel` is what kernel.cu can earn, and `./course check NN` shows; `notebook` is what the "
+        "notebook\ncan earn in all: the kernel, predictions and questions."
+    )
     print("`./course start NN` starts one, `./course check NN` checks it.")
     return 0
 
@@ -42,9 +50,22 @@ def _entry(exercise: Exercise) -> dict[str, Any]:
         "exercise": exercise.id,
         "title": exercise.title,
         "points": exercise.max_points,
+        "notebook_points": notebook_points(exercise),
         "started": student.has_begun(exercise),
         "last_check": student.read_state(exercise, "check"),
     }
+
+
+def notebook_points(exercise: Exercise) -> float:
+    """The points of all graded cells of the exercise's notebook; 0 without one."""
+    try:
+        cells = json.loads((REPOSITORY / "notebooks" / exercise.id / f"{exercise.id}.ipynb").read_text())[
+            "cells"
+        ]
+    except OSError:
+        return 0.0
+    graded = (cell["metadata"].get("nbgrader", {}) for cell in cells)
+    return sum(float(marks["points"]) for marks in graded if marks.get("grade"))
 
 
 def _last_words(check: dict[str, Any]) -> str:

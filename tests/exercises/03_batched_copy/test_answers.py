@@ -116,7 +116,7 @@ def test_a_measurement_that_says_nothing_is_one_sentence(
     assert out == ""
     assert error.startswith(f"error: {tmp_path / 'measurement.json'}: ")
     assert words in error
-    assert error.endswith("run benchmarks/copies/reality_check.py in this folder, which writes a whole one\n")
+    assert error.endswith("`./course measure 03` writes a whole one\n")
 
 
 def test_without_a_measurement_the_way_to_one_is_told(
@@ -124,7 +124,7 @@ def test_without_a_measurement_the_way_to_one_is_told(
 ) -> None:
     (tmp_path / "mine.toml").write_text("launch_us = 1\n")
     assert cli.main(["answers", "03", str(tmp_path / "mine.toml")]) == USAGE_ERROR
-    assert "measurement.json: run benchmarks/copies/reality_check.py" in capsys.readouterr().err
+    assert "measurement.json: `./course measure 03`" in capsys.readouterr().err
 
 
 def test_a_file_of_another_kind_or_exercise_is_a_sentence(capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,7 +102,7 @@ def test_each_fault_shows_and_the_verb_says_which(tmp_path: Path, capsys: pytest
     assert title == "mine.py: 0 of 5 right"
     stated = dict(line.split(maxsplit=1) for line in lines if line)
     assert tuple(stated) == NAMES
-    assert stated.pop("owner_of").startswith("raises NameError")
+    assert stated.pop("owner_of").startswith("raises NameError at line ")
     assert set(stated.values()) == {"does something else"}
 
 
