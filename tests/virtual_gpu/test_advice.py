@@ -81,6 +81,23 @@ __global__ void one_slot(int* out) {
   __syncthreads();
   out[threadIdx.y * 32 + threadIdx.x] = slot[threadIdx.x];
 }
+__global__ void unrolled_slots(float* out) {  // one line, two instructions: elements 1 to 31 are stored twice
+  __shared__ float slot[65];
+#pragma unroll
+  for (int i = 0; i < 2; ++i) slot[threadIdx.x + i] = threadIdx.x;
+  __syncthreads();
+  out[threadIdx.x] = slot[threadIdx.x];
+}
+__global__ void copied_twice(const float4* in, float4* out) {  // row 1's pieces go where row 0's are
+  __shared__ float4 tile[64];
+  for (int i = 0; i < 2; ++i) {
+    begin(0, &tile[(threadIdx.x + i) % 64], in + threadIdx.x);
+    __pipeline_commit();
+    __pipeline_wait_prior(0);
+  }
+  __syncthreads();
+  out[threadIdx.x] = tile[threadIdx.x];
+}
 int main() {
   float4 *in, *out;
   cudaMalloc(&in, 4096);
@@ -153,6 +170,18 @@ def test_advice_follows_from_who_raced(tmp_path: Path):
     in_each = finding_of(tmp_path, "warps_apart<<<1, 64>>>(&out->x)")
     assert in_each.between == "lanes"
     assert "__syncwarp() (or __syncthreads(), where other warps use these elements)" in in_each.advice
+
+
+def test_a_line_that_was_unrolled_is_one_line(tmp_path: Path):
+    found = finding_of(tmp_path, "unrolled_slots<<<1, 64>>>(&out->x)")
+    assert "Both threads store by this line" in found.advice
+
+
+def test_copies_of_two_threads_to_one_place_are_told_that_no_barrier_helps(tmp_path: Path):
+    found = finding_of(tmp_path, "copied_twice<<<1, 64>>>(in, out)")
+    assert found.mistake == "CopyOverWrite"
+    assert "Both threads copy by this line" in found.advice
+    assert "differ in threadIdx.x, and no barrier helps" in found.advice
 
 
 def test_threads_with_one_index_are_told_what_tells_them_apart(tmp_path: Path):

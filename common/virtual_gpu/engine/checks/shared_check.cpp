@@ -56,14 +56,15 @@ std::string barrier_text(const Block& b, bool same_warp) {
 }
 
 // Two threads store to one element by the same line: most often its index leaves out what tells them apart.
-std::string same_element_advice(const Dim3& one, const Dim3& other) {
+std::string same_element_advice(const Dim3& one, const Dim3& other, bool copies) {
   std::string differ;
   for (const auto& [name, a, b] : {std::tuple{"threadIdx.x", one.x, other.x},
                                    {"threadIdx.y", one.y, other.y},
                                    {"threadIdx.z", one.z, other.z}})
     if (a != b) differ += (differ.empty() ? "" : " and ") + std::string(name);
-  return "Both threads store by this line: in one round the index must tell threads apart that differ in " +
-         differ + ", and no barrier helps. Between rounds of a loop, put __syncthreads().";
+  return std::string("Both threads ") + (copies ? "copy" : "store") +
+         " by this line: in one round the index must tell threads apart that differ in " + differ +
+         ", and no barrier helps. Between rounds of a loop, put __syncthreads().";
 }
 
 struct Access {
@@ -174,12 +175,14 @@ struct Access {
                   ")" + (other_writes ? " with nothing in between that orders the two" : "");
       f.address = address;
       f.between = between(same_warp);
-      if (async)
+      // An unrolled line is several instructions.
+      const bool same_line = place_text(l, op.index) == place_text(l, who_op(stamp));
+      if ((async || use == SharedUse::kWrite) && other_writes && same_line && thread != b.thread_of(w, lane))
+        f.advice = same_element_advice(thread_index(l, b.thread_of(w, lane)), thread_index(l, thread), async);
+      else if (async)
         f.advice =
             "A copy may go only where every thread is done writing: put __syncthreads() between that write "
             "and this copy.";
-      else if (use == SharedUse::kWrite && other_writes && who_op(stamp) == op.index)
-        f.advice = same_element_advice(thread_index(l, b.thread_of(w, lane)), thread_index(l, thread));
       else if (same_warp)
         f.advice =
             "Lanes of a warp do not run in step: put " + barrier_text(b, true) + " between the two accesses.";
