@@ -13,15 +13,18 @@ from grader.words import numbers
 if TYPE_CHECKING:
     import torch
 
+_NOTHING_WRITTEN = "Nothing was written: every output is as it was before the call"
 _BITS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
 
 
 @dataclass(frozen=True)
 class Difference:
-    """`reason` is a word ("mismatch" or "input changed"), `message` the sentence for the student."""
+    """`reason` is a word ("mismatch" or "input changed"), `message` the sentence for the student. `unwritten`
+    names an output where nothing was written at all."""
 
     reason: str
     message: str
+    unwritten: str = ""
 
 
 @dataclass(frozen=True)
@@ -98,7 +101,8 @@ def difference(
         wrong = _wrong(name, task.compare, wanted, after[name], call.label(name))
         if wrong is not None:
             guess = _guess(task, size, call, wanted, after)
-            return Difference("mismatch", wrong + (f". {guess}" if guess else ""))
+            unwritten = call.label(name) if guess == _NOTHING_WRITTEN else ""
+            return Difference("mismatch", wrong + (f". {guess}" if guess else ""), unwritten)
     return None
 
 
@@ -200,7 +204,7 @@ def _guess(
     must_change = _written_by_reference(task, size, call, wanted)
     touched = [name for name in call.outputs if bool(must_change[name].any())]
     if touched and all(_same_bits(after[name], call.buffers[name]) for name in touched):
-        return "Nothing was written: every output is as it was before the call"
+        return _NOTHING_WRITTEN
     if touched and all(bool((bits(after[name])[must_change[name]] == 0).all()) for name in touched):
         return "Every element that had to be written is zero"
     if name := _likely_mistake(task, size, call, wanted, after):

@@ -17,6 +17,7 @@ from grader.answers.made_by import (
     not_by_kernels,
     perhaps_not_by_kernels,
 )
+from grader.answers.nothing_written import why_nothing
 from grader.devices.device import Device
 from grader.devices.explanations import explain
 from grader.devices.on_virtual.given_stream import OFF_STREAM
@@ -155,7 +156,9 @@ def _judge(
     wanted = wanted or answer(task, case.size, call)
     found: Difference | None = difference(task, case.size, call, wanted, outcome.after)
     if found is not None:
-        return found.reason, found.message + outcome.hint + _reason_seen(outcome.report)
+        why = why_nothing(outcome.report, task.entry, found.unwritten) if found.unwritten else ""
+        unwritten = f". {why}" if why else ""
+        return found.reason, found.message + unwritten + outcome.hint + _reason_seen(outcome.report)
     lack = not_by_kernels(outcome.report, changed_bytes(call, wanted.outputs))
     return (NOT_IN_A_KERNEL, lack) if lack else ("", "")
 
