@@ -49,6 +49,11 @@ def same_lines(cause: Finding, effect: Finding) -> bool:
     return _lines(cause) == _lines(effect)
 
 
+def same_advice(cause: Finding, effect: Finding) -> bool:
+    """One wait or commit that is missing shows at every line that uses what was copied."""
+    return anywhere(cause, effect) and cause.advice != "" and cause.advice == effect.advice
+
+
 def same_index(cause: Finding, effect: Finding) -> bool:
     """The same line, array or thread: most often one wrong index that is used several times."""
     same_memory = cause.allocation != "" and cause.allocation == effect.allocation
@@ -107,6 +112,7 @@ TABLE = (
     Explains(MASKS, MASKS | HANGS, anywhere, later=True),
     # A thread that does not wait for its own copies does not wait for those of others.
     Explains(OWN_COPY, EARLY | REFILLS | RACES, share_a_line),
+    Explains(OWN_COPY | OTHERS_COPY, OWN_COPY | OTHERS_COPY, same_advice),
     Explains(OTHERS_COPY, OTHERS_COPY | UNORDERED_COPY | REFILLS | RACES, share_a_line),
     # The barrier after a wait also keeps the next copies out of the stage that is read.
     Explains(UNORDERED_COPY, UNORDERED_COPY, share_a_line),

@@ -45,7 +45,7 @@ def checked(
 ) -> Checked:
     """Grade a student's own file; `on_event` gets results as they come. A result for the whole exercise is
     kept for `./course list`."""
-    todos = starters.open_todos(text)
+    todos = starters.open_todos(text, step)
     if exercise.starter.is_file() and starters.is_untouched(text, exercise.starter.read_text()):
         return Checked(None, todos)
     from grader.pipeline.grading import grade

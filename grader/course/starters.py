@@ -124,12 +124,20 @@ def _misplaced(name: str, line: int, what: str) -> CourseError:
     )
 
 
-def open_todos(text: str) -> list[Todo]:
-    """The tasks that a file still names, with their lines. A solution has its own in comments, done."""
+def open_todos(text: str, step: int | None = None) -> list[Todo]:
+    """The tasks that a file still names, with their lines; with `step`, those of that number alone. A
+    solution has its own in comments, done."""
     lines = text.split("\n")
     done = todo_numbers(text)
     found = ((number, _TODO.search(line)) for number, line in enumerate(lines, 1) if number not in done)
-    return [Todo(number, _sentence(match, lines[number:])) for number, match in found if match]
+    todos = [Todo(number, _sentence(match, lines[number:])) for number, match in found if match]
+    return [todo for todo in todos if step is None or _step_of(todo) in (None, step)]
+
+
+def _step_of(todo: Todo) -> int | None:
+    """The number of the task; None for a task without one."""
+    number = _NUMBER.search(todo.text.partition(":")[0])
+    return int(number[1]) if number else None
 
 
 def _sentence(todo: re.Match[str], below: Sequence[str]) -> str:

@@ -156,3 +156,15 @@ def test_the_verb_finds_and_fixes_a_starter_that_differs(course, capsys):
 def test_the_starters_in_the_repository_are_what_their_solutions_make(folder):
     exercise = registry.load(folder)
     assert starters.difference(exercise.solution, exercise.starter) == "", "run `./course starters`"
+
+
+def test_of_one_step_only_its_own_tasks_are_open():
+    text = "// TODO 1: one\n// TODO 2: two\n// TODO: any\n// TODO 2: another\n"
+    assert [todo.line for todo in starters.open_todos(text, 2)] == [2, 3, 4]
+
+
+def test_tasks_have_the_numbers_of_the_steps():
+    for exercise in registry.all_exercises():
+        if exercise.steps:
+            numbers = set(starters.todo_numbers(exercise.solution.read_text()).values())
+            assert numbers >= set(range(1, len(exercise.steps) + 1)), exercise.id

@@ -79,6 +79,12 @@ def test_what_was_unwritten_before_an_access_out_of_bounds_does_not_follow_from_
     assert lines(unwritten, beyond) == [(40, []), (30, [])]
 
 
+def test_one_wait_that_is_missing_is_one_cause_wherever_the_copies_are_used():
+    uses = [replace(found("UseOfOwnCopy", line, line - 1), advice="Wait.") for line in (20, 30, 40)]
+    assert lines(*uses) == [(20, [30, 40])]
+    assert lines(uses[0], replace(uses[1], advice="Put a commit.")) == [(20, []), (30, [])]
+
+
 def test_a_chain_has_one_cause():
     chain = (found("UseOfOwnCopy", 20, 10), found("RaceWithWrite", 30, 10), found("UnwrittenShared", 30))
     assert lines(*chain) == [(20, [30, 30])]
