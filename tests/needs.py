@@ -58,6 +58,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "grader/notebook/test_lab.py",
         "grader/notebook/test_post_mortem.py",
         "grader/notebook/test_program.py",
+        "grader/test_architecture.py",
         "grader/test_baseline_case.py",
         "grader/test_bench_virtual.py",
         "grader/test_bundle.py::test_a_student_can_check_a_kernel",

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import time
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
+from common.build.architecture import capability_of
 from common.build.cache import Cache, default_cache
 from common.build.compile import TIMEOUT_SECONDS, compile_units, make_entry
 from common.build.diagnostics import Diagnostic, parse_diagnostics
@@ -62,6 +63,11 @@ class Target:
     def gpu(cc: str) -> Target:
         """A CUDA device: machine code for it, and NVIDIA's runtime linked in."""
         return Target(False, cc)
+
+    def for_arch(self, arch: str | None) -> Target:
+        """The same device and code for an architecture such as "sm_90a"; None is the device's own. Raises
+        CourseError if the device does not run it."""
+        return self if arch is None else replace(self, cc=capability_of(arch, self.cc))
 
     def compile_flags(self) -> tuple[str, ...]:
         """Besides what REPLACED of nvcc_options.py takes out of a user's flags."""

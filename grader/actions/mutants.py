@@ -13,7 +13,7 @@ from grader.building.scratch_folder import scratch_folder
 from grader.classes.class_run import ClassRun, grade_all
 from grader.classes.executor import UNGRADED
 from grader.classes.submissions import Submission
-from grader.devices.device import device_of
+from grader.devices.device import device_of, target_for
 from grader.mutants.making import Mutant
 from grader.mutants.reasons import Reasons
 from grader.mutants.same_code import code_of
@@ -76,7 +76,7 @@ def _without_change(
 ) -> list[int]:
     """Survivors whose code is the solution's: nothing can catch these."""
     survived = [number for number, outcome in enumerate(outcomes) if outcome == SURVIVED]
-    target = device_of(run.device).virtual.target
+    target = target_for(device_of(run.device).virtual.target, exercise.arch)
     with ThreadPoolExecutor(run.jobs) as pool:
         original = pool.submit(code_of, exercise.solution, target)
         codes = list(pool.map(lambda number: code_of(submissions[number].source, target), survived))

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import os
-import re
 import tempfile
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
@@ -69,8 +68,7 @@ class OnVirtual:
 
     @property
     def target(self) -> Target:
-        capability = find_profile(self.profile).compute_capability
-        return Target.virtual(capability_of(self.arch, capability) if self.arch else capability)
+        return Target.virtual(find_profile(self.profile).compute_capability).for_arch(self.arch)
 
     @property
     def options(self) -> Options:
@@ -107,22 +105,6 @@ def run_on_virtual(
             stdout=PIPE if captured else None,
             stderr=PIPE if captured else None,
         )
-
-
-def capability_of(arch: str, device: str) -> str:
-    """What the compiler calls an architecture, "90a" of "sm_90a", if a device of capability `device` runs it.
-    Code for sm_90 runs on newer devices too; code for sm_90a runs on 9.0 alone."""
-    match = re.fullmatch(r"sm_(\d+)(a?)", arch)
-    if match is None:
-        raise CourseError(f"there is no architecture {arch!r}: write it as sm_80, sm_90 or sm_90a")
-    number, own = match.groups()
-    if own and number != device:
-        raise CourseError(
-            f"{arch} runs on devices of compute capability {number} alone; this one has {device}"
-        )
-    if int(number) > int(device):
-        raise CourseError(f"{arch} is newer than this device, whose compute capability is {device}")
-    return number + own
 
 
 def selected_checks(only: str | None, without: list[str]) -> dict[str, bool]:

@@ -18,6 +18,7 @@ from common.gpu.devices import first_gpu
 from grader.bench.bench import kernels_of
 from grader.bench.shapes import Shape, all_shapes, shape_of, step_shape_of
 from grader.building.build import build
+from grader.devices.device import target_for
 from grader.devices.on_gpu.arena import random_inputs
 from grader.devices.on_gpu.session import GpuSession
 from grader.devices.on_gpu.timed import SECONDS
@@ -41,10 +42,11 @@ def bench_gpu(
 ) -> dict[str, Any]:
     """Measured seconds by shape and kernel. `sources` replace the exercise's kernels; `only` names the one
     shape to measure."""
+    target = target_for(Target.gpu(first_gpu().cc), exercise.arch)
     libraries = {}
     for name, source in (sources or kernels_of(exercise)).items():
         notify(f"building {name}")
-        built = build(source, Target.gpu(first_gpu().cc))
+        built = build(source, target)
         if built.library is None:
             raise CourseError(f"{source} does not compile: {built.message}")
         libraries[name] = built.library

@@ -114,7 +114,7 @@ def bench_virtual(
         kernels: dict[str, Libraries] = {}
         for name, source in (sources or kernels_of(exercise)).items():
             notify(f"building {name}")
-            kernels[name] = device.compile(source, scratch / name)
+            kernels[name] = device.compile(source, scratch / name, arch=exercise.arch)
         estimate = _Estimate(sum(s.task.moved(s.stands_on(name)) for s in shapes for name in kernels))
         for group in filter(None, (together, *alone)):
             _bench_group(group, device, kernels, estimate, notify)

@@ -12,8 +12,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from common.build.architecture import runs
 from common.build.program import Target
 from common.build.toolchain import find_nvcc
+from common.core.errors import CourseError
 from common.gpu.devices import first_gpu
 from common.virtual_gpu.profiles import DEFAULT_PROFILE, find_profile, profiles
 from grader.building.libraries import Libraries, compile_for
@@ -73,9 +75,13 @@ class Device(ABC):
         """How many tasks of one submission may run in parallel."""
         return 1
 
-    def compile(self, source: Path, scratch: Path, defines: Sequence[str] = ()) -> Libraries:
-        """Build the file for every device it will run on."""
-        return compile_for(self.virtual.target, self.gpu_target, source, scratch, defines)
+    def compile(
+        self, source: Path, scratch: Path, defines: Sequence[str] = (), *, arch: str | None = None
+    ) -> Libraries:
+        """Build the file for every device it will run on; `arch` is the exercise's. Raises CourseError if one
+        of the devices does not run code for it."""
+        gpu = None if self.gpu_target is None else target_for(self.gpu_target, arch)
+        return compile_for(target_for(self.virtual.target, arch), gpu, source, scratch, defines)
 
 
 class VirtualDevice(Device):
@@ -183,6 +189,21 @@ def device_of(info: DeviceInfo | str) -> Device:
     """The device that a record or a setting names, or the default device of a kind."""
     kind, name = (info, "") if isinstance(info, str) else (info.kind, info.name)
     return GpuDevice() if kind == GPU else VirtualDevice(name or DEFAULT_PROFILE)
+
+
+def target_for(target: Target, arch: str | None) -> Target:
+    """What an exercise's files are built for. Raises CourseError, with the profiles to choose from, if the
+    device does not run code for the architecture that the exercise asks for."""
+    try:
+        return target.for_arch(arch)
+    except CourseError as problem:
+        fitting = [
+            name for name, profile in profiles().items() if runs(arch or "", profile.compute_capability)
+        ]
+        raise CourseError(
+            f"this exercise is for {arch}: {problem}. Use the virtual GPU (--device virtual) with a profile "
+            f"that runs it (profile in course.toml): {', '.join(fitting)}"
+        ) from problem
 
 
 def _compiler() -> str:

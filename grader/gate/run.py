@@ -12,7 +12,7 @@ from common.core.progress import Notify
 from common.virtual_gpu.report import Launch
 from grader.building.build import kernel_resources
 from grader.building.libraries import Libraries
-from grader.devices.device import Device
+from grader.devices.device import Device, target_for
 from grader.devices.on_gpu.arena import random_inputs
 from grader.devices.time_budget import CALL_SECONDS
 from grader.gate import accuracy, sanitizer
@@ -44,8 +44,8 @@ def measure(request: Request, scratch: Path, notify: Notify) -> Measured:
     """Raises CourseError with the compiler's message when the file cannot be built."""
     exercise, gate, device = request.exercise, request.gate, request.device
     notify("building")
-    mine = _built(request.source, device, scratch / "mine")
-    theirs = _built(exercise.baseline, device, scratch / "theirs")
+    mine = _built(request, request.source, scratch / "mine")
+    theirs = _built(request, exercise.baseline, scratch / "theirs")
     errors, looks = _cases(request, mine, notify)
     if wrong := [one.case for one in errors if not one.right]:
         return _unright(request, errors, looks, f"its answers are not right ({wrong[0]})")
@@ -66,8 +66,8 @@ def _unright(request: Request, errors: Sequence[CaseError], looks: Sequence[Look
     )
 
 
-def _built(source: Path, device: Device, scratch: Path, defines: Sequence[str] = ()) -> Libraries:
-    built = device.compile(source, scratch, defines)
+def _built(request: Request, source: Path, scratch: Path, defines: Sequence[str] = ()) -> Libraries:
+    built = request.device.compile(source, scratch, defines, arch=request.exercise.arch)
     if built.failed is not None:
         raise CourseError(built.failed.message)
     return built
@@ -102,7 +102,8 @@ def _resources(request: Request, built: Libraries, defines: Mapping[str, int]) -
     target = request.device.gpu_target
     if target is None:
         return built.resources
-    return kernel_resources(request.source, None, target.cc, _macros(defines))
+    cc = target_for(target, request.exercise.arch).cc
+    return kernel_resources(request.source, None, cc, _macros(defines))
 
 
 def _macros(defines: Mapping[str, int]) -> list[str]:
@@ -128,7 +129,7 @@ def _free(request: Request, mine: Libraries, scratch: Path, notify: Notify) -> F
         return Free(defines, lack=f"the file has no macro {missing[0]}")
     notify("building the free configuration")
     try:
-        built = _built(request.source, request.device, scratch, _macros(defines))
+        built = _built(request, request.source, scratch, _macros(defines))
     except CourseError as problem:
         return Free(defines, lack=f"it does not compile: {problem}")
     taken = _taken(_launches(request, built), _resources(request, built, defines))

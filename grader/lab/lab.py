@@ -73,7 +73,8 @@ class FaultLab:
     faults: Mapping[str, str]  # id -> description
     hidden: Callable[[Random], Sequence[Case]] = _no_cases
     known_mistakes: Mapping[str, KnownMistake] = field(default_factory=dict)
-    folder: Path = Path()  # filled in by find_lab
+    folder: Path = Path()  # filled in by find_lab, as is
+    arch: str | None = None  # that of its exercise
 
     @property
     def exercise(self) -> str:
@@ -161,7 +162,7 @@ def _load(folder: Path) -> FaultLab:
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)
     lab: FaultLab = module.lab
-    return dataclasses.replace(lab, folder=folder)
+    return dataclasses.replace(lab, folder=folder, arch=registry.load(folder.parent).arch)
 
 
 def run_all(lab: FaultLab) -> Iterator[Seen]:
@@ -177,7 +178,10 @@ def run_kernel(lab: FaultLab, source: Path) -> Seen:
     [case] = lab.cases
     call = lab.inputs(case.size, Random(seeds.derive("lab", case.name)))
     device = VirtualDevice()
-    with scratch_folder() as scratch, device.session(device.compile(source, scratch)) as session:
+    with (
+        scratch_folder() as scratch,
+        device.session(device.compile(source, scratch, arch=lab.arch)) as session,
+    ):
         outcome = session.run(lab.entry, call, CALL_SECONDS)
     wrong = None
     if outcome.ok:

@@ -131,6 +131,9 @@ class Exercise:
     predictions: tuple[Question, ...] = ()  # numbers that its notebook asks students to predict
     sheets: tuple[Sheet, ...] = ()  # for `./course answers`, one for each kind of file
     python: PythonTrack | None = None
+    # What its kernels are compiled for, such as "sm_90a", where they need instructions that only this
+    # architecture has. None: the device's own.
+    arch: str | None = None
     folder: Path = Path()  # filled in by the registry
     solution: Path = Path()
 

@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from typing import Any, get_args
 
+from common.build.architecture import is_architecture
 from grader.spec.case import Case
 from grader.spec.comparison import Comparison
 from grader.spec.exercise import Exercise, PythonTrack, Step
@@ -47,6 +48,8 @@ def problems(exercise: Exercise) -> Iterator[Problem]:
         else:
             yield from _questions(f"{place}.questions", sheet.questions, exercise)
     yield from _python(exercise.python)
+    if exercise.arch is not None and not is_architecture(exercise.arch):
+        yield "arch", f"is {exercise.arch!r} where an architecture was expected, such as 'sm_90a'"
 
 
 def _task(prefix: str, task: Exercise | Step) -> Iterator[Problem]:

@@ -13,7 +13,7 @@ from typing import Any
 from common.build.engine.build import build_engine
 from common.build.program import Target
 from common.core.progress import Notify
-from grader.devices.device import Device, device_of
+from grader.devices.device import Device, device_of, target_for
 from grader.records.device_info import DeviceInfo
 from grader.spec import Case
 from grader.tuning import gates, ncu
@@ -64,7 +64,7 @@ class Request:
 
     @property
     def target(self) -> Target:
-        return self.device.gpu_target or self.device.virtual.target
+        return target_for(self.device.gpu_target or self.device.virtual.target, self.tunable.tuning.arch)
 
     def study_name(self, case: Case) -> str:
         """Searches that differ in any of these share no results."""

@@ -46,6 +46,7 @@ class Tuning:
     cases: tuple[Case, ...]
     worth: tuple[Config, ...] = ()  # known to be good at some size: tried right after the defaults
     known_mistakes: Mapping[str, KnownMistake] = field(default_factory=dict)
+    arch: str | None = None  # as in Exercise
 
     @property
     def hidden(self) -> Callable[[Random], Sequence[Case]]:

@@ -113,8 +113,10 @@ class GpuOnVirtual(GpuDevice):
         self._gpu = Gpu("NVIDIA H200", "90", "none", 0)
         self._virtual = VirtualDevice()
 
-    def compile(self, source: Path, scratch: Path, defines: Sequence[str] = ()) -> Libraries:
-        built = self.virtual.compile(source, scratch, defines)
+    def compile(
+        self, source: Path, scratch: Path, defines: Sequence[str] = (), *, arch: str | None = None
+    ) -> Libraries:
+        built = self.virtual.compile(source, scratch, defines, arch=arch)
         return dataclasses.replace(built, on_gpu=built.on_virtual)
 
     def session(self, program: Libraries) -> GpuSession:

@@ -77,6 +77,7 @@ def test_the_exercise_without_mistakes_is_found(course):
         ("full=1.4", "full=1.4, share=0.8", 19, "targets have the shares 0.8 of the points for speed"),
         ("correct=40", 'correct="40"', 22, "points.correct is '40' where a number of at least 0"),
         ('hints=("Look.",)', 'hints=("Look.")', 23, "hints is one text where a tuple was expected"),
+        ('hints=("Look.",)', 'arch="hopper"', 23, "arch is 'hopper' where an architecture was expected"),
         ('hints=("Look.",)', 'mechanism_case="three"', 23, "names 'three'; the cases are 'one', 'two'"),
         ('hints=("Look.",)', "known_mistakes={'late': 3}", 23, "known_mistakes has 'late': 3 where a name"),
         ('hints=("Look.",)', "hint=()", 8, "unexpected keyword argument 'hint'"),

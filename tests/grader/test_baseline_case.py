@@ -150,7 +150,6 @@ def test_the_gpu_bench_has_both_cases_and_the_steps(monkeypatch: pytest.MonkeyPa
     sources = {"baseline": EXERCISE.baseline, "solution": SOLUTION}
     monkeypatch.setattr(on_gpu, "kernels_of", lambda exercise: sources)
     monkeypatch.setattr(on_gpu, "build", lambda source, target: build(source, Target.virtual("90")))
-    monkeypatch.setattr(on_gpu, "Target", type("Any", (), {"gpu": staticmethod(lambda cc: None)}))
     monkeypatch.setattr(on_gpu, "first_gpu", lambda: type("Gpu", (), {"cc": "90"}))
     monkeypatch.setattr(on_gpu, "GpuSession", EngineSession)
     monkeypatch.setattr(on_gpu, "exclusive", nullcontext)

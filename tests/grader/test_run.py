@@ -125,7 +125,7 @@ int main() {
     ("arch", "words"),
     [
         ("sm_100", "newer than this device"),
-        ("sm_80a", "runs on devices of compute capability 80 alone"),
+        ("sm_80a", "runs on devices of compute capability 8.0 alone"),
         ("hopper", "there is no architecture 'hopper'"),
     ],
 )

@@ -16,7 +16,7 @@ from common.gpu.devices import Gpu, find_gpus, first_gpu
 from common.virtual_gpu.profiles import DEFAULT_PROFILE, profiles
 from common.virtual_gpu.render import render_report
 from common.virtual_gpu.session import RunReport
-from grader.actions.run import CHECKS, OnVirtual, Source, capability_of, run_on_virtual, selected_checks
+from grader.actions.run import CHECKS, OnVirtual, Source, run_on_virtual, selected_checks
 from grader.cli.parser import Parser, above_zero, between
 from grader.records.device_info import GPU, KINDS
 
@@ -138,9 +138,7 @@ def _run_on_gpu(gpu: Gpu, options: argparse.Namespace, arguments: list[str]) -> 
     print(f"device: {gpu.name}", file=sys.stderr, flush=True)
     if options.json:
         raise CourseError("--json is written by the virtual GPU only: add --device virtual")
-    program = _built(
-        _source(options), Target.gpu(capability_of(options.arch, gpu.cc) if options.arch else gpu.cc)
-    )
+    program = _built(_source(options), Target.gpu(gpu.cc).for_arch(options.arch))
     os.execv(program, [str(program), *arguments])
 
 

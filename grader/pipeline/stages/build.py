@@ -52,7 +52,9 @@ def run(submission: Submission, context: Context, earlier: Results) -> Built:
 
 def _compile(submission: Submission, context: Context) -> Libraries:
     """Compile, and report the result at once, before torch has loaded."""
-    program = context.device.compile(submission.path, context.scratch / "submission")
+    program = context.device.compile(
+        submission.path, context.scratch / "submission", arch=submission.exercise.arch
+    )
     context.on_event(BuildDone(program.failed is None, program.seconds, program.diagnostics))
     return program
 
@@ -75,7 +77,8 @@ def _begin_baseline(submission: Submission, context: Context, program: Program) 
         return None
     if not (context.device.timed and program.timed):
         return None
-    return begin(context.device.compile, submission.exercise.baseline, context.scratch / "baseline")
+    exercise, scratch = submission.exercise, context.scratch / "baseline"
+    return begin(context.device.compile, exercise.baseline, scratch, arch=exercise.arch)
 
 
 def _signatures(submission: Submission, context: Context) -> list[dict[str, Any]]:
