@@ -33,7 +33,7 @@ def test_programs_are_found_by_their_build_files(tmp_path):
 
 
 FINDING = {"kind": "race", "message": "two threads meet", "file": "/x/main.cu", "line": 7}
-REFUSAL = {"messages": ["cudaFoo is not supported here and answers cudaErrorNotSupported"]}
+REFUSAL = {"messages": ["cudaFoo is not supported here and returns cudaErrorNotSupported"]}
 
 
 @pytest.mark.parametrize(

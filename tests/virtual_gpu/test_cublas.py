@@ -111,7 +111,9 @@ def test_what_it_lacks_is_refused_by_name():
     call = "  int *p = 0, status = cublasSgeqrfBatched(handle, 1, 1, &a, 1, &c, p, 1);"
     result = run_text(BEGIN, call, END)
     assert result.stdout == "15 0"
-    assert "cublasSgeqrfBatched is not supported here and answers CUBLAS_STATUS_NOT_SUPPORTED" in result.stderr
+    assert (
+        "cublasSgeqrfBatched is not supported here and returns CUBLAS_STATUS_NOT_SUPPORTED" in result.stderr
+    )
 
 
 def test_the_library_is_built_with_its_own_header_where_nvidias_is_installed(tmp_path):

@@ -98,7 +98,7 @@ def test_what_is_missing_names_itself_once():
     )
     result = run(program)
     assert result.status == 0
-    assert result.stderr.count("cuMemCreate is not supported here and answers CUDA_ERROR_NOT_SUPPORTED") == 1
+    assert result.stderr.count("cuMemCreate is not supported here and returns CUDA_ERROR_NOT_SUPPORTED") == 1
     assert any("cuMemCreate is not supported here" in message for message in result.report.messages)
 
 

@@ -42,7 +42,7 @@ void say(const char* format, ...) {
 
 int not_supported(const char* function, bool* warned, const char* status) {
   if (!__atomic_exchange_n(warned, true, __ATOMIC_RELAXED)) {
-    say("%s is not supported here and answers %s", function, status);
+    say("%s is not supported here and returns %s", function, status);
     Connection::get().call(wire::Request::kRefused, nullptr, 0, function, std::strlen(function), nullptr);
   }
   return record_error(cudaErrorNotSupported);

@@ -69,7 +69,7 @@ void refused(Session& session, Bytes function, Reply& reply) {
     return;
   }
   session.refused = true;
-  session.report.add_message(name + " is not supported here and answers " +
+  session.report.add_message(name + " is not supported here and returns " +
                              (is_runtime ? "cudaErrorNotSupported" : "CUDA_ERROR_NOT_SUPPORTED"));
 }
 

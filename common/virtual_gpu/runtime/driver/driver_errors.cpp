@@ -149,7 +149,7 @@ CUresult answer(cudaError_t error) {
 // For the stubs of functions that are not written here.
 int driver_not_supported(const char* function, bool* warned) {
   if (!__atomic_exchange_n(warned, true, __ATOMIC_RELAXED)) {
-    say("%s is not supported here and answers CUDA_ERROR_NOT_SUPPORTED", function);
+    say("%s is not supported here and returns CUDA_ERROR_NOT_SUPPORTED", function);
     Connection::get().call(wire::Request::kRefused, nullptr, 0, function, std::strlen(function), nullptr);
   }
   return CUDA_ERROR_NOT_SUPPORTED;
