@@ -12,6 +12,7 @@ namespace {
 using wire::DeviceInfo;
 
 constexpr int kMaxPitch = std::numeric_limits<int>::max();
+constexpr int kLargestPolicyWindow = 128 << 20;
 constexpr int kTextureAlignment = 512, kTexturePitchAlignment = 32;
 constexpr int kCopyEngines = 3;
 constexpr int kMemSyncDomains = 4;
@@ -42,6 +43,8 @@ constexpr FromProfile kFromProfile[] = {
     {cudaDevAttrGlobalMemoryBusWidth, VGPU_READ(info.memory_bus_bits)},
     {cudaDevAttrMultiProcessorCount, VGPU_READ(info.sms)},
     {cudaDevAttrL2CacheSize, VGPU_READ(static_cast<int>(info.l2_bytes))},
+    // As much as the CUDA programming guide sets aside.
+    {cudaDevAttrMaxPersistingL2CacheSize, VGPU_READ(static_cast<int>(info.l2_bytes / 4 * 3))},
     {cudaDevAttrMaxThreadsPerMultiProcessor, VGPU_READ(info.max_threads_per_sm)},
     {cudaDevAttrMaxBlocksPerMultiprocessor, VGPU_READ(info.max_blocks_per_sm)},
     {cudaDevAttrComputeCapabilityMajor, VGPU_READ(info.cc_major)},
@@ -55,6 +58,7 @@ struct Fixed {
 };
 constexpr Fixed kFixed[] = {
     {cudaDevAttrMaxPitch, kMaxPitch},
+    {cudaDevAttrMaxAccessPolicyWindowSize, kLargestPolicyWindow},
     {cudaDevAttrTextureAlignment, kTextureAlignment},
     {cudaDevAttrTexturePitchAlignment, kTexturePitchAlignment},
     {cudaDevAttrSurfaceAlignment, kTextureAlignment},
@@ -135,6 +139,8 @@ void fill_properties(const DeviceInfo& info, cudaDeviceProp* out) {
   out->unifiedAddressing = value(cudaDevAttrUnifiedAddressing);
   out->memoryBusWidth = info.memory_bus_bits;
   out->l2CacheSize = value(cudaDevAttrL2CacheSize);
+  out->persistingL2CacheMaxSize = value(cudaDevAttrMaxPersistingL2CacheSize);
+  out->accessPolicyMaxWindowSize = value(cudaDevAttrMaxAccessPolicyWindowSize);
   out->maxThreadsPerMultiProcessor = info.max_threads_per_sm;
   out->maxBlocksPerMultiProcessor = info.max_blocks_per_sm;
   out->streamPrioritiesSupported = value(cudaDevAttrStreamPrioritiesSupported);
