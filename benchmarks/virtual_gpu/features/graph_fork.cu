@@ -1,4 +1,5 @@
-// A capture that forks to a second stream and joins it again, launched several times.
+// A capture that forks to a second stream, joins it again and destroys it before the capture ends, launched
+// several times.
 #include "../programs/check.cuh"
 
 __global__ void twice(const int* in, int* out) {
@@ -29,6 +30,9 @@ int main() {
   square<<<1, 32, 0, side>>>(in.get(), b.get());
   CUDA_OK(cudaEventRecord(joined, side));
   CUDA_OK(cudaStreamWaitEvent(main_stream, joined, 0));
+  CUDA_OK(cudaStreamDestroy(side));
+  CUDA_OK(cudaEventDestroy(fork));
+  CUDA_OK(cudaEventDestroy(joined));
   join<<<1, 32, 0, main_stream>>>(in.get(), a.get(), b.get());
   cudaGraph_t graph;
   cudaGraphExec_t executable;
@@ -41,9 +45,6 @@ int main() {
   report.equal("after_two", in.download(), values);
   CUDA_OK(cudaGraphExecDestroy(executable));
   CUDA_OK(cudaGraphDestroy(graph));
-  CUDA_OK(cudaEventDestroy(fork));
-  CUDA_OK(cudaEventDestroy(joined));
   CUDA_OK(cudaStreamDestroy(main_stream));
-  CUDA_OK(cudaStreamDestroy(side));
   return report.finish();
 }

@@ -50,7 +50,8 @@ int Streams::destroy_stream(uint64_t id) {
   Stream* stream = find_stream(id);
   if (stream == nullptr || id == wire::kLegacyStream || id == wire::kPerThreadStream)
     return cuda::kInvalidResourceHandle;
-  if (stream->capture != nullptr) stream->capture->invalid = true;
+  // A stream that was drawn into a capture may go before it ends; its nodes stay.
+  if (stream->capture != nullptr && stream->capture->origin == id) stream->capture->invalid = true;
   if (stream->blocking && stream->last != nullptr && !stream->last->done)
     last_of_destroyed_.push_back(stream->last);
   streams_.erase(id);
