@@ -1,5 +1,6 @@
 // Small operations: generic addresses, clocks, masks, fences.
 #include "exec/access.h"
+#include "exec/flags.h"
 #include "exec/memory_ops.h"
 
 namespace vgpu {
@@ -64,9 +65,15 @@ void sleep_briefly(Warp& w, const Op&) {
 
 namespace {
 
+// What a look at the clock counts for, in instructions, where a loop waits for a time to come: milliseconds
+// would otherwise be millions of instructions.
+constexpr uint64_t kWaitingStep = 1024;
+
 // Time as the program sees it: grows with the work the warp has done, the same on every run.
-uint64_t clock_of(Warp& w) {
-  return 4 * (w.instructions + ++w.clock_reads);
+uint64_t clock_of(Warp& w, const Op& op) {
+  const bool waits = (w.block->launch->kernel.flag_use[op.index] & kWaits) != 0;
+  w.clock_reads += waits ? kWaitingStep : 1;
+  return 4 * (w.instructions + w.clock_reads);
 }
 
 template <class T>
@@ -77,22 +84,22 @@ void write_uniform(Warp& w, const Op& op, T value) {
 }  // namespace
 
 void read_clock32(Warp& w, const Op& op) {
-  write_uniform<uint32_t>(w, op, static_cast<uint32_t>(clock_of(w)));
+  write_uniform<uint32_t>(w, op, static_cast<uint32_t>(clock_of(w, op)));
 }
 void read_clock64(Warp& w, const Op& op) {
-  write_uniform<uint64_t>(w, op, clock_of(w));
+  write_uniform<uint64_t>(w, op, clock_of(w, op));
 }
 void read_clock_high(Warp& w, const Op& op) {
-  write_uniform<uint32_t>(w, op, static_cast<uint32_t>(clock_of(w) >> 32));
+  write_uniform<uint32_t>(w, op, static_cast<uint32_t>(clock_of(w, op) >> 32));
 }
 void read_timer64(Warp& w, const Op& op) {
-  write_uniform<uint64_t>(w, op, clock_of(w) / 2);
+  write_uniform<uint64_t>(w, op, clock_of(w, op) / 2);
 }
 void read_timer32(Warp& w, const Op& op) {
-  write_uniform<uint32_t>(w, op, static_cast<uint32_t>(clock_of(w) / 2));
+  write_uniform<uint32_t>(w, op, static_cast<uint32_t>(clock_of(w, op) / 2));
 }
 void read_timer_high(Warp& w, const Op& op) {
-  write_uniform<uint32_t>(w, op, static_cast<uint32_t>(clock_of(w) >> 33));
+  write_uniform<uint32_t>(w, op, static_cast<uint32_t>(clock_of(w, op) >> 33));
 }
 
 }  // namespace vgpu
