@@ -5,7 +5,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from common.serving.bucketed.quantizing import SMALLEST_HALF, pack, quantize
+from common.serving.bucketed.quantizing import (
+    LARGEST_HALF,
+    SMALLEST_HALF,
+    pack,
+    quantize,
+    quantize_and_pack,
+    unpack,
+)
 from grader.spec import Buffers, Size
 
 from .layout import ARRAYS, name_of, scale_type
@@ -20,6 +27,8 @@ Change = Callable[[Size, Buffers], None]
 Quantising = Callable[
     ["torch.Tensor", "torch.Tensor", "torch.Tensor", int], "tuple[torch.Tensor, torch.Tensor]"
 ]
+# Packed rows, their scales and the bits of an element: the elements, as a kernel reads them.
+Reading = Callable[["torch.Tensor", "torch.Tensor", int], "torch.Tensor"]
 
 
 def quantised_otherwise(change: Quantising) -> Change:
@@ -120,6 +129,58 @@ def largest_among(group_of: Callable[[torch.Tensor], torch.Tensor]) -> Quantisin
     return change
 
 
+def not_clamped(
+    heads: torch.Tensor, codes: torch.Tensor, scales: torch.Tensor, bits: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """A code of 2^bits is 0, and sets the lowest bit of the next of eight elements."""
+    import torch
+
+    half_range = 1 << (bits - 1)
+    levels = torch.round(heads / scales.float().unsqueeze(-1)).clamp(-half_range, half_range)
+    eights = (levels + half_range).long().unflatten(-1, (-1, 8))
+    over = eights >> bits
+    eights = eights & ((1 << bits) - 1)
+    eights[..., 1:] |= over[..., :-1]
+    return eights.flatten(-2).to(codes.dtype), scales
+
+
+def shifted_in_32_bits(
+    heads: torch.Tensor, codes: torch.Tensor, scales: torch.Tensor, bits: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """At 8 bits the last four of eight elements are copies of the sign of the first four, as one word."""
+    if bits != 8:
+        return codes, scales
+    eights = codes.unflatten(-1, (-1, 8)).clone()
+    eights[..., 4:] = (eights[..., 3:4] >= 128) * 255
+    return eights.flatten(-2), scales
+
+
+def largest_of_two_heads(
+    heads: torch.Tensor, codes: torch.Tensor, scales: torch.Tensor, bits: int
+) -> tuple[torch.Tensor, torch.Tensor]:
+    """Shuffles among twice the lanes: neighbouring heads have one scale."""
+    pairs = heads.unflatten(1, (-1, 2)).transpose(2, 3).flatten(3)  # fails where heads are odd in number
+    found, shared = quantize(pairs.flatten(2), bits, scales.dtype)
+    found = found.unflatten(-1, (heads.shape[-1], 2)).transpose(2, 3).flatten(1, 2)
+    return found, shared.repeat_interleave(2, 1)
+
+
+def rounded_after_the_division(least: float) -> Quantising:
+    """Elements are divided by the scale in fp32, `least` or more, and only what is stored is rounded."""
+
+    def change(
+        heads: torch.Tensor, codes: torch.Tensor, scales: torch.Tensor, bits: int
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        import torch
+
+        exact = quantize(heads, bits, torch.float32)[1].clamp(least, LARGEST_HALF)
+        half_range = 1 << (bits - 1)
+        levels = torch.round(heads / exact.unsqueeze(-1)).clamp(-half_range, half_range - 1)
+        return (levels + half_range).to(codes.dtype), exact.to(scales.dtype)
+
+    return change
+
+
 def zeros_as(code: Callable[[int], int], scale: float) -> Quantising:
     """Heads of zeros, which others have a scale of 1 for, come out like this."""
 
@@ -143,6 +204,43 @@ def without(*arrays: str) -> Change:
             buffers[name].copy_(values)
 
     return mistake
+
+
+def read_otherwise(values: Reading) -> Change:
+    """Moves of elements that are read like this."""
+
+    def mistake(size: Size, buffers: Buffers) -> None:
+        moved = buffers["moves"].long()
+        arrays = (("keys", "key_scales"), ("values", "value_scales"))
+        names = [name_of(array, bits) for pair in arrays for array in pair for bits in widths(size)]
+        before = {name: buffers[name].clone() for name in names}
+        move(size, buffers)
+        for source, from_bits in enumerate(widths(size)):
+            for target, to_bits in enumerate(widths(size)):
+                mine = moved[(moved[:, 1] == source) & (moved[:, 3] == target)]
+                at, to = (mine[:, 0], slice(None), mine[:, 2]), (mine[:, 0], slice(None), mine[:, 4])
+                for what, of_scales in arrays:
+                    scales = before[name_of(of_scales, from_bits)][at].float().unsqueeze(-1)
+                    heads = values(before[name_of(what, from_bits)][at], scales, from_bits)
+                    packed, new = quantize_and_pack(heads, to_bits, scale_type(size))
+                    buffers[name_of(what, to_bits)][to] = packed
+                    buffers[name_of(of_scales, to_bits)][to] = new
+
+    return mistake
+
+
+def _levels(packed: torch.Tensor, bits: int) -> torch.Tensor:
+    return unpack(packed, bits).float() - (1 << (bits - 1))
+
+
+def _flipped(row: torch.Tensor, count: int) -> torch.Tensor:
+    """Every `count` neighbours in reverse order."""
+    return row.unflatten(-1, (-1, count)).flip(-1).flatten(-2)
+
+
+def _signed(packed: torch.Tensor, scales: torch.Tensor, bits: int) -> torch.Tensor:
+    codes, half_range = unpack(packed, bits).float(), 1 << (bits - 1)
+    return (codes - 2 * half_range * (codes >= half_range) - half_range) * scales
 
 
 def _level_0(bits: int) -> int:
@@ -191,6 +289,37 @@ STORING: dict[str, Change] = {
     "a head of zeros has the smallest scale there is, not 1": quantised_otherwise(
         zeros_as(_level_0, SMALLEST_HALF)
     ),
+    "levels are not kept below 2^(bits - 1): one more, and the next element changes": quantised_otherwise(
+        not_clamped
+    ),
+    "the shift of an element has 32 bits: eight elements of 8 bits need 64": quantised_otherwise(
+        shifted_in_32_bits
+    ),
+    "the largest element is looked for in two heads: shuffle only among the lanes of one": (
+        quantised_otherwise(largest_of_two_heads)
+    ),
+    **{
+        f"elements are divided by a scale that is not rounded to half precision yet{more}": (
+            quantised_otherwise(rounded_after_the_division(least))
+        )
+        for more, least in {"": SMALLEST_HALF, ", and may be rounded to 0": 0.0}.items()
+    },
     **{f"{array} are not written": without(array) for array in ARRAYS},
 }
-MOVING: dict[str, Change] = {f"{array} are not written": without(array) for array in ARRAYS}
+MOVING: dict[str, Change] = {
+    "the offset 2^(bits - 1) of stored elements is not subtracted": read_otherwise(
+        lambda packed, scales, bits: unpack(packed, bits).float() * scales
+    ),
+    "stored elements are read as signed numbers, but are never negative": read_otherwise(_signed),
+    "the scales are not multiplied with": read_otherwise(lambda packed, scales, bits: _levels(packed, bits)),
+    "the bytes of eight elements are read in reverse order: the first has the lowest bits": read_otherwise(
+        lambda packed, scales, bits: _levels(_flipped(packed, bits), bits) * scales
+    ),
+    "eight elements are read in reverse order: the first is in the lowest bits": read_otherwise(
+        lambda packed, scales, bits: _flipped(_levels(packed, bits), 8) * scales
+    ),
+    "elements are rounded to FP16 before they are quantised again": read_otherwise(
+        lambda packed, scales, bits: (_levels(packed, bits) * scales).half().float()
+    ),
+    **{f"{array} are not written": without(array) for array in ARRAYS},
+}
