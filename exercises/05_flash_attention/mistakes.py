@@ -28,6 +28,7 @@ from .wrong_weights import (
     Weigh,
     by_a_lanes_sum,
     hidden_by_10000,
+    last_tile_alone,
     maximum_from_zero,
     maximum_of_a_lane,
     no_rescale,
@@ -72,15 +73,20 @@ def _attention(
     return leave
 
 
-def _each_lane_alone(size: Size, buffers: Buffers) -> None:
-    """Lane i takes its own products, of elements i, i + 32 and so on, for the whole score."""
-    if elements(size) > _MOST_ELEMENTS:
-        return
-    query, key, value = (right(size, buffers, name) for name in TENSORS[:3])
-    for lane in range(min(32, size.head_dim)):
-        mine = slice(lane, None, 32)
-        weights = softmax(size, query[..., mine] @ key[..., mine].transpose(-1, -2) * softmax_scale(size))
-        heads_of(size, buffers["out"])[..., mine] = (weights @ value[..., mine]).to(buffers["out"].dtype)
+def _lanes_apart(lanes: int) -> OnBuffers:
+    """Lane i has the products of elements i, i + 32 and so on. Groups of so many lanes take their sum for the
+    whole score."""
+
+    def leave(size: Size, buffers: Buffers) -> None:
+        if elements(size) > _MOST_ELEMENTS:
+            return
+        query, key, value = (right(size, buffers, name) for name in TENSORS[:3])
+        for first in range(0, min(32, size.head_dim), lanes):
+            mine = [i for i in range(size.head_dim) if first <= i % 32 < first + lanes]
+            weights = softmax(size, query[..., mine] @ key[..., mine].transpose(-1, -2) * softmax_scale(size))
+            heads_of(size, buffers["out"])[..., mine] = (weights @ value[..., mine]).to(buffers["out"].dtype)
+
+    return leave
 
 
 _NO_RESCALE = {
@@ -124,8 +130,15 @@ SCORES: Mapping[str, OnBuffers] = {
         )
         for tile, keys in _KEY_BY_KEY_OR_TILES
     },
-    "each lane takes its own products for the whole score: the shuffles are missing": _each_lane_alone,
+    "each lane takes its own products for the whole score: the shuffles are missing": _lanes_apart(1),
+    **{
+        f"a score has the products of {lanes} lanes, not of all 32: shuffle by 16, 8, 4, 2 and 1": (
+            _lanes_apart(lanes)
+        )
+        for lanes in (16, 8, 4, 2)
+    },
     "scores are not scaled": _attention(scale=lambda size: 1.0),
+    "scores are not multiplied by job.scale": _attention(scale=lambda size: math.log(2)),
     "scores are scaled twice": _attention(scale=lambda size: softmax_scale(size) ** 2),
     "scores are scaled by 1/√head_dim, not by the scale": _attention(scale=lambda size: size.head_dim**-0.5),
     "scores are all equal: every row is the mean of the values": _attention(scale=lambda size: 0.0),
@@ -146,6 +159,12 @@ SCORES: Mapping[str, OnBuffers] = {
 }
 WEIGHTS: Mapping[str, OnBuffers] = {
     "weights are not divided by their sum": _attention(not_divided),
+    **{
+        f"the output has only the last {tile} keys: a tile replaces what was added up before": _attention(
+            last_tile_alone(tile)
+        )
+        for tile in _TILES
+    },
     "the highest score so far begins with 0, not with -infinity": _attention(maximum_from_zero),
     "weights are powers of 2, not of e": _attention(scale=lambda size: softmax_scale(size) * math.log(2)),
     **_NO_RESCALE,

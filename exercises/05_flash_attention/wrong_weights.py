@@ -72,6 +72,20 @@ def sees_tile(rows: int) -> Weigh:
     return weigh
 
 
+def last_tile_alone(tile: int) -> Weigh:
+    """Of the weights, those of the last tile that a tile of as many rows takes; their sum is of all."""
+
+    def weigh(size: Size, scores: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        row = torch.arange(scores.shape[-2], device=scores.device)[:, None]
+        key = torch.arange(scores.shape[-1], device=scores.device)
+        last = row if size.causal else row * 0 + scores.shape[-1] - 1
+        return softmax(size, scores).masked_fill(key < last // tile * tile, 0)
+
+    return weigh
+
+
 def sees_one_more(size: Size, scores: torch.Tensor) -> torch.Tensor:
     return _hidden(size, scores, 2).softmax(-1)
 

@@ -321,6 +321,27 @@ MISTAKES: dict[str, Mistake] = {
         cases=("one row", "16 rows"),
         words="each lane takes its own products for the whole score: the shuffles are missing",
     ),
+    "half of the lanes in a score": Mistake(
+        old="for (int step = 16; step > 0; step /= 2) score += __shfl_xor_sync(~0u, score, step);",
+        new="for (int step = 8; step > 0; step /= 2) score += __shfl_xor_sync(~0u, score, step);",
+        part="online softmax",
+        cases=("one row", "16 rows"),
+        words="a score has the products of 16 lanes, not of all 32",
+    ),
+    "bare products as scores": Mistake(
+        old="    score *= job.scale;\n",
+        new="",
+        part="online softmax",
+        cases=("one row", "16 rows"),
+        words="scores are not multiplied by job.scale",
+    ),
+    "no output loaded": Mistake(
+        old="wmma::load_matrix_sync(out, &shared.out[0][16 * i], kStepDim, wmma::mem_row_major);",
+        new="wmma::fill_fragment(out, 0);",
+        part="tensor cores",
+        cases=("one row", "64 rows"),
+        words="the output has only the last 16 keys",
+    ),
     "no rescale, key by key": Mistake(
         old="now.out[0] * factor + weight",
         new="now.out[0] + weight",
