@@ -234,6 +234,10 @@ def sum_without_reference(part: Part) -> Part:
     return part._replace(sum=part.sum * part.max.exp())
 
 
+def nan_without_keys(part: Part) -> Part:
+    return part._replace(sum=part.sum.masked_fill(part.max.isneginf(), math.nan))
+
+
 def of_each(change: Callable[[Bucket], Bucket]) -> Callable[[Reading], Reading]:
     return lambda reading: reading.of_each(change)
 
@@ -295,6 +299,8 @@ OF_MAX_AND_SUM: dict[str, Change] = {
         written=max_as_power_of_2
     ),
     "the sum is relative to 0, not to max": of_attention(written=sum_without_reference),
+    "the sum of a row without keys is NaN: its reference is -inf, and -inf minus -inf is NaN. finite() makes "
+    "it 0": of_attention(written=nan_without_keys),
 }
 SCORING: dict[str, Change] = OF_KEYS | {
     "the scores are powers of 2, log2(e) times too large": of_attention(

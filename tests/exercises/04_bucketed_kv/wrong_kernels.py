@@ -416,6 +416,13 @@ CHEATS: dict[str, Mistake] = {
         cases=("all tokens have 4 bits", "all tokens have 8 bits"),
         words="are too far off",
     ),
+    "a reference of -infinity": Mistake(
+        old="const float origin = finite(stats[i].reference);",
+        new="const float origin = stats[i].reference;",
+        part="max and sum",
+        cases=("everything hidden",),
+        words="the sum of a row without keys is NaN: its reference is -inf",
+    ),
     "one plane of the queries": Mistake(
         old="whole[0][j] = 256 * product(0, 2 * j) + (product(0, 2 * j + 1) - offset[0]);",
         new="whole[0][j] = 256 * (product(0, 2 * j) - offset[0] / 256);",
