@@ -157,6 +157,7 @@ def test_without_one_the_last_block_reads_what_may_not_be_there(name: str):
     assert race.line == line_of(name, "__ldcg")
     assert race.other[0].line == line_of(name, "parts[blockIdx.x * blockDim.x")
     assert "__threadfence() between them and the atomic" in race.advice
+    assert "__syncthreads() before that fence" in race.advice
 
 
 def test_a_flag_carries_what_was_fenced_before_it():

@@ -166,7 +166,8 @@ void race_between_blocks(const LaneAccess& a, const GlobalRaceMap::Party& other,
     if (no_fence)
       f.advice =
           "An atomic tells this block that the other is done, but not that its writes have arrived: "
-          "__threadfence() between them and the atomic.";
+          "__threadfence() between them and the atomic. Where one thread counts for its whole block, put "
+          "__syncthreads() before that fence: the other threads must have written, too.";
     else if (both_volatile)
       f.advice =
           "volatile orders nothing: this block may see the word before or after the other writes it. Let the "
