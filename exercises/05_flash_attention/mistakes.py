@@ -159,12 +159,6 @@ SCORES: Mapping[str, OnBuffers] = {
 }
 WEIGHTS: Mapping[str, OnBuffers] = {
     "weights are not divided by their sum": _attention(not_divided),
-    **{
-        f"the output has only the last {tile} keys: a tile replaces what was added up before": _attention(
-            last_tile_alone(tile)
-        )
-        for tile in _TILES
-    },
     "the highest score so far begins with 0, not with -infinity": _attention(maximum_from_zero),
     "weights are powers of 2, not of e": _attention(scale=lambda size: softmax_scale(size) * math.log(2)),
     **_NO_RESCALE,
@@ -177,6 +171,12 @@ WEIGHTS: Mapping[str, OnBuffers] = {
     ),
 }
 OUTPUT: Mapping[str, OnBuffers] = {
+    **{
+        f"the output has only the last {tile} keys: a tile replaces what was added up before": _attention(
+            last_tile_alone(tile)
+        )
+        for tile in _TILES
+    },
     "values are not transposed: use load_matrices_transposed() for them": _attention(
         values=changed(transposed(8))
     ),
