@@ -169,7 +169,10 @@ class VirtualSession:
             self.close()
             if over.starved:
                 raise MachineOverloaded(f"what {entry} launched", over.got) from over
-            message = f"what {entry} launched did not end within {seconds:g} s {COUNTED}: launch less"
+            message = (
+                f"what {entry} launched did not end within {seconds:g} s {COUNTED}: look for a loop that "
+                "does not end, or in which every block does the work of all blocks; else launch less"
+            )
             return Outcome("timeout", message)
         except EngineRefused:  # the stream is gone since an earlier call, or with its program
             reason, message = self._why_lost(gpu, entry, seconds)
