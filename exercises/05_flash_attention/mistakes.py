@@ -172,8 +172,8 @@ WEIGHTS: Mapping[str, OnBuffers] = {
 }
 OUTPUT: Mapping[str, OnBuffers] = {
     **{
-        f"the output has only the last {tile} keys: a tile replaces what was added up before": _attention(
-            last_tile_alone(tile)
+        f"the output has only the last tile of {tile} keys: a tile replaces what was added up before": (
+            _attention(last_tile_alone(tile))
         )
         for tile in _TILES
     },

@@ -152,7 +152,13 @@ def test_every_guess_can_be_made_for_every_case() -> None:
 
 
 # By words of a mistake: lengths at which tiles of 16, 32 and 64 make a difference.
-LENGTHS = {"past the last multiple": 120, "its tile of": 140, "tile": 70, "key by key": 70}
+LENGTHS = {
+    "past the last multiple": 120,
+    "its tile of": 140,
+    "only the last tile": 127,
+    "tile": 70,
+    "key by key": 70,
+}
 
 
 def shown_by(guess: str) -> Case:

@@ -340,7 +340,7 @@ MISTAKES: dict[str, Mistake] = {
         new="wmma::fill_fragment(out, 0);",
         part="tensor cores",
         cases=("one row", "64 rows"),
-        words="the output has only the last 16 keys",
+        words="the output has only the last tile of 16 keys",
     ),
     "no rescale, key by key": Mistake(
         old="now.out[0] * factor + weight",
