@@ -159,7 +159,9 @@ def largest_of_two_heads(
     heads: torch.Tensor, codes: torch.Tensor, scales: torch.Tensor, bits: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
     """Shuffles among twice the lanes: neighbouring heads have one scale."""
-    pairs = heads.unflatten(1, (-1, 2)).transpose(2, 3).flatten(3)  # fails where heads are odd in number
+    if heads.shape[1] % 2:
+        return codes, scales
+    pairs = heads.unflatten(1, (-1, 2)).transpose(2, 3).flatten(3)
     found, shared = quantize(pairs.flatten(2), bits, scales.dtype)
     found = found.unflatten(-1, (heads.shape[-1], 2)).transpose(2, 3).flatten(1, 2)
     return found, shared.repeat_interleave(2, 1)
