@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import dataclasses
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from pathlib import Path
 from typing import Any, ClassVar
 
 from common.virtual_gpu.causes import follows_from
@@ -191,6 +192,20 @@ class Launch:
     timeline: Timeline | None = None  # where the option of that name asked for it
 
     sometimes: ClassVar = ("timeline",)
+
+    @property
+    def without_time(self) -> str:
+        """The instruction without a time in the cost model, and its place: "kernel.cu:27 uses mbarrier"."""
+        if not self.not_modelled:
+            return ""
+        file, _, line = self.not_modelled_at.rpartition(":")
+        return f"{Path(file).name}:{line} uses {self.not_modelled}"
+
+
+def times_in_doubt(launches: Sequence[Launch]) -> str:
+    """A sentence about modelled times that lack those of an instruction; "" where none is lacking."""
+    found = next((launch.without_time for launch in launches if launch.not_modelled), "")
+    return f"{found}, whose time is not modelled: the modelled times leave it out" if found else ""
 
 
 @dataclass(frozen=True)

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from common.virtual_gpu.report import Launch, Report, Timeline
+from common.virtual_gpu.report import Launch, Report, Timeline, times_in_doubt
 from grader.render import traffic
 from grader.render.findings import counters_by_line
 from grader.spec import TimingProtocol
@@ -61,4 +61,5 @@ class Seen:
             "graph": f"{numbers.seconds(self.seconds_in_a_graph)} in a graph of many calls",
         }
         shown = ways.pop(self.protocol)
-        return f"modelled: {shown}, the way check() times it; {next(iter(ways.values()))}"
+        said = f"modelled: {shown}, the way check() times it; {next(iter(ways.values()))}"
+        return ". ".join(filter(None, (said, times_in_doubt(self.launches))))

@@ -14,6 +14,7 @@ from common.build.program import Target
 from common.core.errors import CourseError
 from grader.actions import profile as profiling
 from grader.bench.on_virtual import bench_virtual
+from grader.cli.student.profile import _headline
 from grader.devices.device import VirtualDevice, target_for
 from grader.lab import lab as labs
 from grader.mutants.same_code import code_of
@@ -67,10 +68,15 @@ def test_without_the_architecture_the_same_kernel_is_told_what_it_needs(tmp_path
     assert "sm_90a" in error["hint"]
 
 
-def test_a_profile_runs_the_kernel(tmp_path):
+def test_a_profile_runs_the_kernel_and_says_what_its_times_leave_out():
     found = profiling.profile(EXERCISE, SOLUTION, EXERCISE.bench[0])
     assert found.wrong == ""
-    assert found.report.launches
+    (launch,) = found.report.launches
+    assert launch.without_time.endswith("uses mbarrier")
+    doubt = f"{launch.without_time}, whose time is not modelled: the modelled times leave it out"
+    assert doubt in _headline(EXERCISE, found).replace("\n", " ")
+    plain = profiling.profile(EXERCISE, EXERCISE.baseline, EXERCISE.bench[0])
+    assert "not modelled" not in _headline(EXERCISE, plain)
 
 
 def test_the_bench_runs_baseline_and_solution():

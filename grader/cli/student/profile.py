@@ -8,6 +8,7 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
+from common.virtual_gpu.report import times_in_doubt
 from grader.actions.profile import Profile, chosen_case, profile
 from grader.cli import options as shared
 from grader.cli.parser import Parser
@@ -64,4 +65,6 @@ def _headline(exercise: Exercise, profiled: Profile) -> str:
         }
         shown = ways.pop(exercise.protocol)
         lines.append(f"modelled: {shown}, the way `check` times it; {next(iter(ways.values()))}")
+        if doubt := times_in_doubt(profiled.report.launches):
+            lines.append(wrapped(doubt))
     return "\n".join(lines) + "\n"

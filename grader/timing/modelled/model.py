@@ -285,9 +285,8 @@ def _threads_wait(place: str) -> str:
 
 
 def _not_modelled(launch: Launch) -> str:
-    file, _, line = launch.not_modelled_at.rpartition(":")
     return (
-        f"{Path(file).name}:{line} uses {launch.not_modelled}, whose time is not modelled: there is no "
+        f"{launch.without_time}, whose time is not modelled: there is no "
         "modelled time. Use loads, stores and cp.async, or measure on a GPU"
     )
 
