@@ -21,7 +21,7 @@ from grader.mutants.same_code import code_of
 from grader.pipeline.grading import grade
 from grader.records.device_info import VIRTUAL, DeviceInfo
 from grader.records.record import Record
-from grader.spec import registry
+from grader.spec import Speedup, registry
 
 FOLDER = Path(__file__).with_name("hopper")
 SOLUTION = FOLDER / "solution" / "kernel.cu"
@@ -52,6 +52,16 @@ def test_instructions_without_a_modelled_time_earn_no_speed_points_and_are_named
     (speed,) = [part for part in record.parts if part.name == "speed"]
     assert speed.points == 0
     assert re.search(r"kernel\.cu:\d+ uses mbarrier, whose time is not modelled", speed.message)
+
+
+def test_where_only_a_gpu_can_time_a_target_the_reason_says_so():
+    target = Speedup((EXERCISE.bench[0].name,), passing=0.5, full=0.6, against="torch")
+    yardsticks = {"torch": EXERCISE.reference}
+    timed = dataclasses.replace(EXERCISE, targets=(target,), yardsticks=yardsticks)
+    record = grade(timed, SOLUTION, submission="one", device="virtual", stages=("speed",))
+    (speed,) = [part for part in record.parts if part.name == "speed"]
+    assert speed.message.startswith("on a GPU only: speedup over torch")
+    assert speed.message.endswith("So there are no points for speed here")
 
 
 def test_the_library_holds_code_for_the_architecture(tmp_path):

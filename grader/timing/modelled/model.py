@@ -198,6 +198,12 @@ class _Modelling:
 
     def _add_notes(self) -> None:
         device, exercise = self._device, self._exercise
+        left = [describe(target) for target in exercise.targets if exercise.needs_gpu(target)]
+        if not self._targets:
+            self.speed.notes.append(
+                f"on a GPU only: {'; '.join(left)}. So there are no points for speed here"
+            )
+            return
         compared = "" if was_compared(device.profile) else "; it was never compared with such a card"
         measured = any(case.baseline_measured_on for case in self.speed.cases)
         compared += f"; the baseline's times were measured on {device.card}" if measured else ""
@@ -206,7 +212,7 @@ class _Modelling:
             f"modelled for {device.card}, {how}; the model cannot see gains under "
             f"{100 * (LEAST - 1):.0f} %{compared}"
         )
-        if left := [describe(target) for target in exercise.targets if exercise.needs_gpu(target)]:
+        if left:
             self.speed.notes.append(
                 f"on a GPU only: {'; '.join(left)}. Here their share of the points is spread over the others"
             )
