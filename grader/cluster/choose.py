@@ -107,12 +107,12 @@ def _slurm(place: str, settings: Settings) -> Iterator[DaskCluster]:
 def _connecting(place: str, settings: Settings) -> Callable[[], Any]:
     """A function that connects to a scheduler. One that is started again may have another address in its
     file, and another certificate."""
-    from distributed import Client
+    from grader.cluster.client import SchedulerClient
 
     def connect() -> Any:
         address, security = _address_for(place, settings), security_beside(place)
         try:
-            return Client(address, security=security, timeout=_CONNECT_SECONDS, set_as_default=False)
+            return SchedulerClient(address, security=security, timeout=_CONNECT_SECONDS, set_as_default=False)
         except (OSError, TypeError, ValueError, RuntimeError) as problem:
             raise CourseError(
                 f"the Dask scheduler at {address} does not answer: {problem}. Is it running, can this "

@@ -33,8 +33,10 @@ def slurm_cluster(settings: Settings) -> Iterator[DaskCluster]:
     import dask
     from dask_jobqueue import SLURMCluster
     from dask_jobqueue.slurm import SLURMJob
-    from distributed import Client, Status
+    from distributed import Status
     from distributed.security import Security
+
+    from grader.cluster.client import SchedulerClient
 
     for program in ("sbatch", "scancel"):
         if shutil.which(program) is None:
@@ -71,7 +73,7 @@ def slurm_cluster(settings: Settings) -> Iterator[DaskCluster]:
         replacing = _Replacing(jobs, wanted.jobs, submissions)
         replacing()
         cluster = DaskCluster(
-            lambda: Client(jobs, set_as_default=False),
+            lambda: SchedulerClient(jobs, set_as_default=False),
             without_walls=settings.cluster.missing_walls,
             keep_up=replacing,
         )

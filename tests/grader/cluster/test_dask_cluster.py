@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import os
 import shutil
 import signal
@@ -205,6 +206,18 @@ def test_nobody_connects_without_the_certificate(cluster: DaskHere, tmp_path, co
     shutil.copy(cluster.file, alone)
     with pytest.raises(CourseError, match="does not answer.*TLS"):
         graded_on(alone, class_run(course), [submit(course, "alice", "// fine")])
+
+
+def test_a_client_that_cannot_connect_is_closed_at_once():
+    """Collected later, while another one starts, it would keep both from going on."""
+    from grader.cluster.client import SchedulerClient
+
+    with pytest.raises(TypeError, match="TLS") as failed:  # it holds the frames, and they hold the client
+        SchedulerClient("tls://127.0.0.1:9", timeout=1, set_as_default=False)  # without a certificate
+    clients = [one for one in gc.get_objects() if type(one) is SchedulerClient]
+    assert failed.value
+    assert clients
+    assert {client.status for client in clients} == {"closed"}
 
 
 def test_the_certificate_is_the_owners_alone(cluster: DaskHere):
