@@ -210,6 +210,9 @@ def main(groups: list[str]) -> int:
     except (InstallError, OSError) as problem:
         _say(f"error: {problem}")
         return 2
+    except KeyboardInterrupt:
+        _say("\nstopped: the next ./course goes on with the set-up")
+        return 130
     return 0
 
 

@@ -87,7 +87,7 @@ def _follow(output: IO[str], log: IO[str], packages: int) -> str:
             seen += _PACKAGE.match(line) is not None
             state = _state(line, min(seen, packages), packages) or state
         progress.update(state)
-    progress.finish("done")
+    progress.finish("ended")
     return "".join(said)
 
 
@@ -104,7 +104,7 @@ def _state(line: str, seen: int, packages: int) -> str:
         return f"package {seen} of {packages}, downloading {name} ({found[2]})"
     if _PACKAGE.match(line):
         return f"package {seen} of {packages}"
-    return f"unpacking {packages} packages" if line.startswith(_UNPACKING) else ""
+    return "unpacking" if line.startswith(_UNPACKING) else ""
 
 
 def _decisive(said: str) -> str:

@@ -125,3 +125,12 @@ def test_a_student_bundle_offers_no_tools_and_asks_for_none(machine, monkeypatch
 def test_every_need_of_a_verb_is_a_group():
     for verb in cli.VERBS.values():
         assert set(verb.needs) <= set(environment.GROUPS)
+
+
+def test_a_set_up_that_is_stopped_ends_with_a_sentence(machine, monkeypatch, capsys):
+    def stop(*_: object, **__: object) -> bool:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(environment, "pip_install", stop)
+    assert environment.main(["base"]) == 130
+    assert capsys.readouterr().err.endswith("stopped: the next ./course goes on with the set-up\n")

@@ -12,7 +12,7 @@ from tests.grader.notebook.seen_fixtures import launch
 
 
 def line(number: int, **counters: int) -> dict[str, Any]:
-    return {"file": "/work/kernel.cu", "line": number, "counters": counters}
+    return {"file": "/home/student/kernel.cu", "line": number, "counters": counters}
 
 
 @pytest.mark.parametrize(

@@ -58,7 +58,7 @@ def test_one_line_says_where_it_is(fake, capsys, monkeypatch):
     shown = capsys.readouterr().err
     assert "pip: package 1 of 2, downloading numpy (14.2 MB)" in shown
     assert "pip: package 2 of 2" in shown
-    assert "pip: unpacking 2 packages" in shown
+    assert "pip: unpacking" in shown
     assert shown.count("\n") == 1
 
 

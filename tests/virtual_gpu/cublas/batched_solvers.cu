@@ -72,10 +72,10 @@ void check_solution(const Batch<T>& a, const Batch<T>& b, cublasOperation_t op) 
       for (int i = 0; i < kSize; ++i) {
         Wide sum = 0;
         for (int k = 0; k < kSize; ++k) {
-          const Wide turned = a.before(batch, k, i);
+          const Wide transposed = a.before(batch, k, i);
           const Wide own = op == CUBLAS_OP_N   ? a.before(batch, i, k)
-                           : op == CUBLAS_OP_C ? std::conj(turned)
-                                               : turned;
+                           : op == CUBLAS_OP_C ? std::conj(transposed)
+                                               : transposed;
           sum += own * wide(x[(batch * kColumns + j) * kSize + k]);
         }
         HOLDS(is_near(sum, b.before(batch, i, j)));
