@@ -1,0 +1,113 @@
+"""The memory layout of a case, and the right results: of attention, and of the first two steps."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from common.serving.half_precision import attention
+from grader.spec import STREAM, At, Buffers, Call, HostTable, Size, f32, i32, i64
+from grader.spec.random_inputs import Random
+
+from .shapes import softmax_scale, strides
+
+if TYPE_CHECKING:
+    import torch
+
+TENSORS = ("queries", "keys", "values", "out")
+
+
+def _random(size: Size, rng: Random, *, gap: int, magnitude: float = 1.0) -> torch.Tensor:
+    """A tensor with its gaps, which hold random numbers too."""
+    import torch
+
+    rows = (size.length, size.heads) if size.rows_apart else (size.heads, size.length)
+    made = rng.normal(size.batch, *rows, size.head_dim + gap, scale=magnitude)
+    return made.to(torch.bfloat16 if size.bfloat16 else torch.float16)
+
+
+def _tensors(size: Size, rng: Random) -> dict[str, torch.Tensor]:
+    magnitude = size.size / 10
+    return {
+        "queries": _random(size, rng, gap=size.gap, magnitude=magnitude),
+        "keys": _random(size, rng, gap=size.gap, magnitude=magnitude),
+        "values": _random(size, rng, gap=size.gap),
+        "out": _random(size, rng, gap=0),
+    }
+
+
+def _strides(size: Size, *gaps: int) -> HostTable:
+    return HostTable(tuple(tuple(i64(stride) for stride in strides(size, gap)) for gap in gaps))
+
+
+def inputs(size: Size, rng: Random) -> Call:
+    return Call(
+        _tensors(size, rng),
+        ("out",),
+        (
+            *(At(name) for name in TENSORS),
+            _strides(size, size.gap, size.gap, size.gap, 0),
+            *(i32(getattr(size, name)) for name in ("batch", "heads", "length", "head_dim")),
+            f32(softmax_scale(size)),
+            i32(size.causal),
+            i32(size.bfloat16),
+            STREAM,
+        ),
+    )
+
+
+def step_inputs(size: Size, rng: Random) -> Call:
+    """Steps 3 and 4 are in half precision, with heads of 64: neither is an argument."""
+    return Call(
+        _tensors(size, rng),
+        ("out",),
+        (
+            *(At(name) for name in TENSORS),
+            _strides(size, size.gap, size.gap, size.gap, 0),
+            *(i32(getattr(size, name)) for name in ("batch", "heads", "length")),
+            f32(softmax_scale(size)),
+            i32(size.causal),
+            STREAM,
+        ),
+    )
+
+
+def heads_of(size: Size, tensor: torch.Tensor) -> torch.Tensor:
+    """As [batch, head, row, element], without the gaps: a view."""
+    inner = tensor[..., : size.head_dim]
+    return inner.transpose(1, 2) if size.rows_apart else inner
+
+
+def reference(size: Size, buffers: Buffers) -> None:
+    """Torch's own attention, in the type of the buffers."""
+    query, key, value = (heads_of(size, buffers[name]) for name in TENSORS[:3])
+    found = attention(query, key, value, causal=bool(size.causal), scale=softmax_scale(size))
+    heads_of(size, buffers["out"]).copy_(found)
+
+
+def _one_tensor(size: Size, rng: Random, out: torch.Tensor) -> Call:
+    arguments = (
+        At("tensor"),
+        At("out"),
+        _strides(size, size.gap),
+        *(i32(getattr(size, name)) for name in ("batch", "heads", "length")),
+        STREAM,
+    )
+    return Call({"tensor": _random(size, rng, gap=size.gap), "out": out}, ("out",), arguments)
+
+
+def copy_inputs(size: Size, rng: Random) -> Call:
+    out = rng.normal(size.batch, size.heads, size.length, size.head_dim).half()
+    return _one_tensor(size, rng, out)
+
+
+def copied(size: Size, buffers: Buffers) -> None:
+    buffers["out"].copy_(heads_of(size, buffers["tensor"]))
+
+
+def sum_inputs(size: Size, rng: Random) -> Call:
+    return _one_tensor(size, rng, rng.normal(size.batch, size.heads, size.head_dim))
+
+
+def summed(size: Size, buffers: Buffers) -> None:
+    out = buffers["out"]
+    out.copy_(heads_of(size, buffers["tensor"]).to(out.dtype).sum(dim=2))
