@@ -177,8 +177,8 @@ bool misaligned(const void* tensor, const Strides& strides) {
 }
 
 extern "C" int hopper_attention(const void* queries, const void* keys, const void* values, void* out,
-                               const Strides* strides, int batch, int heads, int length, int head_dim,
-                               float scale, int causal, int bfloat16, cudaStream_t stream) {
+                                const Strides* strides, int batch, int heads, int length, int head_dim,
+                                float scale, int causal, int bfloat16, cudaStream_t stream) {
   if (batch < 0 || heads < 0 || length < 0 || (head_dim != 64 && head_dim != 128))
     return cudaErrorInvalidValue;
   if (batch == 0 || heads == 0 || length == 0) return cudaSuccess;

@@ -36,7 +36,7 @@ CASES = (
     attention("no rows", length=0),
     attention("many heads", batch=7, heads=100, length=20),
     attention("many heads, causal", batch=3, heads=60, length=200, causal=1),
-    attention("many heads of 128", batch=2, heads=90, length=140, head_dim=128),
+    attention("many heads of 128", heads=70, length=140, head_dim=128),
     attention("1,024 rows", length=1024, heads=4, gpu_only=True),
     attention("4,096 rows, causal", length=4096, heads=4, causal=1, gpu_only=True),
     attention(
@@ -116,10 +116,10 @@ exercise = Exercise(
         "The weights of the tile before are read by the running product, so pack_weights() has to wait "
         "for it, and rescale() too. For the turns: a meet() of 256 threads needs 128 that meet and 128 "
         "that pass. Who passes to the first warpgroup at the very beginning, and who takes the last pass?",
-        "The whole: a block's rounds are tiles blockIdx.x, then blockIdx.x + gridDim.x, and so on, and "
-        "every second round goes the other way. Producer and consumers walk through the same tiles, each "
-        "with its own Schedule. The ring and its parities go on from tile to tile: only the queries' "
-        "buffer begins anew.",
+        "The whole: a block takes numbers blockIdx.x, blockIdx.x + gridDim.x, and so on. Producer and "
+        "consumers walk through the same tiles, each with its own Schedule. The ring and its parities go "
+        "on from tile to tile. With a causal mask, tile n of a head has about n + 1 times the work of tile "
+        "0: which two tiles together have as much as any other such two?",
     ),
     yardsticks=YARDSTICKS,
     arch="sm_90a",

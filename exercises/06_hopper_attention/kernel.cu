@@ -149,8 +149,8 @@ struct Attention {
   CUtensorMap queries, keys, values, out;
   int batch, heads, length;
   bool causal;
-  float scale;         // of the scores, times log2(e): weights are powers of two
-  int heads_together;  // that are worked on at the same time, so that their keys and values stay in L2
+  float scale;  // of the scores, times log2(e): weights are powers of two
+  bool paired;  // long and short tiles go together
 };
 
 __device__ inline float power_of_2(float x) {
@@ -219,30 +219,27 @@ struct Work {
   int head, batch, first_row, key_tiles;
 };
 
-// The tiles of a block, one after the other. Under a causal mask later rows see more keys: long tiles come
-// first, and every second round of the blocks goes the other way, so that all blocks get as much work.
+// The tiles of a block, one after the other: those numbered blockIdx.x, blockIdx.x + gridDim.x, and so on.
+// Under a causal mask later rows see more keys. There a number can stand for a pair, the n-th longest tile of
+// a head and its n-th shortest: all pairs are as much work. Numbers go through a head's tiles before the next
+// head's, so that blocks read the same keys and values at the same time.
 template <class How>
 struct Schedule {
   const Attention& job;
-  int round = 0;
+  int number = blockIdx.x;
+  bool second = false;  // the short tile of a pair is next
 
   __device__ explicit Schedule(const Attention& job) : job(job) {}
 
   // False when there is no more.
   __device__ bool next(Work& work) {
-    const int row_tiles = (job.length + How::kRows - 1) / How::kRows, heads = job.batch * job.heads;
-    const int blocks = gridDim.x, block = blockIdx.x;
-    // TODO 5: the number of the tile that this block takes in this round.
-    // Every second round goes through the blocks in reverse order.
-    if (round > 0) return false;
-    const int number = block;
-    ++round;
-    // Every round but the last has a tile for each block.
-    if (number >= row_tiles * heads) return false;
-    // TODO 5: which head, and which rows. Without a mask this order is good.
-    // With it, the longest tiles of heads_together heads come first, then their next longest ones.
-    const int head = number / row_tiles, tile = number % row_tiles;
-    (void)blocks;
+    const int tiles = (job.length + How::kRows - 1) / How::kRows;
+    // TODO 5: the head and the tile of `number`; then the pair's or the block's next one.
+    // Where job.paired is set, a head has half as many numbers, and one more if its tiles are odd. Then
+    // the tile in the middle has no other one.
+    const int head = number / tiles, tile = number % tiles;
+    number += gridDim.x;
+    if (head >= job.batch * job.heads) return false;
     work.head = head % job.heads;
     work.batch = head / job.heads;
     work.first_row = tile * How::kRows;
@@ -537,13 +534,10 @@ cudaError_t launch(Attention& job, const Tensors& tensors, bool persistent, cuda
   constexpr int kBytes = sizeof(Shared<How>);
   if (const cudaError_t e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes))
     return e;
-  const int heads = job.batch * job.heads;
-  const int tiles = (job.length + How::kRows - 1) / How::kRows * heads;
-  constexpr int64_t kL2Share = 16 << 20;  // bytes of keys and values that surely stay in L2
-  const int64_t head_bytes = int64_t{4} * job.length * How::kDim;
-  job.heads_together = static_cast<int>(std::clamp<int64_t>(kL2Share / head_bytes, 1, heads));
+  const int tiles = (job.length + How::kRows - 1) / How::kRows * job.batch * job.heads;
   int blocks = tiles;
   // TODO 5: where `persistent` is set, no more blocks than run at once.
+  // Pair tiles under a causal mask, unless each block takes one tile alone.
   (void)persistent;
   kernel<<<blocks, How::kThreads, kBytes, stream>>>(job);
   return cudaGetLastError();

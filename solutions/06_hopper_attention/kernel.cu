@@ -175,8 +175,8 @@ struct Attention {
   CUtensorMap queries, keys, values, out;
   int batch, heads, length;
   bool causal;
-  float scale;         // of the scores, times log2(e): weights are powers of two
-  int heads_together;  // that are worked on at the same time, so that their keys and values stay in L2
+  float scale;  // of the scores, times log2(e): weights are powers of two
+  bool paired;  // long and short tiles go together
 };
 
 __device__ inline float power_of_2(float x) {
@@ -245,37 +245,33 @@ struct Work {
   int head, batch, first_row, key_tiles;
 };
 
-// The tiles of a block, one after the other. Under a causal mask later rows see more keys: long tiles come
-// first, and every second round of the blocks goes the other way, so that all blocks get as much work.
+// The tiles of a block, one after the other: those numbered blockIdx.x, blockIdx.x + gridDim.x, and so on.
+// Under a causal mask later rows see more keys. There a number can stand for a pair, the n-th longest tile of
+// a head and its n-th shortest: all pairs are as much work. Numbers go through a head's tiles before the next
+// head's, so that blocks read the same keys and values at the same time.
 template <class How>
 struct Schedule {
   const Attention& job;
-  int round = 0;
+  int number = blockIdx.x;
+  bool second = false;  // the short tile of a pair is next
 
   __device__ explicit Schedule(const Attention& job) : job(job) {}
 
   // False when there is no more.
   __device__ bool next(Work& work) {
-    const int row_tiles = (job.length + How::kRows - 1) / How::kRows, heads = job.batch * job.heads;
-    const int blocks = gridDim.x, block = blockIdx.x;
-    // BEGIN SOLUTION  TODO 5: the number of the tile that this block takes in this round.
-    // TODO: Every second round goes through the blocks in reverse order.
-    // STARTER: if (round > 0) return false;
-    // STARTER: const int number = block;
-    const int number = round * blocks + (round % 2 == 0 ? block : blocks - 1 - block);
+    const int tiles = (job.length + How::kRows - 1) / How::kRows;
+    // BEGIN SOLUTION  TODO 5: the head and the tile of `number`; then the pair's or the block's next one.
+    // TODO: Where job.paired is set, a head has half as many numbers, and one more if its tiles are odd. Then
+    // TODO: the tile in the middle has no other one.
+    // STARTER: const int head = number / tiles, tile = number % tiles;
+    // STARTER: number += gridDim.x;
+    const int numbers = job.paired ? (tiles + 1) / 2 : tiles;
+    const int head = number / numbers, place = number % numbers, last = tiles - 1;
+    const int tile = job.causal && !second ? last - place : place;
+    second = job.paired && !second && last - place != place;
+    if (!second) number += gridDim.x;
     // END SOLUTION
-    ++round;
-    // Every round but the last has a tile for each block.
-    if (number >= row_tiles * heads) return false;
-    // BEGIN SOLUTION  TODO 5: which head, and which rows. Without a mask this order is good.
-    // TODO: With it, the longest tiles of heads_together heads come first, then their next longest ones.
-    // STARTER: const int head = number / row_tiles, tile = number % row_tiles;
-    // STARTER: (void)blocks;
-    const int begin = number / (row_tiles * job.heads_together) * job.heads_together;
-    const int count = min(job.heads_together, heads - begin), inside = number - begin * row_tiles;
-    const int head = begin + (job.causal ? inside % count : inside / row_tiles);
-    const int tile = job.causal ? row_tiles - 1 - inside / count : inside % row_tiles;
-    // END SOLUTION
+    if (head >= job.batch * job.heads) return false;
     work.head = head % job.heads;
     work.batch = head / job.heads;
     work.first_row = tile * How::kRows;
@@ -684,15 +680,13 @@ cudaError_t launch(Attention& job, const Tensors& tensors, bool persistent, cuda
   constexpr int kBytes = sizeof(Shared<How>);
   if (const cudaError_t e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes))
     return e;
-  const int heads = job.batch * job.heads;
-  const int tiles = (job.length + How::kRows - 1) / How::kRows * heads;
-  constexpr int64_t kL2Share = 16 << 20;  // bytes of keys and values that surely stay in L2
-  const int64_t head_bytes = int64_t{4} * job.length * How::kDim;
-  job.heads_together = static_cast<int>(std::clamp<int64_t>(kL2Share / head_bytes, 1, heads));
+  const int tiles = (job.length + How::kRows - 1) / How::kRows * job.batch * job.heads;
   int blocks = tiles;
   // BEGIN SOLUTION  TODO 5: where `persistent` is set, no more blocks than run at once.
+  // TODO: Pair tiles under a causal mask, unless each block takes one tile alone.
   // STARTER: (void)persistent;
   if (persistent) blocks = std::min(tiles, multiprocessors() * How::kBlocksPerSm);
+  job.paired = job.causal && tiles > blocks;
   // END SOLUTION
   kernel<<<blocks, How::kThreads, kBytes, stream>>>(job);
   return cudaGetLastError();
