@@ -77,20 +77,25 @@ struct TileShared {
   Barrier full;
 };
 
-// A block copies 64 rows of a head to `out`, whose rows lie one behind the other.
+// A piece of the output, whose rows lie one behind the other.
+__device__ inline uint4& out_piece(const OneTensor& job, int batch, int head, int row, int piece) {
+  const int64_t place = static_cast<int64_t>(batch * job.heads + head) * job.length + row;
+  return static_cast<uint4*>(job.out)[place * kPieces + piece];
+}
+
+// A block copies 64 rows of a head.
 __global__ void __launch_bounds__(128) copy_kernel(const __grid_constant__ OneTensor job) {
   __shared__ TileShared shared;
   const int first_row = blockIdx.x * kStepRows, head = blockIdx.y, batch = blockIdx.z;
-  // TODO 1: one thread makes the barrier ready for one arrival and asks for the tile.
+  if (threadIdx.x == 0) shared.full.init(1);
+  // TODO 1: the thread that made the barrier ready asks for the tile; then all wait for it.
   // The copy engine must see the barrier before the copy, and all threads before they wait.
   // Who asks for bytes says how many: rows behind the tensor's end count, too. They arrive as zeros.
-  auto* out =
-      static_cast<uint4*>(job.out) + static_cast<int64_t>(batch * job.heads + head) * job.length * kPieces;
   for (int i = threadIdx.x; i < kStepRows * kPieces; i += 128) {
     const int row = i / kPieces, piece = i % kPieces;
     if (first_row + row >= job.length) break;
-    // TODO 1: out[(first_row + row) * kPieces + piece], from where the swizzle has put it.
-    (void)out, (void)piece;
+    // TODO 1: the row's out_piece(), from where the swizzle has put it.
+    (void)head, (void)batch, (void)piece;
   }
 }
 
@@ -126,11 +131,9 @@ __global__ void __launch_bounds__(160) sum_kernel(const __grid_constant__ OneTen
   }
   float2 sum{};  // of columns 2 lane and 2 lane + 1, in this warp's rows
   for (int i = 0; i < tiles; ++i) {
-    const uint8_t* tile = shared.tiles[i % kStepStages];
     // TODO 2: wait until tile i is full.
     for (int row = warp; row < kStepRows; row += 4) {
       // TODO 2: add two halves of the row to `sum`.
-      (void)tile;
     }
     // TODO 2: tell the producer that this warp has read the stage: all of its lanes.
   }

@@ -77,15 +77,21 @@ struct TileShared {
   Barrier full;
 };
 
-// A block copies 64 rows of a head to `out`, whose rows lie one behind the other.
+// A piece of the output, whose rows lie one behind the other.
+__device__ inline uint4& out_piece(const OneTensor& job, int batch, int head, int row, int piece) {
+  const int64_t place = static_cast<int64_t>(batch * job.heads + head) * job.length + row;
+  return static_cast<uint4*>(job.out)[place * kPieces + piece];
+}
+
+// A block copies 64 rows of a head.
 __global__ void __launch_bounds__(128) copy_kernel(const __grid_constant__ OneTensor job) {
   __shared__ TileShared shared;
   const int first_row = blockIdx.x * kStepRows, head = blockIdx.y, batch = blockIdx.z;
-  // BEGIN SOLUTION  TODO 1: one thread makes the barrier ready for one arrival and asks for the tile.
+  if (threadIdx.x == 0) shared.full.init(1);
+  // BEGIN SOLUTION  TODO 1: the thread that made the barrier ready asks for the tile; then all wait for it.
   // TODO: The copy engine must see the barrier before the copy, and all threads before they wait.
   // TODO: Who asks for bytes says how many: rows behind the tensor's end count, too. They arrive as zeros.
   if (threadIdx.x == 0) {
-    shared.full.init(1);
     fence_barriers();
     shared.full.arrive_and_expect(sizeof shared.tile);
     load_tile(shared.tile, job.tensor, {0, first_row, head, batch}, shared.full);
@@ -93,15 +99,13 @@ __global__ void __launch_bounds__(128) copy_kernel(const __grid_constant__ OneTe
   __syncthreads();
   shared.full.wait(0);
   // END SOLUTION
-  auto* out =
-      static_cast<uint4*>(job.out) + static_cast<int64_t>(batch * job.heads + head) * job.length * kPieces;
   for (int i = threadIdx.x; i < kStepRows * kPieces; i += 128) {
     const int row = i / kPieces, piece = i % kPieces;
     if (first_row + row >= job.length) break;
-    // BEGIN SOLUTION  TODO 1: out[(first_row + row) * kPieces + piece], from where the swizzle has put it.
-    // STARTER: (void)out, (void)piece;
+    // BEGIN SOLUTION  TODO 1: the row's out_piece(), from where the swizzle has put it.
+    // STARTER: (void)head, (void)batch, (void)piece;
     const uint8_t* from = shared.tile + row * kRowBytes + (piece ^ row % 8) * 16;
-    out[(first_row + row) * kPieces + piece] = *reinterpret_cast<const uint4*>(from);
+    out_piece(job, batch, head, first_row + row, piece) = *reinterpret_cast<const uint4*>(from);
     // END SOLUTION
   }
 }
@@ -143,14 +147,12 @@ __global__ void __launch_bounds__(160) sum_kernel(const __grid_constant__ OneTen
   }
   float2 sum{};  // of columns 2 lane and 2 lane + 1, in this warp's rows
   for (int i = 0; i < tiles; ++i) {
-    const uint8_t* tile = shared.tiles[i % kStepStages];
     // BEGIN SOLUTION  TODO 2: wait until tile i is full.
     shared.full[i % kStepStages].wait(i / kStepStages % 2);
     // END SOLUTION
     for (int row = warp; row < kStepRows; row += 4) {
       // BEGIN SOLUTION  TODO 2: add two halves of the row to `sum`.
-      // STARTER: (void)tile;
-      const uint8_t* piece = tile + row * kRowBytes + (lane / 4 ^ row % 8) * 16;
+      const uint8_t* piece = shared.tiles[i % kStepStages] + row * kRowBytes + (lane / 4 ^ row % 8) * 16;
       const float2 two = __half22float2(reinterpret_cast<const __half2*>(piece)[lane % 4]);
       sum.x += two.x, sum.y += two.y;
       // END SOLUTION
