@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from common.serving.half_precision import attention
-from grader.spec import STREAM, At, Buffers, Call, HostTable, Size, f32, i32, i64
+from grader.spec import STREAM, Argument, At, Buffers, Call, HostTable, Size, f32, i32, i64
 from grader.spec.random_inputs import Random
 
 from .shapes import softmax_scale, strides
@@ -85,7 +85,7 @@ def reference(size: Size, buffers: Buffers) -> None:
 
 
 def _one_tensor(size: Size, rng: Random, out: torch.Tensor) -> Call:
-    arguments = (
+    arguments: tuple[Argument, ...] = (
         At("tensor"),
         At("out"),
         _strides(size, size.gap),
