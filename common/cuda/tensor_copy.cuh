@@ -44,14 +44,13 @@ inline cudaError_t make_tensor_map(CUtensorMap& map, const void* tensor, const T
                                    int tile_rows, bool bfloat16) {
   const EncodeTiled encode = encode_tiled();
   if (encode == nullptr) return cudaErrorNotSupported;
-  const auto bytes = [](int64_t stride, int count) {
-    return static_cast<cuuint64_t>(count > 1 ? 2 * stride
-                                             : 16);  // nobody takes a second step along one element
+  // Of one row, head or batch nobody takes the stride, and it may be 0, which no map may have.
+  const auto bytes = [&](int64_t stride) {
+    return static_cast<cuuint64_t>(2 * (stride > 0 ? stride : shape.columns));
   };
   const cuuint64_t sizes[] = {static_cast<cuuint64_t>(shape.columns), static_cast<cuuint64_t>(shape.rows),
                               static_cast<cuuint64_t>(shape.heads), static_cast<cuuint64_t>(shape.batch)};
-  const cuuint64_t strides[] = {bytes(shape.row_stride, shape.rows), bytes(shape.head_stride, shape.heads),
-                                bytes(shape.batch_stride, shape.batch)};
+  const cuuint64_t strides[] = {bytes(shape.row_stride), bytes(shape.head_stride), bytes(shape.batch_stride)};
   const cuuint32_t box[] = {kTileColumns, static_cast<cuuint32_t>(tile_rows), 1, 1};
   const cuuint32_t steps[] = {1, 1, 1, 1};
   const CUresult result = encode(
