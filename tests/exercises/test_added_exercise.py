@@ -14,7 +14,7 @@ from grader.records.record import Record
 from grader.spec import Exercise, registry
 
 PAGE = REPOSITORY / "docs" / "adding-an-exercise.md"
-NAME = "06_row_sums"
+NAME = "07_row_sums"
 PLACES = (f"exercises/{NAME}/exercise.py", f"exercises/{NAME}/baseline.cu", f"solutions/{NAME}/kernel.cu")
 
 
