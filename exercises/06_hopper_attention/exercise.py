@@ -94,7 +94,7 @@ exercise = Exercise(
             against=CUDNN,
         ),
     ),
-    points=Points(correct=20, clean=8, mechanism=10, speed=22),
+    points=Points(correct=18, clean=7, mechanism=10, speed=25),
     steps=STEPS,
     known_mistakes=MISTAKES,
     hints=(
