@@ -61,18 +61,6 @@ __device__ inline uint64_t describe(const void* matrix, uint32_t leading = 16) {
   "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, "  \
   "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, "  \
   "%62, %63}"
-#define WGMMA_NAMES_88                                                                                    \
-  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, " \
-  "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, "  \
-  "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, "  \
-  "%62, %63, %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, "  \
-  "%82, %83, %84, %85, %86, %87}"
-#define WGMMA_NAMES_96                                                                                    \
-  "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, " \
-  "%22, %23, %24, %25, %26, %27, %28, %29, %30, %31, %32, %33, %34, %35, %36, %37, %38, %39, %40, %41, "  \
-  "%42, %43, %44, %45, %46, %47, %48, %49, %50, %51, %52, %53, %54, %55, %56, %57, %58, %59, %60, %61, "  \
-  "%62, %63, %64, %65, %66, %67, %68, %69, %70, %71, %72, %73, %74, %75, %76, %77, %78, %79, %80, %81, "  \
-  "%82, %83, %84, %85, %86, %87, %88, %89, %90, %91, %92, %93, %94, %95}"
 
 template <int kColumns>
 struct Product;
@@ -118,32 +106,4 @@ template <>
 struct Product<128> {
   WGMMA_PRODUCT_128(__half, "f16")
   WGMMA_PRODUCT_128(__nv_bfloat16, "bf16")
-};
-#define WGMMA_PRODUCT_176(type, name)                                                                      \
-  static __device__ void multiply(float (&d)[88], uint64_t a, uint64_t b, int adds, type) {                \
-    asm volatile("{.reg .pred p; setp.ne.b32 p, %90, 0; wgmma.mma_async.sync.aligned.m64n176k16.f32." name \
-                 "." name " " WGMMA_NAMES_88 ", %88, %89, p, 1, 1, 0, 0;}"                                 \
-                 : WGMMA_32(d, 0), WGMMA_32(d, 32), WGMMA_8(d, 64), WGMMA_8(d, 72), WGMMA_8(d, 80)         \
-                 : "l"(a), "l"(b), "r"(adds)                                                               \
-                 : "memory");                                                                              \
-  }
-template <>
-struct Product<176> {
-  WGMMA_PRODUCT_176(__half, "f16")
-  WGMMA_PRODUCT_176(__nv_bfloat16, "bf16")
-};
-
-#define WGMMA_PRODUCT_192(type, name)                                                                      \
-  static __device__ void multiply(float (&d)[96], uint64_t a, uint64_t b, int adds, type) {                \
-    asm volatile("{.reg .pred p; setp.ne.b32 p, %98, 0; wgmma.mma_async.sync.aligned.m64n192k16.f32." name \
-                 "." name " " WGMMA_NAMES_96 ", %96, %97, p, 1, 1, 0, 0;}"                                 \
-                 : WGMMA_32(d, 0), WGMMA_32(d, 32), WGMMA_8(d, 64), WGMMA_8(d, 72), WGMMA_8(d, 80),        \
-                   WGMMA_8(d, 88)                                                                          \
-                 : "l"(a), "l"(b), "r"(adds)                                                               \
-                 : "memory");                                                                              \
-  }
-template <>
-struct Product<192> {
-  WGMMA_PRODUCT_192(__half, "f16")
-  WGMMA_PRODUCT_192(__nv_bfloat16, "bf16")
 };

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from grader.spec import Buffers, OnBuffers, Size
 
-from .layout import TENSORS, heads_of
+from .layout import operands
 from .shapes import softmax_scale
 
 
@@ -13,7 +13,7 @@ def by(backend: str) -> OnBuffers:
         import torch
         from torch.nn.attention import SDPBackend, sdpa_kernel
 
-        query, key, value = (heads_of(size, buffers[name]) for name in TENSORS[:3])
+        query, key, value = operands(size, buffers)
         with sdpa_kernel(getattr(SDPBackend, backend)):
             torch.nn.functional.scaled_dot_product_attention(
                 query, key, value, is_causal=bool(size.causal), scale=softmax_scale(size)

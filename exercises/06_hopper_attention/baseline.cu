@@ -30,7 +30,7 @@ struct Attention {
   const void *queries, *keys, *values;
   void* out;
   Strides of_queries, of_keys, of_values, of_out;
-  int heads, length;
+  int heads, sharers, length;  // so many heads of queries share one of keys and values
   float scale;
 };
 
@@ -129,8 +129,9 @@ __global__ void __launch_bounds__(kThreads)
 
   const int end = causal ? min(job.length, first + kTile) : job.length;
   for (int first_key = 0; first_key < end; first_key += kTile) {
-    load_rows<T, kDim>(shared.keys, job.keys, job.of_keys, batch, head, first_key, job.length);
-    load_rows<T, kDim>(shared.values, job.values, job.of_values, batch, head, first_key, job.length);
+    load_rows<T, kDim>(shared.keys, job.keys, job.of_keys, batch, head / job.sharers, first_key, job.length);
+    load_rows<T, kDim>(shared.values, job.values, job.of_values, batch, head / job.sharers, first_key,
+                       job.length);
     __syncthreads();
     multiply_keys(shared);
     __syncthreads();
@@ -177,16 +178,18 @@ bool misaligned(const void* tensor, const Strides& strides) {
 }
 
 extern "C" int hopper_attention(const void* queries, const void* keys, const void* values, void* out,
-                                const Strides* strides, int batch, int heads, int length, int head_dim,
-                                float scale, int causal, int bfloat16, cudaStream_t stream) {
+                                const Strides* strides, int batch, int heads, int key_heads, int length,
+                                int head_dim, float scale, int causal, int bfloat16, cudaStream_t stream) {
   if (batch < 0 || heads < 0 || length < 0 || (head_dim != 64 && head_dim != 128))
     return cudaErrorInvalidValue;
   if (batch == 0 || heads == 0 || length == 0) return cudaSuccess;
+  if (key_heads < 1 || heads % key_heads != 0) return cudaErrorInvalidValue;
   if (misaligned(queries, strides[0]) || misaligned(keys, strides[1]) || misaligned(values, strides[2]) ||
       misaligned(out, strides[3]))
     return cudaErrorMisalignedAddress;
-  const Attention job{queries,    keys,       values, out,    strides[0], strides[1],
-                      strides[2], strides[3], heads,  length, scale};
+  const Attention job{queries,    keys,       values,     out,   strides[0],
+                      strides[1], strides[2], strides[3], heads, heads / key_heads,
+                      length,     scale};
   return bfloat16 ? launch<__nv_bfloat16>(job, batch, head_dim, causal, stream)
                   : launch<__half>(job, batch, head_dim, causal, stream);
 }

@@ -33,11 +33,15 @@ CASES = (
     attention("large scores, causal", length=200, size=80, causal=1, bfloat16=1),
     # The one key that a first row sees has a score far below 0, or below a finite stand-in for -infinity.
     attention("huge scores, causal", length=4, heads=16, size=500, causal=1),
+    attention("heads share keys and values", heads=6, sharers=3, length=140),
+    attention("heads share keys and values, causal", batch=2, heads=4, sharers=2, length=90, causal=1, gap=8),
+    attention("one head of keys, rows apart", heads=4, sharers=4, length=70, head_dim=128, rows_apart=1),
     attention("no rows", length=0),
     attention("many heads", batch=7, heads=100, length=20),
     attention("many heads, causal", batch=3, heads=60, length=200, causal=1),
     attention("many heads of 128", heads=70, length=140, head_dim=128),
     attention("1,024 rows", length=1024, heads=4, gpu_only=True),
+    attention("2,100 rows, many heads", length=2100, heads=40, gpu_only=True),
     attention("4,096 rows, causal", length=4096, heads=4, causal=1, gpu_only=True),
     attention(
         "4,100 rows, heads of 128, causal", length=4100, heads=40, head_dim=128, causal=1, gpu_only=True
@@ -47,11 +51,13 @@ BENCH = tuple(bench(*shape, head_dim) for head_dim in (64, 128) for shape in SIX
 
 
 def hidden(rng: Random) -> Sequence[Case]:
-    return [
-        attention(
+    def drawn(number: int) -> Case:
+        sharers = rng.choice((1, 1, 2, 3))
+        return attention(
             f"hidden {number}",
             batch=rng.number(1, 2),
-            heads=rng.number(1, 3),
+            heads=sharers * rng.number(1, 2),
+            sharers=sharers,
             length=rng.number(1, 400),
             head_dim=rng.choice((64, 64, 128)),
             causal=rng.number(0, 1),
@@ -61,8 +67,8 @@ def hidden(rng: Random) -> Sequence[Case]:
             scale=rng.choice((0, 0, 50, 400)),
             size=rng.choice((10, 10, 40)),
         )
-        for number in range(1, 7)
-    ]
+
+    return [drawn(number) for number in range(1, 7)]
 
 
 exercise = Exercise(

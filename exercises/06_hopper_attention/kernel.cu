@@ -22,35 +22,6 @@
 #include "tensor_copy.cuh"
 #include "wgmma.cuh"
 
-// What a tuner may change: keys of a tile and stages of the ring, for heads of 64 and of 128; consumer
-// warpgroups of a block, 0 for as many as suit the number of tiles; whether warpgroups take turns; which
-// powers of two are polynomials: of so many the last, 0 for none; whether sums follow a maximum only when it
-// has grown by a factor of 256.
-#ifndef KEYS_64
-#define KEYS_64 128
-#endif
-#ifndef KEYS_128
-#define KEYS_128 128
-#endif
-#ifndef STAGES_64
-#define STAGES_64 3
-#endif
-#ifndef STAGES_128
-#define STAGES_128 2
-#endif
-#ifndef CONSUMERS
-#define CONSUMERS 0
-#endif
-#ifndef TAKE_TURNS
-#define TAKE_TURNS 1
-#endif
-#ifndef POLYNOMIALS
-#define POLYNOMIALS 0
-#endif
-#ifndef LAZY_RESCALE
-#define LAZY_RESCALE 0
-#endif
-
 constexpr int kGroup = 128;     // threads of a warpgroup
 constexpr int kGroupRows = 64;  // query rows of a warpgroup
 constexpr int kRowBytes = 2 * kTileColumns;
@@ -151,6 +122,7 @@ __global__ void __launch_bounds__(160) sum_kernel(const __grid_constant__ OneTen
 struct Attention {
   CUtensorMap queries, keys, values, out;
   int batch, heads, length;
+  int sharers;  // heads of queries that share one of keys and values
   bool causal;
   float scale;  // of the scores, times log2(e): weights are powers of two
   bool paired;  // long and short tiles go together
@@ -160,23 +132,6 @@ __device__ inline float power_of_2(float x) {
   float result;
   asm("ex2.approx.ftz.f32 %0, %1;" : "=f"(result) : "f"(x));
   return result;
-}
-
-// The same by multiplications and additions, of which a multiprocessor does eight times as many per clock:
-// 2^r of the part r that is left after rounding, within 0.00008 of it, and the rounded part as an exponent.
-__device__ inline float polynomial_power_of_2(float x) {
-  constexpr float kRounds = 12582912;  // 1.5 * 2^23: a sum with it has no bits behind the point
-  const float rounded = fmaxf(x, -126) + kRounds;
-  const float r = fmaxf(x, -126) - (rounded - kRounds);
-  const float power = fmaf(fmaf(fmaf(0.0551713f, r, 0.2426105f), r, 0.6932610f), r, 0.9999281f);
-  return __int_as_float(__float_as_int(power) + (__float_as_int(rounded) << 23));
-}
-
-// The number of its kind decides how it is computed.
-__device__ inline float power_of_2(float x, int number) {
-  if (POLYNOMIALS > 0 && number % (POLYNOMIALS + !POLYNOMIALS) == POLYNOMIALS - 1)
-    return polynomial_power_of_2(x);
-  return power_of_2(x);
 }
 
 __device__ inline uint32_t pack(float low, float high, __half) {
@@ -194,8 +149,8 @@ struct Cut {
   static constexpr int kDim = kHeadDim, kConsumers = kWarpgroups;
   static constexpr bool kOverlaps = overlaps;
   static constexpr int kRows = kGroupRows * kConsumers;
-  static constexpr int kKeys = kDim == 64 ? KEYS_64 : KEYS_128;
-  static constexpr int kStages = kDim == 64 ? STAGES_64 : STAGES_128;
+  static constexpr int kKeys = 128;  // of a tile
+  static constexpr int kStages = kDim == 64 ? 3 : 2;
   static constexpr int kThreads = kGroup * (kConsumers + 1);
   // Registers of a thread, producers' and consumers': together what a multiprocessor has, 64 K.
   static constexpr int kProducerRegisters = kConsumers == 3 ? 32 : 24;
@@ -219,7 +174,7 @@ struct Shared {
 
 // A tile of query rows of one head.
 struct Work {
-  int head, batch, first_row, key_tiles;
+  int head, key_head, batch, first_row, key_tiles;
 };
 
 // The tiles of a block, one after the other: those numbered blockIdx.x, blockIdx.x + gridDim.x, and so on.
@@ -244,6 +199,7 @@ struct Schedule {
     number += gridDim.x;
     if (head >= job.batch * job.heads) return false;
     work.head = head % job.heads;
+    work.key_head = work.head / job.sharers;
     work.batch = head / job.heads;
     work.first_row = tile * How::kRows;
     const int keys = job.causal ? min(job.length, work.first_row + How::kRows) : job.length;
@@ -357,7 +313,6 @@ struct Consumer {
       }
       highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 1));
       highest = fmaxf(highest, __shfl_xor_sync(~0u, highest, 2));
-      if (LAZY_RESCALE && (highest - most[side]) * job.scale <= 8) highest = most[side];
       const float origin = highest * job.scale;
       factor[side] = power_of_2(most[side] * job.scale - origin);
       most[side] = highest;
@@ -366,7 +321,7 @@ struct Consumer {
       for (int i = 0; i < kKeys / 8; ++i) {
 #pragma unroll
         for (int j = 4 * i + 2 * side; j < 4 * i + 2 * side + 2; ++j) {
-          scores[j] = power_of_2(fmaf(scores[j], job.scale, -origin), 2 * i + j % 2);
+          scores[j] = power_of_2(fmaf(scores[j], job.scale, -origin));
           added += scores[j];
         }
       }
@@ -386,7 +341,6 @@ struct Consumer {
   }
 
   __device__ void rescale(const float (&factor)[2]) {
-    if (LAZY_RESCALE && !__any_sync(~0u, factor[0] != 1 || factor[1] != 1)) return;
 #pragma unroll
     for (int i = 0; i < kDim / 2; ++i) out[i] *= factor[i / 2 % 2];
   }
@@ -524,15 +478,18 @@ struct Tensors {
 template <typename T, class How>
 cudaError_t launch(Attention& job, const Tensors& tensors, bool persistent, cudaStream_t stream) {
   constexpr bool kBfloat16 = sizeof(T) == 2 && !std::is_same<T, __half>::value;
-  const auto map = [&](CUtensorMap& to, const void* tensor, const Strides& strides, int rows) {
-    const TensorShape shape{job.batch,     job.heads,    job.length, How::kDim,
+  const int key_heads = job.heads / job.sharers;
+  const auto map = [&](CUtensorMap& to, const void* tensor, const Strides& strides, int heads, int rows) {
+    const TensorShape shape{job.batch,     heads,        job.length, How::kDim,
                             strides.batch, strides.head, strides.row};
     return make_tensor_map(to, tensor, shape, rows, kBfloat16);
   };
-  if (const cudaError_t e = map(job.queries, tensors.queries, tensors.strides[0], How::kRows)) return e;
-  if (const cudaError_t e = map(job.keys, tensors.keys, tensors.strides[1], How::kKeys)) return e;
-  if (const cudaError_t e = map(job.values, tensors.values, tensors.strides[2], How::kKeys)) return e;
-  if (const cudaError_t e = map(job.out, tensors.out, tensors.strides[3], kGroupRows)) return e;
+  if (const cudaError_t e = map(job.queries, tensors.queries, tensors.strides[0], job.heads, How::kRows))
+    return e;
+  if (const cudaError_t e = map(job.keys, tensors.keys, tensors.strides[1], key_heads, How::kKeys)) return e;
+  if (const cudaError_t e = map(job.values, tensors.values, tensors.strides[2], key_heads, How::kKeys))
+    return e;
+  if (const cudaError_t e = map(job.out, tensors.out, tensors.strides[3], job.heads, kGroupRows)) return e;
   const auto kernel = attention_kernel<T, How>;
   constexpr int kBytes = sizeof(Shared<How>);
   if (const cudaError_t e = cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kBytes))
@@ -546,19 +503,22 @@ cudaError_t launch(Attention& job, const Tensors& tensors, bool persistent, cuda
   return cudaGetLastError();
 }
 
-// As many consumers as give every multiprocessor a tile.
+// How many consumers a block has, as measured on an H200. Heads of 64 leave room for two blocks with one
+// consumer each on a multiprocessor, which need not wait for each other at the ends of tiles; only over many
+// keys for every row do three consumers that take turns gain more. Heads of 128 fill the registers and the
+// shared memory with two, unless there are too few tiles for all multiprocessors.
 template <typename T, int kDim>
 cudaError_t launch(Attention& job, const Tensors& tensors, cudaStream_t stream) {
-  const auto tiles = [&](int consumers) {
-    const int rows = kGroupRows * consumers;
-    return (job.length + rows - 1) / rows * job.batch * job.heads;
-  };
-  if (CONSUMERS == 1 || (CONSUMERS == 0 && tiles(1) <= multiprocessors()))
-    return launch<T, Cut<kDim, 1>>(job, tensors, true, stream);
-#if CONSUMERS == 3
-  if constexpr (kDim == 64) return launch<T, Cut<kDim, 3>>(job, tensors, true, stream);
-#endif
-  return launch<T, Cut<kDim, 2>>(job, tensors, true, stream);
+  if constexpr (kDim == 64) {
+    constexpr int kManyKeys = 2048;
+    const int tiles = (job.length + 3 * kGroupRows - 1) / (3 * kGroupRows) * job.batch * job.heads;
+    const bool many_keys = job.length >= kManyKeys && !job.causal && tiles >= multiprocessors();
+    return many_keys ? launch<T, Cut<64, 3>>(job, tensors, true, stream)
+                     : launch<T, Cut<64, 1>>(job, tensors, true, stream);
+  }
+  const int tiles = (job.length + kGroupRows - 1) / kGroupRows * job.batch * job.heads;
+  return tiles <= multiprocessors() ? launch<T, Cut<128, 1>>(job, tensors, true, stream)
+                                    : launch<T, Cut<128, 2>>(job, tensors, true, stream);
 }
 
 // 16 bytes at a time, or not at all.
@@ -568,14 +528,16 @@ bool misaligned(const void* tensor, const Strides& strides) {
 }
 
 // A call's arguments as a job. Without rows it is cudaSuccess with an empty batch.
-cudaError_t make_job(Attention& job, const Tensors& tensors, int batch, int heads, int length, float scale,
-                     int causal) {
+cudaError_t make_job(Attention& job, const Tensors& tensors, int batch, int heads, int key_heads, int length,
+                     float scale, int causal) {
   if (batch < 0 || heads < 0 || length < 0) return cudaErrorInvalidValue;
+  if (heads > 0 && (key_heads < 1 || heads % key_heads != 0)) return cudaErrorInvalidValue;
   const void* all[] = {tensors.queries, tensors.keys, tensors.values, tensors.out};
   for (int i = 0; i < 4; ++i) {
     if (misaligned(all[i], tensors.strides[i])) return cudaErrorMisalignedAddress;
   }
   job.batch = batch, job.heads = heads, job.length = length, job.causal = causal != 0;
+  job.sharers = heads > 0 ? heads / key_heads : 1;
   job.scale = scale * static_cast<float>(M_LOG2E);
   return cudaSuccess;
 }
@@ -607,29 +569,30 @@ extern "C" int sum_tiles(const void* tensor, float* out, const Strides* strides,
 }
 
 // Steps 3 and 4: attention in half precision with heads of 64, one block for each tile of rows.
-#define STEP(name, cut)                                                                                  \
-  extern "C" int name(const void* queries, const void* keys, const void* values, void* out,              \
-                      const Strides* strides, int batch, int heads, int length, float scale, int causal, \
-                      cudaStream_t stream) {                                                             \
-    const Tensors tensors{queries, keys, values, out, strides};                                          \
-    Attention job{};                                                                                     \
-    if (const cudaError_t e = make_job(job, tensors, batch, heads, length, scale, causal)) return e;     \
-    const bool nothing = batch == 0 || heads == 0 || length == 0;                                        \
-    return nothing ? cudaSuccess : launch<__half, cut>(job, tensors, false, stream);                     \
+#define STEP(name, cut)                                                                                     \
+  extern "C" int name(const void* queries, const void* keys, const void* values, void* out,                 \
+                      const Strides* strides, int batch, int heads, int length, float scale, int causal,    \
+                      cudaStream_t stream) {                                                                \
+    const Tensors tensors{queries, keys, values, out, strides};                                             \
+    Attention job{};                                                                                        \
+    if (const cudaError_t e = make_job(job, tensors, batch, heads, heads, length, scale, causal)) return e; \
+    const bool nothing = batch == 0 || heads == 0 || length == 0;                                           \
+    return nothing ? cudaSuccess : launch<__half, cut>(job, tensors, false, stream);                        \
   }
 using InOrder = Cut<kStepDim, 1, false>;
 using Overlapped = Cut<kStepDim, 2>;
 STEP(attend_in_order, InOrder)
 STEP(attend_overlapped, Overlapped)
 
-// All tensors are [batch][head][length][head_dim] by their strides, in elements.
+// All tensors are [batch][head][length][head_dim] by their strides, in elements. Heads of queries that follow
+// one another share a head of keys and values, where there are fewer of those.
 extern "C" int hopper_attention(const void* queries, const void* keys, const void* values, void* out,
-                                const Strides* strides, int batch, int heads, int length, int head_dim,
-                                float scale, int causal, int bfloat16, cudaStream_t stream) {
+                                const Strides* strides, int batch, int heads, int key_heads, int length,
+                                int head_dim, float scale, int causal, int bfloat16, cudaStream_t stream) {
   if (head_dim != 64 && head_dim != 128) return cudaErrorInvalidValue;
   const Tensors tensors{queries, keys, values, out, strides};
   Attention job{};
-  if (const cudaError_t e = make_job(job, tensors, batch, heads, length, scale, causal)) return e;
+  if (const cudaError_t e = make_job(job, tensors, batch, heads, key_heads, length, scale, causal)) return e;
   if (batch == 0 || heads == 0 || length == 0) return cudaSuccess;
   if (head_dim == 64)
     return bfloat16 ? launch<__nv_bfloat16, 64>(job, tensors, stream)

@@ -8,7 +8,7 @@ from common.serving.half_precision import attention
 from grader.spec import STREAM, Argument, At, Buffers, Call, HostTable, Size, f32, i32, i64
 from grader.spec.random_inputs import Random
 
-from .shapes import softmax_scale, strides
+from .shapes import key_heads, softmax_scale, strides
 
 if TYPE_CHECKING:
     import torch
@@ -16,11 +16,11 @@ if TYPE_CHECKING:
 TENSORS = ("queries", "keys", "values", "out")
 
 
-def _random(size: Size, rng: Random, *, gap: int, magnitude: float = 1.0) -> torch.Tensor:
+def _random(size: Size, rng: Random, heads: int, *, gap: int, magnitude: float = 1.0) -> torch.Tensor:
     """A tensor with its gaps, which hold random numbers too."""
     import torch
 
-    rows = (size.length, size.heads) if size.rows_apart else (size.heads, size.length)
+    rows = (size.length, heads) if size.rows_apart else (heads, size.length)
     made = rng.normal(size.batch, *rows, size.head_dim + gap, scale=magnitude)
     return made.to(torch.bfloat16 if size.bfloat16 else torch.float16)
 
@@ -28,15 +28,21 @@ def _random(size: Size, rng: Random, *, gap: int, magnitude: float = 1.0) -> tor
 def _tensors(size: Size, rng: Random) -> dict[str, torch.Tensor]:
     magnitude = size.size / 10
     return {
-        "queries": _random(size, rng, gap=size.gap, magnitude=magnitude),
-        "keys": _random(size, rng, gap=size.gap, magnitude=magnitude),
-        "values": _random(size, rng, gap=size.gap),
-        "out": _random(size, rng, gap=0),
+        "queries": _random(size, rng, size.heads, gap=size.gap, magnitude=magnitude),
+        "keys": _random(size, rng, key_heads(size), gap=size.gap, magnitude=magnitude),
+        "values": _random(size, rng, key_heads(size), gap=size.gap),
+        "out": _random(size, rng, size.heads, gap=0),
     }
 
 
-def _strides(size: Size, *gaps: int) -> HostTable:
-    return HostTable(tuple(tuple(i64(stride) for stride in strides(size, gap)) for gap in gaps))
+def _strides(size: Size, *tensors: tuple[int, int]) -> HostTable:
+    """Of tensors with so many heads and such gaps."""
+    return HostTable(tuple(tuple(i64(stride) for stride in strides(size, *tensor)) for tensor in tensors))
+
+
+def _all_strides(size: Size) -> HostTable:
+    heads, shared = (size.heads, size.gap), (key_heads(size), size.gap)
+    return _strides(size, heads, shared, shared, (size.heads, 0))
 
 
 def inputs(size: Size, rng: Random) -> Call:
@@ -45,8 +51,11 @@ def inputs(size: Size, rng: Random) -> Call:
         ("out",),
         (
             *(At(name) for name in TENSORS),
-            _strides(size, size.gap, size.gap, size.gap, 0),
-            *(i32(getattr(size, name)) for name in ("batch", "heads", "length", "head_dim")),
+            _all_strides(size),
+            *(
+                i32(number)
+                for number in (size.batch, size.heads, key_heads(size), size.length, size.head_dim)
+            ),
             f32(softmax_scale(size)),
             i32(size.causal),
             i32(size.bfloat16),
@@ -62,7 +71,7 @@ def step_inputs(size: Size, rng: Random) -> Call:
         ("out",),
         (
             *(At(name) for name in TENSORS),
-            _strides(size, size.gap, size.gap, size.gap, 0),
+            _all_strides(size),
             *(i32(getattr(size, name)) for name in ("batch", "heads", "length")),
             f32(softmax_scale(size)),
             i32(size.causal),
@@ -77,9 +86,18 @@ def heads_of(size: Size, tensor: torch.Tensor) -> torch.Tensor:
     return inner.transpose(1, 2) if size.rows_apart else inner
 
 
+def operands(size: Size, buffers: Buffers) -> tuple[torch.Tensor, torch.Tensor, torch.Tensor]:
+    """Queries, keys and values, the latter once for each head that shares them."""
+    query, *shared = (heads_of(size, buffers[name]) for name in TENSORS[:3])
+    key, value = (
+        tensor.repeat_interleave(size.sharers, dim=1) if size.sharers > 1 else tensor for tensor in shared
+    )
+    return query, key, value
+
+
 def reference(size: Size, buffers: Buffers) -> None:
     """Torch's own attention, in the type of the buffers."""
-    query, key, value = (heads_of(size, buffers[name]) for name in TENSORS[:3])
+    query, key, value = operands(size, buffers)
     found = attention(query, key, value, causal=bool(size.causal), scale=softmax_scale(size))
     heads_of(size, buffers["out"]).copy_(found)
 
@@ -88,11 +106,11 @@ def _one_tensor(size: Size, rng: Random, out: torch.Tensor) -> Call:
     arguments: tuple[Argument, ...] = (
         At("tensor"),
         At("out"),
-        _strides(size, size.gap),
+        _strides(size, (size.heads, size.gap)),
         *(i32(getattr(size, name)) for name in ("batch", "heads", "length")),
         STREAM,
     )
-    return Call({"tensor": _random(size, rng, gap=size.gap), "out": out}, ("out",), arguments)
+    return Call({"tensor": _random(size, rng, size.heads, gap=size.gap), "out": out}, ("out",), arguments)
 
 
 def copy_inputs(size: Size, rng: Random) -> Call:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 from grader.spec import Buffers, KnownMistake, Size
 
-from .layout import TENSORS, heads_of
+from .layout import heads_of, operands
 from .shapes import softmax_scale
 
 if TYPE_CHECKING:
@@ -19,7 +19,7 @@ def _attend(size: Size, buffers: Buffers, hidden: torch.Tensor, keys: int, scale
     """Attention over so many keys, those behind the end zeros, without those that are hidden."""
     import torch
 
-    query, key, value = (heads_of(size, buffers[name]).double() for name in TENSORS[:3])
+    query, key, value = (tensor.double() for tensor in operands(size, buffers))
     more = keys - size.length
     key, value = (torch.nn.functional.pad(tensor, (0, 0, 0, max(more, 0))) for tensor in (key, value))
     scores = (query @ key.transpose(-1, -2) * scale).masked_fill(hidden, -torch.inf)

@@ -1,6 +1,7 @@
 """The sizes of a case, by name, and what follows from them alone.
 
 batch, heads, length, head_dim
+sharers     heads of queries that share one head of keys and values: they follow one another
 causal      1: a query sees the keys up to its own place, no later ones
 bfloat16    1: tensors are bfloat16, else fp16
 rows_apart  0: [batch, head, row, element]; 1: [batch, row, head, element], so that a head's rows lie apart
@@ -16,6 +17,7 @@ from grader.spec import Case, Size, Words, cases_with
 WORDS: Words = {
     "batch": "batch: {}",
     "heads": "heads: {}",
+    "sharers": "{} heads share their keys and values",
     "length": "rows: {:,}",
     "head_dim": "head_dim: {}",
     "causal": {1: "causal"},
@@ -29,6 +31,7 @@ attention = cases_with(
     WORDS,
     batch=1,
     heads=1,
+    sharers=1,
     length=64,
     head_dim=64,
     causal=0,
@@ -68,22 +71,32 @@ def softmax_scale(size: Size) -> float:
     return size.scale / 1000 if size.scale else size.head_dim**-0.5
 
 
-def elements(size: Size) -> int:
-    """Of one tensor."""
-    return size.batch * size.heads * size.length * size.head_dim
+def elements(size: Size, heads: int) -> int:
+    """Of a tensor with so many heads."""
+    return size.batch * heads * size.length * size.head_dim
+
+
+def bytes_read(size: Size) -> int:
+    """Queries, keys and values."""
+    return 2 * (elements(size, size.heads) + 2 * elements(size, key_heads(size)))
 
 
 def bytes_moved(size: Size) -> int:
-    """Queries, keys and values are read, the output is written."""
-    return 4 * 2 * elements(size)
+    """What is read, and the output."""
+    return bytes_read(size) + 2 * elements(size, size.heads)
 
 
-def strides(size: Size, gap: int) -> tuple[int, int, int]:
-    """From a batch, a head and a row to the next, in elements, with such gaps."""
+def key_heads(size: Size) -> int:
+    """Of keys and of values."""
+    return size.heads // size.sharers
+
+
+def strides(size: Size, heads: int, gap: int) -> tuple[int, int, int]:
+    """From a batch, a head and a row to the next, in elements, with so many heads and such gaps."""
     row = size.head_dim + gap
     if size.rows_apart:
-        return size.length * size.heads * row, row, size.heads * row
-    return size.heads * size.length * row, size.length * row, row
+        return size.length * heads * row, row, heads * row
+    return heads * size.length * row, size.length * row, row
 
 
 def products(size: Size) -> int:

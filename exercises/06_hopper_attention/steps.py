@@ -11,7 +11,7 @@ from grader.spec.random_inputs import Random
 from .layout import copied, copy_inputs, reference, step_inputs, sum_inputs, summed
 from .mechanisms import NoScoresInSharedMemory, ProductsOfFourWarps, TilesByCopyEngine, TwoConsumers
 from .mistakes import MISTAKES
-from .shapes import attention, elements
+from .shapes import attention, bytes_read, elements
 
 # For a row with one key torch makes no error at all, and a weight rounded to fp16 makes one.
 COMPARE = Normwise(times=2.0, at_most=1e-2, least=2**-11)
@@ -40,11 +40,7 @@ CASES = (
 
 
 def one_tensor(size: Size) -> int:
-    return 2 * elements(size)
-
-
-def three_tensors(size: Size) -> int:
-    return 3 * one_tensor(size)
+    return 2 * elements(size, size.heads)
 
 
 def hidden_tensors(rng: Random) -> Sequence[Case]:
@@ -78,7 +74,7 @@ def hidden(rng: Random) -> Sequence[Case]:
     ]
 
 
-ENGINE = TilesByCopyEngine(three_tensors)
+ENGINE = TilesByCopyEngine(bytes_read)
 STEPS = (
     Step(
         name="a tile",
