@@ -98,6 +98,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "grader/test_tuning_verb.py",
         "nbgrader/test_marks_agree.py",
         "serving/bucketed/test_kernel_backend.py",
+        "serving/test_attention.py",
         "serving/test_batched_copy.py",
         "serving/test_decode_engine.py",
         "serving/test_flash_attention.py",

@@ -14,14 +14,19 @@ from common.gpu.clocks import exclusive
 Keep = Callable[[Mapping[str, Any]], None]
 
 
-def command(description: str | None, stem: str, measure: Callable[[bool, Keep], None]) -> None:
+def command(
+    description: str | None,
+    stem: str,
+    measure: Callable[[bool, Keep], None],
+    folder: Path = FOLDER,
+) -> None:
     """Runs `measure` with two arguments: whether to be quick, and a function that saves all results so far to
     STEM_GPU.json."""
     parser = argparse.ArgumentParser(
         description=description, formatter_class=argparse.RawDescriptionHelpFormatter
     )
     parser.add_argument("--quick", action="store_true", help="small shapes, few samples, and no file")
-    parser.add_argument("--out", type=Path, default=FOLDER, help="the folder of the file")
+    parser.add_argument("--out", type=Path, default=folder, help="the folder of the file")
     arguments = parser.parse_args()
     about = described(on_gpu=True)
     path = arguments.out / f"{stem}_{device_stem(on_gpu=True)}.json"

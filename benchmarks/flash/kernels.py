@@ -1,4 +1,4 @@
-"""The kernels of exercise 05 as sides of a comparison: built for this GPU, called on given inputs."""
+"""Attention kernels as sides of a comparison: built for this GPU, called on given inputs."""
 
 from __future__ import annotations
 
@@ -26,9 +26,9 @@ HEADERS = REPOSITORY / "common" / "cuda"
 Build = tuple[Path, tuple[str, ...]]  # a file, and its macros
 
 
-def libraries(builds: Iterable[Build]) -> dict[Build, ctypes.CDLL]:
-    """All at once: each takes a compiler several seconds."""
-    target = Target.gpu(first_gpu().cc)
+def libraries(builds: Iterable[Build], arch: str | None = None) -> dict[Build, ctypes.CDLL]:
+    """All at once: each takes a compiler several seconds. For `arch`, if the exercise asks for one."""
+    target = Target.gpu(first_gpu().cc).for_arch(arch)
 
     def built(build: Build) -> ctypes.CDLL:
         source, defines = build
@@ -40,9 +40,9 @@ def libraries(builds: Iterable[Build]) -> dict[Build, ctypes.CDLL]:
         return dict(zip(wanted, pool.map(built, wanted), strict=True))
 
 
-def case_of(shape: Shape) -> Case:
-    """The shape as a size of the exercise."""
-    usual = registry.find(EXERCISE).bench[0].sizes
+def case_of(shape: Shape, exercise: str = EXERCISE) -> Case:
+    """The shape as a size of an exercise."""
+    usual = registry.find(exercise).bench[0].sizes
     sizes = {name: getattr(shape, name) for name in ("batch", "heads", "length", "head_dim")}
     return Case(shape.name, {**usual, **sizes, "causal": int(shape.causal)})
 
@@ -57,13 +57,14 @@ def kernel_sides(
     ways: Sequence[KernelWay], shape: Shape, sets: Sequence[Call], built: Mapping[Build, ctypes.CDLL]
 ) -> list[Side]:
     """Those kernels that take heads of this size, all on the same tensors."""
-    size, outs = case_of(shape).size, [call.buffers["out"] for call in sets]
+    outs = [call.buffers["out"] for call in sets]
     device = outs[0].device.type
     sides = []
     for way in ways:
         if shape.head_dim not in way.head_dims:
             continue
-        # Steps take fewer arguments, about tensors of the same names.
+        # Steps take fewer arguments, other exercises others, about tensors of the same names.
+        size = case_of(shape, way.exercise).size
         arguments = way.task.inputs(size, Random("arguments", device)).arguments
         calls = [dataclasses.replace(call, arguments=arguments) for call in sets]
         library = built[way.source, way.defines]

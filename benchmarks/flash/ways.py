@@ -27,6 +27,7 @@ class KernelWay:
     task: Task
     macros: Mapping[str, int] = field(default_factory=dict)
     head_dims: tuple[int, ...] = (64,)
+    exercise: str = EXERCISE
 
     @property
     def defines(self) -> tuple[str, ...]:

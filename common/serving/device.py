@@ -18,6 +18,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from common.build.architecture import runs
 from common.build.engine.error_names import error_name
 from common.build.program import Target, build_program
 from common.core.errors import CourseError
@@ -37,7 +38,7 @@ HEADERS = REPOSITORY / "common" / "cuda"
 # Plain numbers in the order of the entry point's parameters; addresses and streams are numbers, too. What is
 # of the type "table" is made by the device.
 Function = Callable[..., None]
-Build = tuple[Any, ...]  # a CUDA file, and its macros with their values
+Build = tuple[Any, ...]  # a CUDA file, its architecture, and its macros with their values
 NO_DEFINES: Mapping[str, int] = MappingProxyType({})
 
 
@@ -55,6 +56,10 @@ class Device(ABC):
     name: str  # the model's, as its maker calls it
 
     @abstractmethod
+    def runs(self, arch: str) -> bool:
+        """Whether it runs code for an architecture such as "sm_90a"."""
+
+    @abstractmethod
     def empty(self, name: str, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
         """Device memory. `name` is how findings of a virtual GPU call it."""
 
@@ -67,10 +72,15 @@ class Device(ABC):
 
     @abstractmethod
     def function(
-        self, source: Path, entry: str, types: Sequence[str], defines: Mapping[str, int] = NO_DEFINES
+        self,
+        source: Path,
+        entry: str,
+        types: Sequence[str],
+        defines: Mapping[str, int] = NO_DEFINES,
+        arch: str | None = None,
     ) -> Function:
-        """An entry point of a CUDA file, built on first use with such macros. It raises KernelFailed for
-        what it returns."""
+        """An entry point of a CUDA file, built on first use with such macros, for `arch` or the device's own
+        architecture. It raises KernelFailed for what it returns."""
 
     @abstractmethod
     def table(self, rows: Sequence[Sequence[int]]) -> object:
@@ -102,10 +112,13 @@ class Gpu(Device):
 
     def __init__(self) -> None:
         found = first_gpu()
-        self.name = found.name
+        self.name, self._cc = found.name, found.cc
         self._target = Target.gpu(found.cc)
         self._libraries: dict[Build, ctypes.CDLL] = {}
         self._functions: dict[tuple[Build, str], Function] = {}
+
+    def runs(self, arch: str) -> bool:
+        return runs(arch, self._cc)
 
     def empty(self, name: str, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
         import torch
@@ -116,17 +129,23 @@ class Gpu(Device):
         return tensor.data_ptr()
 
     def function(
-        self, source: Path, entry: str, types: Sequence[str], defines: Mapping[str, int] = NO_DEFINES
+        self,
+        source: Path,
+        entry: str,
+        types: Sequence[str],
+        defines: Mapping[str, int] = NO_DEFINES,
+        arch: str | None = None,
     ) -> Function:
-        build = (source, *defines.items())
+        build = (source, arch, *defines.items())
         if (build, entry) not in self._functions:
             self._functions[build, entry] = self._find(build, entry, types)
         return self._functions[build, entry]
 
     def _find(self, build: Build, entry: str, types: Sequence[str]) -> Function:
         if build not in self._libraries:
-            source, *defines = build
-            self._libraries[build] = ctypes.CDLL(str(_built(source, self._target, dict(defines))))
+            source, arch, *defines = build
+            target = self._target.for_arch(arch)
+            self._libraries[build] = ctypes.CDLL(str(_built(source, target, dict(defines))))
         found = getattr(self._libraries[build], entry)
         found.argtypes = [C_TYPES[name] for name in types]
         found.restype = ctypes.c_int
@@ -161,9 +180,12 @@ class VirtualDevice(Device):
     name = "virtual GPU"
     _open: ClassVar[weakref.WeakSet[VirtualDevice]] = weakref.WeakSet()
 
-    def __init__(self, sources: Sequence[Path]) -> None:
-        """`sources` are the CUDA files whose functions will be called: a worker loads no others."""
-        self._built = {source: _built(source, Target.virtual()) for source in sources}
+    def __init__(self, sources: Sequence[Path], arch: str | None = None) -> None:
+        """`sources` are the CUDA files whose functions will be called: a worker loads no others. All are
+        built for `arch`, or the device's own architecture."""
+        target = Target.virtual().for_arch(arch)
+        self._arch = arch
+        self._built = {source: _built(source, target) for source in sources}
         self.gpu = VirtualGpu(libraries=list(self._built.values()))
         self._loaded: dict[Path, Library] = {}
         self._tensors: list[tuple[int, DeviceTensor]] = []  # with where this process sees them
@@ -183,6 +205,9 @@ class VirtualDevice(Device):
     def holding(cls, tensor: torch.Tensor) -> VirtualDevice | None:
         """The virtual GPU in whose memory this CPU tensor lies, if it is one's."""
         return next((device for device in cls._open if device._place(tensor) is not None), None)
+
+    def runs(self, arch: str) -> bool:
+        return arch == self._arch
 
     def empty(self, name: str, shape: Sequence[int], dtype: torch.dtype) -> torch.Tensor:
         if math.prod(shape) == 0:
@@ -211,10 +236,16 @@ class VirtualDevice(Device):
         return None
 
     def function(
-        self, source: Path, entry: str, types: Sequence[str], defines: Mapping[str, int] = NO_DEFINES
+        self,
+        source: Path,
+        entry: str,
+        types: Sequence[str],
+        defines: Mapping[str, int] = NO_DEFINES,
+        arch: str | None = None,
     ) -> Function:
         """Files are built as they stand when the device is made: nothing is tuned for a virtual GPU."""
         assert not defines
+        assert arch in (None, self._arch)
         if source not in self._built:
             known = ", ".join(str(path) for path in self._built) or "none"
             raise CourseError(

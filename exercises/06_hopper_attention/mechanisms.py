@@ -11,7 +11,8 @@ from grader.spec.evidence import Evidence
 
 from .shapes import products
 
-_LEAST_BYTES = 1024  # of a copy: cp.async moves at most 512 for a warp
+_LEAST_ROWS = 8  # of a copy, or all that there are: 1,024 bytes, where cp.async moves at most 512 for a warp
+_ROW_BYTES = 128  # of a tile
 _MOST_OF_WGMMA = 32  # products of 16 x 8 x 16 in one warp's part of the largest wgmma, 64 x 256 x 16
 _LEAST_OF_WGMMA = 4  # in that of the smallest that makes sense here, 64 x 32 x 16
 
@@ -33,7 +34,7 @@ class TilesByCopyEngine:
                 f"{moved:,} bytes came by asynchronous copies ({evidence.case.name}), where the tensors have "
                 f"{wanted:,}: load tiles with load_tile()"
             )
-        if moved < _LEAST_BYTES * copies:
+        if moved < copies * _ROW_BYTES * min(_LEAST_ROWS, evidence.case.size.length):
             return (
                 f"an asynchronous copy moved {moved // copies:,} bytes on average ({evidence.case.name}), as "
                 "cp.async does: one thread should ask for a whole tile, with load_tile()"

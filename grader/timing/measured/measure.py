@@ -36,7 +36,8 @@ from grader.timing.targets import decide_bandwidth, decide_host, decide_measured
 from grader.timing.timed import how_timed
 
 PAIRS = 64  # timed rounds, if there is time
-_LIMIT_SECONDS = 60.0
+_LIMIT_SECONDS = 60.0  # in which cases may begin
+_CASE_SECONDS = 8.0  # for each case, where that is more in all
 _MOST_ROUNDS = 4  # of PAIRS, while a target is too close to call
 _COPY_BYTES = 1 << 30
 _SMALL_CASE = 1 << 28  # bytes: making and checking larger inputs uses up the time
@@ -54,7 +55,8 @@ def measure(
     secret: str,
     notify: Notify = lambda text: None,
 ) -> Speed:
-    """Time all cases that targets name, within a minute; notes name those not reached. Ends the session."""
+    """Time all cases that targets name, within a minute or 8 s for each; notes name those not reached.
+    Ends the session."""
     with exclusive(), GpuSession(baseline) as theirs, ours:
         return _Measurement(exercise, theirs, ours, secret, notify).run()
 
@@ -86,7 +88,8 @@ class _Measurement:
         self._theirs, self._ours = theirs, ours
         self._points = [point for point in points_of(exercise) if point.step is None or ours.has_steps]
         self._started = time.monotonic()
-        self._deadline = self._started + _LIMIT_SECONDS
+        self._limit = max(_LIMIT_SECONDS, _CASE_SECONDS * len(self._points))
+        self._deadline = self._started + self._limit
         self._empty: dict[int, float] = {}  # seconds of empty kernels, by their number
         self._idle = Samples()
         self._host_cases: list[SpeedCase] = []
@@ -95,8 +98,7 @@ class _Measurement:
     def run(self) -> Speed:
         speed, points = self.speed, self._points
         self._notify(
-            f"measuring {len(points)} cases, about {len(points) * 2} s; "
-            f"none starts after {_LIMIT_SECONDS:.0f} s"
+            f"measuring {len(points)} cases, about {len(points) * 2} s; none starts after {self._limit:.0f} s"
         )
         speed.copy_bandwidth = copy_bandwidth()
         if problem := self._cannot_be_timed():
