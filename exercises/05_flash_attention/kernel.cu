@@ -486,6 +486,27 @@ constexpr int blocks_per_sm() {
   return How::kSwizzle ? Cut<kDim>::kBlocksPerSm : std::min(4, Cut<kDim>::kBlocksPerSm);
 }
 
+struct Place {
+  int head, tile;
+};
+
+// The i-th of all tiles, where later rows see more keys. A head's n-th longest tile and its n-th shortest are
+// a pair, and all pairs are as much work: in one round all blocks take the long tiles of pairs, in the next
+// the short ones of the same. Where fewer pairs than blocks are left, blocks without a long tile take short
+// ones, of the last pairs. A head's middle tile belongs to no pair; those come last.
+__device__ inline Place in_pairs(uint32_t i, uint32_t tiles, uint32_t all) {
+  const auto place = [](uint32_t head, uint32_t tile) {
+    return Place{static_cast<int>(head), static_cast<int>(tile)};
+  };
+  const uint32_t of_head = tiles / 2, pairs = all / tiles * of_head, blocks = gridDim.x;
+  if (i >= 2 * pairs) return place(i - 2 * pairs, of_head);
+  const uint32_t first = i / (2 * blocks) * blocks, here = min(blocks, pairs - first);
+  const uint32_t nth = i - 2 * first;
+  const uint32_t pair = first + (nth < here ? nth : nth < blocks ? 2 * here - 1 - nth : nth - blocks);
+  const uint32_t n = pair % of_head;
+  return place(pair / of_head, nth < here ? tiles - 1 - n : n);
+}
+
 template <typename T, int kDim, bool kCausal, class How>
 __global__ void __launch_bounds__(kThreads, blocks_per_sm<kDim, How>())
     flash_kernel(const __grid_constant__ Attention job) {
@@ -496,11 +517,7 @@ __global__ void __launch_bounds__(kThreads, blocks_per_sm<kDim, How>())
   // TODO 7: a block takes every gridDim.x-th tile.
   const int i = blockIdx.x;
   if (i < all) {
-    // If later rows see more keys, those come first, and the short tiles run last. Every second round goes
-    // the other way, or one block would take only long tiles and its neighbour only short ones.
-    const int head = i / tiles;
-    const bool longest_first = kCausal && head * tiles / gridDim.x % 2 == 0;
-    const int tile = longest_first ? tiles - 1 - i % tiles : i % tiles;
+    const auto [head, tile] = kCausal ? in_pairs(i, tiles, all) : Place{i / tiles, i % tiles};
     Tile<T, kDim, kCausal, How>(job, shared, head, tile * kRows).run();
     __syncthreads();  // the next tile's queries go where this one's output was
   }
