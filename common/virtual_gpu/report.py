@@ -40,6 +40,8 @@ class Counters:
     async_waited_bytes: int = 0
     async_ahead_bytes: int = 0
     async_overlapped_bytes: int = 0
+    bulk_load_bytes: int = 0
+    bulk_store_bytes: int = 0
     shared_load_requests: int = 0
     shared_load_wavefronts: int = 0
     shared_load_conflicts: int = 0
@@ -53,6 +55,7 @@ class Counters:
     local_store_requests: int = 0
     local_store_sectors: int = 0
     matrix_instructions: int = 0
+    wgmma_instructions: int = 0
     barriers: int = 0
     branches: int = 0
     divergent_branches: int = 0

@@ -2,9 +2,11 @@
 #include <algorithm>
 #include <map>
 
+#include "exec/async_detail.h"
 #include "exec/block.h"
 #include "exec/bulk_ops.h"
 #include "exec/flags.h"
+#include "exec/wgmma.h"
 
 namespace vgpu {
 
@@ -50,6 +52,8 @@ void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64
     c.async_waited_bytes += n.waited_bytes;
     c.async_ahead_bytes += n.ahead_bytes;
     c.async_overlapped_bytes += n.overlapped_bytes;
+    if (op.fn[1] == bulk_copy)
+      (op.bulk->kind == BulkKind::kStore ? c.bulk_store_bytes : c.bulk_load_bytes) += n.global_bytes;
   } else if (store) {
     c.global_store_requests += n.global_requests;
     c.global_store_sectors += n.global_sectors;
@@ -69,7 +73,12 @@ void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64
     c.local_load_requests += n.local_requests;
     c.local_load_sectors += n.local_sectors;
   }
-  if (op.cls == InstrClass::kMatrix) c.matrix_instructions += warps * op.table.issues;
+  if (op.fn[1] == wgmma_product) {
+    c.matrix_instructions += warps;
+    c.wgmma_instructions += warps;
+  } else if (op.cls == InstrClass::kMatrix) {
+    c.matrix_instructions += warps * op.table.issues;
+  }
   if (op.cls == InstrClass::kBarrier) c.barriers += warps;
   const Control control = static_cast<Control>(op.control);
   if (control == Control::kBranch || control == Control::kBranchIndex) c.branches += warps;

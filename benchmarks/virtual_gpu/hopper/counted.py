@@ -1,0 +1,80 @@
+"""What ncu counts of Hopper's own instructions in this folder's programs, beside the virtual GPU's counters.
+
+    python -m benchmarks.virtual_gpu.hopper.counted [--out FILE]
+
+records it on a GPU, with nvcc and ncu. Launches are listed per program in launch order.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+from benchmarks import DATA
+from benchmarks.virtual_gpu.counters.comparison import Figure
+from benchmarks.virtual_gpu.counters.record import launches_of
+from benchmarks.virtual_gpu.hopper.corpus import CAPABILITY, hopper_programs
+from benchmarks.virtual_gpu.machine import machine, missing_tools
+from common.build.program import Target, build_program
+
+RECORD = DATA / "virtual_gpu" / "hopper_counters_h200.json"
+FIGURES = (
+    Figure(
+        "bytes by bulk loads",
+        ("bulk_load_bytes",),
+        ("l1tex__m_xbar2l1tex_read_bytes_mem_global_op_tma_ld.sum",),
+    ),
+    Figure(
+        "bytes by bulk stores",
+        ("bulk_store_bytes",),
+        (
+            "l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_st.sum",
+            "l1tex__m_l1tex2xbar_write_bytes_mem_global_op_tma_red.sum",
+        ),
+    ),
+    Figure(
+        "wgmma instructions",
+        ("wgmma_instructions",),
+        ("smsp__inst_executed_pipe_tensor_op_gmma.sum",),
+    ),
+)
+
+
+def record(out: Path) -> int:
+    metrics = sorted({metric for figure in FIGURES for metric in figure.metrics})
+    programs: dict[str, list[dict[str, Any]]] = {}
+    failed: dict[str, str] = {}
+    for program in hopper_programs():
+        built = build_program([program.source], Target.gpu(CAPABILITY))
+        try:
+            programs[program.name] = launches_of(built.path, metrics)
+        except (RuntimeError, subprocess.TimeoutExpired) as problem:
+            failed[program.name] = str(problem)
+        print(f"{program.name}: {len(programs.get(program.name, []))} launches", flush=True)
+    out.parent.mkdir(parents=True, exist_ok=True)
+    out.write_text(
+        json.dumps({**machine("nvcc", "ncu"), "failed": failed, "programs": programs}, indent=1) + "\n"
+    )
+    for name, reason in failed.items():
+        print(f"{name}: {reason}", file=sys.stderr)
+    return 1 if failed else 0
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(
+        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
+    )
+    parser.add_argument("--out", type=Path, default=RECORD)
+    arguments = parser.parse_args()
+    if problem := missing_tools("nvcc", "ncu"):
+        print(problem, file=sys.stderr)
+        return 2
+    return record(arguments.out)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
