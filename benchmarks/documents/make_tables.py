@@ -22,6 +22,7 @@ from benchmarks.bucketed import tables as bucketed_tables
 from benchmarks.copies import tables as copy_tables
 from benchmarks.documents import exercise_tables, points
 from benchmarks.flash import tables as flash_tables
+from benchmarks.hopper import tables as hopper_tables
 from benchmarks.model import document as model_tables
 from benchmarks.turnaround import answer_times
 from benchmarks.virtual_gpu.counters import tables as counter_tables
@@ -35,7 +36,8 @@ from grader.actions.run import selected_checks
 PAGES = (  # relative to the repository
     "README.md",
     *("docs/virtual-gpu.md", "docs/checks.md", "docs/counters.md", "docs/cost-model.md"),
-    *("docs/bucketed-cache.md", "docs/flash-attention.md", "docs/grading.md", "docs/times.md"),
+    *("docs/bucketed-cache.md", "docs/flash-attention.md", "docs/hopper-attention.md"),
+    *("docs/grading.md", "docs/times.md"),
     *("solutions/02_fused_copy/answers.md", "solutions/03_batched_copy/answers.md"),
 )
 COMMAND = "python -m benchmarks.documents.make_tables"
@@ -89,6 +91,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     **fault_tables.MAKERS,
     **bucketed_tables.MAKERS,
     **flash_tables.MAKERS,
+    **hopper_tables.MAKERS,
     **exercise_tables.MAKERS,
     **points.MAKERS,
 }

@@ -62,6 +62,15 @@ def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(
         assert (wrong.kind, wrong.line_number(solution)) in places
 
 
+def test_three_consumers_are_right_too(tmp_path: Path) -> None:
+    """The solution has them over many keys alone, at sizes that a virtual GPU takes too long for."""
+    source = tmp_path / "kernel.cu"
+    source.write_text(edited(EXERCISE.solution.read_text(), [TABLE.THREE_CONSUMERS]))
+    record = graded(EXERCISE, source, ("checks",))
+    earned = points(record)
+    assert (earned["correct"], earned["clean"]) == (WHOLE["correct"], WHOLE["clean"])
+
+
 def test_hints_stand_in_the_readme() -> None:
     readme = (EXERCISE.folder / "README.md").read_text()
     assert readme.count("<details>") == len(EXERCISE.hints)

@@ -12,6 +12,10 @@ _WHOLE = """  if (head_dim == 64)
                   : launch<__half, 128>(job, tensors, stream);
 """
 WITHOUT_WHOLE = (_WHOLE, "  return cudaErrorNotSupported;\n")
+THREE_CONSUMERS = (
+    "const bool many_keys = job.length >= kManyKeys && !job.causal && tiles >= multiprocessors();",
+    "const bool many_keys = kManyKeys > 0 && tiles > 0;",
+)
 
 WRONG = {
     "waits for the phase before": Wrong(
