@@ -12,6 +12,7 @@ from .alternatives import CUDNN, YARDSTICKS
 from .layout import inputs, reference
 from .mechanisms import NoScoresInSharedMemory, Persistent, ProductsOfFourWarps
 from .mistakes import MISTAKES
+from .predictions import PREDICTIONS
 from .shapes import SIX, attention, bench, bytes_moved
 from .steps import COMPARE, ENGINE, STEPS
 
@@ -102,6 +103,7 @@ exercise = Exercise(
     ),
     points=Points(correct=18, clean=7, mechanism=10, speed=25),
     steps=STEPS,
+    predictions=PREDICTIONS,
     known_mistakes=MISTAKES,
     hints=(
         "Step 1: a barrier that expects one arrival and some bytes completes its phase when both have "
