@@ -28,6 +28,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "virtual_gpu",
         "notebooks/test_running.py",
         "notebooks/test_bucketed_and_flash.py",
+        "notebooks/test_hopper.py",
         "common/test_sandbox_worker.py",
         "exercises/test_added_exercise.py",
         "exercises/test_grading.py",

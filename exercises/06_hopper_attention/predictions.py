@@ -28,7 +28,7 @@ PREDICTIONS = (
     ),
     Question(
         "bytes",
-        "bytes that your kernel's loads and bulk copies move, repeated reads and bulk stores included",
+        "bytes that your loads and bulk copies move, bulk stores included",
         Factor(1.01, 2.0),
         Counted("bytes_read", TARGET),
         points=4,
@@ -36,7 +36,7 @@ PREDICTIONS = (
     ),
     Question(
         "products",
-        "matrix instructions of your kernel in a call: a wgmma counts four times, once for each of its warps",
+        "matrix instructions of your kernel in a call; a wgmma counts four times",
         Factor(1.02, 2.0),
         Counted("matrix_instructions", TARGET),
         points=4,

@@ -172,16 +172,17 @@ def _end(groups: Sequence[Schedule]) -> float:
 def causal_work(heads: int, length: int, rows: int, keys: int, blocks: int) -> Display:
     """How many tiles of keys each block multiplies under a causal mask: tiles of rows in order, and in
     pairs."""
+    tiles = -(-length // rows)
     shares = {
-        "in order": _dealt([[tile] for tile in range(length // rows)], heads, blocks),
-        "in pairs": _dealt(_pairs(length // rows), heads, blocks),
+        "in order": _dealt([[tile] for tile in range(tiles)], heads, blocks),
+        "in pairs": _dealt(_pairs(tiles), heads, blocks),
     }
     with styled():
         figure = new_figure(9.0, 2.8)
         panels = figure.subplots(1, 2, sharey=True)
         reached = {}
         for axes, (name, taken) in zip(panels, shares.items(), strict=True):
-            work = [sum(_key_tiles(tile, rows, keys) for tile in tiles) for tiles in taken]
+            work = [sum(_key_tiles(tile, length, rows, keys) for tile in mine) for mine in taken]
             mean = sum(work) / blocks
             reached[name] = mean / max(work)
             axes.bar(range(blocks), work, width=1.0, color=_WEIGHTS)
@@ -196,9 +197,9 @@ def causal_work(heads: int, length: int, rows: int, keys: int, blocks: int) -> D
     return _shown(figure, caption)
 
 
-def _key_tiles(tile: int, rows: int, keys: int) -> int:
+def _key_tiles(tile: int, length: int, rows: int, keys: int) -> int:
     """That a tile of rows sees."""
-    return -(-(tile + 1) * rows // keys)
+    return -(-min(length, (tile + 1) * rows) // keys)
 
 
 def _pairs(tiles: int) -> list[list[int]]:

@@ -55,6 +55,7 @@ COMMANDS: dict[str, Run | str] = {
     "./course check 03 work/03_batched_copy/kernel.py": "needs Triton and a GPU: tests/gpu",
     "./course notebook 00": "takes over the terminal: tests/browser opens it",
     "./course notebook 01": "takes over the terminal: tests/browser opens it, tests/nbgrader makes the copy",
+    "./course notebook 06": "takes over the terminal: tests/notebooks runs its cells",
     f"./course tune 05 {_WORK}/kernel.cu": SLOW.format("tests/grader/test_tuning_verb.py"),
     f"./course gate 05 {_WORK}/kernel.cu": SLOW.format("tests/exercises/05_flash_attention/test_gate.py"),
     **{f"./course bench {number}": GPU for number in ("02", "04", "05")},
