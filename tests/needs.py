@@ -56,6 +56,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "exercises/05_flash_attention/test_persistent_tiles.py",
         "exercises/05_flash_attention/test_wrong_kernels.py",
         "exercises/06_hopper_attention/test_kernels.py",
+        "exercises/06_hopper_attention/test_lab.py",
         "grader/notebook/test_rpc.py::test_the_real_one_does_many",
         "grader/notebook/test_lab.py",
         "grader/notebook/test_post_mortem.py",

@@ -14,6 +14,7 @@ import pytest
 
 from common.build.engine.build import build_engine
 from common.core.paths import REPOSITORY
+from grader.lab.lab import find_lab
 from grader.questions.grading import grade
 from grader.questions.measured import measure
 from grader.records.device_info import VIRTUAL, DeviceInfo
@@ -74,6 +75,15 @@ def test_with_the_starter_nothing_raises_and_nothing_is_earned(untouched):
 def test_the_figures_are_drawn(untouched):
     _, cells = untouched
     assert {ident for ident, cell in cells.items() if "data:image/png" in html_of(cell)} >= DRAWN
+
+
+def test_the_lab_runs_all_seven_and_leaves_a_sheet(untouched):
+    folder, cells = untouched
+    lab = find_lab(NAME)
+    shown = text_shown(cells["lab-run"])
+    assert all(f"{kernel}.cu" in shown for kernel in lab.kernels)
+    assert (folder / "answers.toml").read_bytes() == lab.sheet.read_bytes()
+    assert "0 of 21 answers given" in text_shown(cells["lab-answers"])
 
 
 def test_what_is_counted_on_the_solution_earns_every_point():
