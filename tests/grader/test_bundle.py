@@ -16,6 +16,8 @@ from common.build.engine.build import build_engine
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from grader.course.starters import _BEGIN, _END
+from grader.lab.lab import all_labs
+from grader.lab.sealed import sealed_key
 from grader.nbgrader.bundle import write_bundle
 from tests.waiting import LONG
 
@@ -97,12 +99,16 @@ def test_what_takes_a_solution_says_that_there_is_none(bundle, verb):
     assert answer.stderr.startswith("error: there are no reference solutions here"), answer.stderr
 
 
-def test_a_sheet_can_be_compared_and_the_key_stays_here(bundle):
-    assert [path.parent.name for path in bundle.rglob("sealed.json")] == ["lab"]
+def test_every_lab_has_its_sealed_key_and_no_other(bundle):
+    sealed = {path.relative_to(bundle) for path in bundle.rglob("sealed.json")}
+    assert sealed == {sealed_key(lab).relative_to(REPOSITORY) for lab in all_labs()}
     assert [*bundle.rglob("key.toml")] == []
-    sheet = next(bundle.glob("exercises/*/lab/answers.toml"))
+
+
+@pytest.mark.parametrize("lab", all_labs(), ids=lambda lab: lab.exercise)
+def test_a_sheet_can_be_compared(bundle, lab):
     answer = subprocess.run(
-        [sys.executable, "-m", "grader", "lab", "05", str(sheet)],
+        [sys.executable, "-m", "grader", "lab", lab.number, str(bundle / lab.sheet.relative_to(REPOSITORY))],
         cwd=bundle,
         capture_output=True,
         text=True,
