@@ -36,6 +36,7 @@ REDUCE(OrB32, "or.b32");
 REDUCE(XorB64, "xor.b64");
 REDUCE(IncU32, "inc.u32");
 REDUCE(DecU32, "dec.u32");
+#undef REDUCE
 
 template <class Form, class T>
 __global__ void reduce(const T* in, T* out) {

@@ -1,20 +1,13 @@
 // Tensor copies to all blocks of a cluster, reductions into another block's shared memory, and red.async.
 #include <cooperative_groups.h>
 
+#include "cluster.cuh"
 #include "tensor.cuh"
 
 namespace cg = cooperative_groups;
 using namespace hopper;
 
 constexpr int kBlocks = 2, kThreads = 64;
-
-__device__ uint32_t in_block(const void* pointer, int rank) {
-  uint32_t there;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;"
-               : "=r"(there)
-               : "r"(shared_address(pointer)), "r"(rank));
-  return there;
-}
 
 // Each block brings half of the box, and both get all of it.
 __global__ void __cluster_dims__(kBlocks, 1, 1) share(const __grid_constant__ CUtensorMap map, int* out) {

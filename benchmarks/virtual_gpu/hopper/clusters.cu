@@ -4,18 +4,12 @@
 #include <cooperative_groups.h>
 
 #include "../programs/check.cuh"
-#include "instructions.cuh"
+#include "cluster.cuh"
 
 namespace cg = cooperative_groups;
 using namespace hopper;
 
 constexpr int kThreads = 64, kBlocks = 4;
-
-__device__ uint32_t in_block(uint32_t address, int rank) {
-  uint32_t there;
-  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(there) : "r"(address), "r"(rank));
-  return there;
-}
 
 __global__ void __cluster_dims__(kBlocks, 1, 1) neighbours(const int* in, int* out) {
   cg::cluster_group cluster = cg::this_cluster();
@@ -69,18 +63,17 @@ __global__ void __cluster_dims__(kBlocks, 1, 1) send(const int* in, int* out) {
   if (threadIdx.x == 0) {
     asm volatile(
         "cp.async.bulk.shared::cluster.shared::cta.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-            in_block(shared_address(theirs), next)),
-        "r"(shared_address(mine)), "r"(static_cast<uint32_t>(sizeof mine)),
-        "r"(in_block(shared_address(&barrier), next))
+            in_block(theirs, next)),
+        "r"(shared_address(mine)), "r"(static_cast<uint32_t>(sizeof mine)), "r"(in_block(&barrier, next))
         : "memory");
     asm volatile(
         "st.async.shared::cluster.mbarrier::complete_tx::bytes.v4.b32 [%0], {%1, %2, %3, %4}, [%5];" ::"r"(
-            in_block(shared_address(words), next)),
-        "r"(rank), "r"(rank * 10), "r"(rank * 100), "r"(7), "r"(in_block(shared_address(&word_barrier), next))
+            in_block(words, next)),
+        "r"(rank), "r"(rank * 10), "r"(rank * 100), "r"(7), "r"(in_block(&word_barrier, next))
         : "memory");
-    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(
-                     in_block(shared_address(&word_barrier), next))
-                 : "memory");
+    asm volatile(
+        "mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(in_block(&word_barrier, next))
+        : "memory");
   }
   wait(&barrier, 0);
   wait(&word_barrier, 0);

@@ -9,6 +9,13 @@ __device__ inline uint32_t shared_address(const void* pointer) {
   return static_cast<uint32_t>(__cvta_generic_to_shared(pointer));
 }
 
+// Where a byte lies whose rows of `width` bytes (32, 64 or 128) are swizzled; 16 is no swizzle. The address
+// that `offset` counts from is a multiple of 1024.
+__host__ __device__ constexpr uint32_t swizzled(uint32_t offset, int width) {
+  const uint32_t mask = width == 128 ? 0x70 : width == 64 ? 0x30 : width == 32 ? 0x10 : 0;
+  return offset ^ (offset >> 3 & mask);
+}
+
 __device__ inline void barrier_init(uint64_t* barrier, uint32_t count) {
   asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(barrier)), "r"(count)
                : "memory");

@@ -45,11 +45,6 @@ __global__ void linear_to_box(const __grid_constant__ CUtensorMap map, int x, in
   }
 }
 
-uint32_t swizzled(uint32_t offset, int mode) {
-  const uint32_t mask = mode == 3 ? 0x70 : mode == 2 ? 0x30 : mode == 1 ? 0x10 : 0;
-  return offset ^ (offset >> 3 & mask);
-}
-
 template <int kRowBytes>
 void loads(Report& report, CUtensorMapSwizzle mode, const char* name, const std::vector<uint16_t>& values,
            int width, int height, int pitch) {
@@ -71,7 +66,7 @@ void loads(Report& report, CUtensorMapSwizzle mode, const char* name, const std:
         const int x = at.first + c, y = at.second + r;
         const bool inside = x >= 0 && x < width && y >= 0 && y < height;
         const uint16_t value = inside ? values[y * pitch + x] : 0;
-        std::memcpy(&box[swizzled(r * kRowBytes + c * 2, mode)], &value, 2);
+        std::memcpy(&box[swizzled(r * kRowBytes + c * 2, 16 << mode)], &value, 2);
       }
     want.insert(want.end(), box.begin(), box.end());
   }
@@ -104,7 +99,7 @@ int main() {
         for (int c = 0; c < 32; ++c) {
           const int x = at.first + c, y = at.second + r;
           if (x < 0 || x >= 60 || y < 0 || y >= 22) continue;
-          const uint32_t value = tile[swizzled(r * 128 + c * 4, 3) / 4];
+          const uint32_t value = tile[swizzled(r * 128 + c * 4, 128) / 4];
           want[y * 64 + x] = add ? want[y * 64 + x] + value : value;
         }
     }

@@ -42,31 +42,31 @@ __device__ inline uint64_t descriptor(const void* matrix, uint32_t leading, uint
   asm volatile("{.reg .pred p; setp.ne.b32 p, %6, 0; wgmma.mma_async.sync.aligned." form " " WGMMA_N4 \
                ", %4, %5, p" tail ";}"                                                                \
                : WGMMA_R4(d, 0)                                                                       \
-               : "l"(a), "l"(b), "r"(adds)                                                            \
+               : "l"(a), "l"(b), "r"(static_cast<int>(adds))                                          \
                : "memory")
 #define WGMMA_16_S(form, tail, d, a, b, adds)                                                           \
   asm volatile("{.reg .pred p; setp.ne.b32 p, %18, 0; wgmma.mma_async.sync.aligned." form " " WGMMA_N16 \
                ", %16, %17, p" tail ";}"                                                                \
                : WGMMA_R16(d, 0)                                                                        \
-               : "l"(a), "l"(b), "r"(adds)                                                              \
+               : "l"(a), "l"(b), "r"(static_cast<int>(adds))                                            \
                : "memory")
 #define WGMMA_32_S(form, tail, d, a, b, adds)                                                           \
   asm volatile("{.reg .pred p; setp.ne.b32 p, %34, 0; wgmma.mma_async.sync.aligned." form " " WGMMA_N32 \
                ", %32, %33, p" tail ";}"                                                                \
                : WGMMA_R32(d, 0)                                                                        \
-               : "l"(a), "l"(b), "r"(adds)                                                              \
+               : "l"(a), "l"(b), "r"(static_cast<int>(adds))                                            \
                : "memory")
 #define WGMMA_32_R(form, tail, d, a, b, adds)                                                           \
   asm volatile("{.reg .pred p; setp.ne.b32 p, %37, 0; wgmma.mma_async.sync.aligned." form " " WGMMA_N32 \
                ", {%32, %33, %34, %35}, %36, p" tail ";}"                                               \
                : WGMMA_R32(d, 0)                                                                        \
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds)                          \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(adds))        \
                : "memory")
 #define WGMMA_16_R(form, tail, d, a, b, adds)                                                           \
   asm volatile("{.reg .pred p; setp.ne.b32 p, %21, 0; wgmma.mma_async.sync.aligned." form " " WGMMA_N16 \
                ", {%16, %17, %18, %19}, %20, p" tail ";}"                                               \
                : WGMMA_R16(d, 0)                                                                        \
-               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(adds)                          \
+               : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"(static_cast<int>(adds))        \
                : "memory")
 
 #define WGMMA_R64(d, i) WGMMA_R32(d, i), WGMMA_R32(d, i + 32)
@@ -80,7 +80,7 @@ __device__ inline uint64_t descriptor(const void* matrix, uint32_t leading, uint
   asm volatile("{.reg .pred p; setp.ne.b32 p, %66, 0; wgmma.mma_async.sync.aligned." form " " WGMMA_N64 \
                ", %64, %65, p" tail ";}"                                                                \
                : WGMMA_R64(d, 0)                                                                        \
-               : "l"(a), "l"(b), "r"(adds)                                                              \
+               : "l"(a), "l"(b), "r"(static_cast<int>(adds))                                            \
                : "memory")
 #define WGMMA_N128                                                                                         \
   "{%0, %1, %2, %3, %4, %5, %6, %7, %8, %9, %10, %11, %12, %13, %14, %15, %16, %17, %18, %19, %20, %21, "  \
@@ -94,7 +94,7 @@ __device__ inline uint64_t descriptor(const void* matrix, uint32_t leading, uint
   asm volatile("{.reg .pred p; setp.ne.b32 p, %130, 0; wgmma.mma_async.sync.aligned." form " " WGMMA_N128 \
                ", %128, %129, p" tail ";}"                                                                \
                : WGMMA_R128(d, 0)                                                                         \
-               : "l"(a), "l"(b), "r"(adds)                                                                \
+               : "l"(a), "l"(b), "r"(static_cast<int>(adds))                                              \
                : "memory")
 
 }  // namespace hopper

@@ -50,11 +50,6 @@ __global__ void product(const uint8_t* a, const uint8_t* b, Layout of_a, Layout 
     out[(row + 8 * (i / 2 % 2)) * kSide + i / 4 * 8 + lane % 4 * 2 + i % 2] = __uint_as_float(d[i]);
 }
 
-uint32_t swizzled(uint32_t offset, int width) {
-  const uint32_t mask = width == 128 ? 0x70 : width == 64 ? 0x30 : width == 32 ? 0x10 : 0;
-  return offset ^ (offset >> 3 & mask);
-}
-
 // Where element (i, k) of a matrix with `depth` elements along k lies, and the descriptor that says so.
 struct Place {
   int width, depth;

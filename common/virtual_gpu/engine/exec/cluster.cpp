@@ -185,17 +185,20 @@ bool waits_for_cluster(const Block& b) {
 
 void map_to_block(Warp& w, const Op& op) {
   const uint32_t* rank = lanes_in<uint32_t>(w, op.src[1]);
+  // The block's own memory needs no rank; a block that is in no cluster has the rank 0.
+  auto mapped = [&](uint32_t address, uint32_t to) {
+    return in_block(address) | (to == w.block->cluster_rank ? 0 : (to + 1) << kRankShift);
+  };
   if (op.flags & kAddress64) {
     const uint64_t* a = lanes_in<uint64_t>(w, op.src[0]);
     write_lanes<false, uint64_t>(w, op.dst, [&](int i) {
       const uint64_t window = a[i] & ~((1ull << 32) - 1);
-      return window | in_block(static_cast<uint32_t>(a[i])) | (rank[i] + 1) << kRankShift;
+      return window | mapped(static_cast<uint32_t>(a[i]), rank[i]);
     });
     return;
   }
   const uint32_t* a = lanes_in<uint32_t>(w, op.src[0]);
-  write_lanes<false, uint32_t>(w, op.dst,
-                               [&](int i) { return in_block(a[i]) | (rank[i] + 1) << kRankShift; });
+  write_lanes<false, uint32_t>(w, op.dst, [&](int i) { return mapped(a[i], rank[i]); });
 }
 
 void rank_of_address(Warp& w, const Op& op) {
