@@ -1,9 +1,10 @@
 """Runs compute-sanitizer's four tools over the faulty programs on a GPU and records what each one reports.
 
-    python -m benchmarks.virtual_gpu.faults.record [--out FILE] [NAME…]
+    python -m benchmarks.virtual_gpu.faults.record [--hopper] [--out FILE] [NAME…]
 
 Needs a GPU, nvcc and compute-sanitizer; no network. The corrected programs run as well: alone, where they
-must succeed, and under the tools as long as time is left. With names, the others keep their entries.
+must succeed, and under the tools as long as time is left. With names, the others keep their entries. With
+--hopper, those for sm_90a.
 """
 
 import argparse
@@ -21,12 +22,14 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from benchmarks.virtual_gpu.faults.corpus import RECORD, Fault, all_faults
+from benchmarks.virtual_gpu.hopper_faults import corpus as hopper
 from benchmarks.virtual_gpu.machine import machine, missing_tools
 
 NEEDED = ("nvcc", "compute-sanitizer")
 # Host helpers are not inlined: a leak is then reported where it was allocated, not in the caller.
 HOST_FLAGS = ["-Xcompiler", "-g1", "-Xcompiler", "-fno-inline"]
-NVCC_FLAGS = ["-std=c++17", "-O3", "-lineinfo", "-arch=sm_90", *HOST_FLAGS]
+NVCC_FLAGS = ["-std=c++17", "-O3", "-lineinfo", *HOST_FLAGS]
+USUAL, HOPPER = "-arch=sm_90", "-gencode=arch=compute_90a,code=sm_90a"
 TOOLS: dict[str, list[str]] = {
     "memcheck": ["--leak-check", "full"],
     "racecheck": ["--racecheck-report", "analysis"],
@@ -66,8 +69,10 @@ def run_limited(command: list[str], limit_s: float) -> Finished:
 
 
 def compile_program(fault: Fault, fixed: bool, folder: Path) -> Path:
+    arch = HOPPER if fault.path.parent == hopper.FOLDER else USUAL
     binary = folder / (fault.name + ("_fixed" if fixed else ""))
-    command = ["nvcc", *NVCC_FLAGS, *(["-DFIXED"] if fixed else []), str(fault.path), "-o", str(binary)]
+    defines = ["-DFIXED"] if fixed else []
+    command = ["nvcc", *NVCC_FLAGS, arch, *defines, str(fault.path), "-o", str(binary)]
     done = run_limited(command, 120)
     if done.status != 0:
         raise RuntimeError(f"nvcc could not build {fault.path.name} (fixed: {fixed}):\n{done.output}")
@@ -122,9 +127,9 @@ def skip_reason(fault: Fault) -> str | None:
     return "dies in host code" if fault.segfaults else None
 
 
-def record(out: Path, jobs: int, limit_s: float, names: list[str]) -> None:
+def record(everything: list[Fault], out: Path, jobs: int, limit_s: float, names: list[str]) -> None:
     started = time.monotonic()
-    faults = [fault for fault in all_faults() if not names or fault.name in names]
+    faults = [fault for fault in everything if not names or fault.name in names]
     compiled = [fault for fault in faults if skip_reason(fault) is None]
     entries: dict[str, dict[str, Any]] = {
         fault.name: {
@@ -192,19 +197,21 @@ def main() -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--out", type=Path, default=RECORD)
+    parser.add_argument("--hopper", action="store_true", help="the programs for sm_90a")
+    parser.add_argument("--out", type=Path, help="another file than the one in benchmarks/data")
     parser.add_argument("--jobs", type=int, default=6, help="sanitizer runs at a time")
     parser.add_argument(
         "--limit", type=float, default=300, help="seconds after which no more corrected programs are checked"
     )
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these programs")
     arguments = parser.parse_args()
-    if unknown := set(arguments.names) - {fault.name for fault in all_faults()}:
+    faults, out = (hopper.hopper_faults(), hopper.RECORD) if arguments.hopper else (all_faults(), RECORD)
+    if unknown := set(arguments.names) - {fault.name for fault in faults}:
         parser.error(f"there is no faulty program {', '.join(sorted(unknown))}")
     if problem := missing_tools(*NEEDED):
         print(problem, file=sys.stderr)
         return 2
-    record(arguments.out, arguments.jobs, arguments.limit, arguments.names)
+    record(faults, arguments.out or out, arguments.jobs, arguments.limit, arguments.names)
     return 0
 
 

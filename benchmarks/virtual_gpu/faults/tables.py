@@ -8,13 +8,19 @@ from typing import Any
 
 from benchmarks.output.markdown import table
 from benchmarks.virtual_gpu.faults.corpus import RECORD, Fault, all_faults
+from benchmarks.virtual_gpu.hopper_faults import corpus as hopper
 
 TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
 
-def _sanitizer() -> dict[str, Any]:
-    faults: dict[str, Any] = json.loads(RECORD.read_text())["faults"]
-    return faults
+# Which programs, and what was recorded of them.
+_CORPORA = {"usual": (all_faults, RECORD), "hopper": (hopper.hopper_faults, hopper.RECORD)}
+
+
+def _recorded(which: str) -> list[tuple[Fault, dict[str, Any]]]:
+    faults, path = _CORPORA[which]
+    entries = json.loads(path.read_text())["faults"]
+    return [(fault, entries[fault.name]) for fault in faults()]
 
 
 def _virtual(fault: Fault) -> str:
@@ -32,18 +38,17 @@ def _seen(entry: dict[str, Any], tool: str) -> str:
     return "right line" if seen["right_line"] else "other line" if seen["reported"] else "–"
 
 
-def sanitizer_table() -> str:
-    entries = _sanitizer()
+def sanitizer_table(which: str = "usual") -> str:
     rows = [
-        [f"`{fault.name}`", _virtual(fault), *(_seen(entries[fault.name], tool) for tool in TOOLS)]
-        for fault in all_faults()
+        [f"`{fault.name}`", _virtual(fault), *(_seen(entry, tool) for tool in TOOLS)]
+        for fault, entry in _recorded(which)
     ]
     return table(["program", "virtual GPU", *TOOLS], rows, right_from=6)
 
 
-def sanitizer_summary() -> str:
-    entries = [_sanitizer()[fault.name] for fault in all_faults()]
-    found = [fault for fault in all_faults() if not fault.wrong_result]
+def sanitizer_summary(which: str = "usual") -> str:
+    entries = [entry for _, entry in _recorded(which)]
+    found = [fault for fault, _ in _recorded(which) if not fault.wrong_result]
     ran = [entry for entry in entries if not entry["skipped"]]
     right = {tool: sum(entry[tool]["right_line"] for entry in ran) for tool in TOOLS}
     some = sum(any(entry[tool]["right_line"] for tool in TOOLS) for entry in ran)

@@ -11,6 +11,7 @@ import argparse
 import json
 import subprocess
 import sys
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -48,8 +49,11 @@ def record(out: Path) -> int:
     metrics = sorted({metric for figure in FIGURES for metric in figure.metrics})
     programs: dict[str, list[dict[str, Any]]] = {}
     failed: dict[str, str] = {}
-    for program in hopper_programs():
-        built = build_program([program.source], Target.gpu(CAPABILITY))
+    sources = hopper_programs()
+    with ThreadPoolExecutor() as pool:
+        all_built = list(pool.map(lambda one: build_program([one.source], Target.gpu(CAPABILITY)), sources))
+    # Hardware counters serve one profiler at a time.
+    for program, built in zip(sources, all_built, strict=True):
         try:
             programs[program.name] = launches_of(built.path, metrics)
         except (RuntimeError, subprocess.TimeoutExpired) as problem:

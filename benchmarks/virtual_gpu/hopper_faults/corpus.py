@@ -2,9 +2,11 @@
 
 from pathlib import Path
 
+from benchmarks import DATA
 from benchmarks.virtual_gpu.faults.corpus import Fault, read_fault
 
 FOLDER = Path(__file__).resolve().parent
+RECORD = DATA / "virtual_gpu" / "sanitizer_hopper_h200.json"
 
 
 def hopper_faults() -> list[Fault]:
