@@ -281,6 +281,23 @@ void descriptor_leaves(Warp& w, const Op& op, const char* operand, uint32_t addr
   });
 }
 
+void descriptor_disagrees(Warp& w, const Op& op, const char* operand, uint32_t address, uint8_t swizzle,
+                          uint8_t filled, uint32_t filled_by) {
+  const auto bytes = [](uint8_t mode) { return std::to_string(16 << mode); };
+  const auto build = [&](Finding& f) {
+    f.address = address;
+    f.message = std::string("the descriptor of ") + operand + " has " +
+                (swizzle == 0 ? "no swizzle" : "a swizzle of " + bytes(swizzle) + " bytes") +
+                " and disagrees with the tensor map's swizzle: the bulk copy that filled " +
+                shared_text(*w.block, address) + behind(*w.block, filled_by) +
+                (filled == 0 ? " swizzles nothing" : " swizzles rows of " + bytes(filled) + " bytes");
+    f.advice =
+        "Give cuTensorMapEncodeTiled the swizzle that the descriptor names in its bits 62 and 63 (1: 128 "
+        "bytes, 2: 64, 3: 32, 0: none), or change those bits.";
+  };
+  report(w, op, 0, Mistake::kDescriptorSwizzle, build, filled_by);
+}
+
 void descriptor_base_offset(Warp& w, const Op& op, const char* operand, uint32_t offset) {
   report(w, op, 0, Mistake::kBadDescriptor, [&](Finding& f) {
     f.message = "the descriptor of " + std::string(operand) + " has a base offset of " +

@@ -37,6 +37,9 @@ void bulk_operand(Warp& w, const Op& op, int lane, const std::string& what, cons
 void missed_phase(Warp& w, const Op& op, int lane, uint32_t address, const Mbarrier& m, uint32_t phase);
 
 void descriptor_leaves(Warp& w, const Op& op, const char* operand, uint32_t address);
+// Swizzles as in tensor_map.h: of the descriptor, and of the tensor copy `filled_by` that filled the place.
+void descriptor_disagrees(Warp& w, const Op& op, const char* operand, uint32_t address, uint8_t swizzle,
+                          uint8_t filled, uint32_t filled_by);
 void descriptor_base_offset(Warp& w, const Op& op, const char* operand, uint32_t offset);
 void partial_warpgroup(Warp& w, const Op& op, uint32_t first_warp, uint32_t warps);
 void different_products(Warp& w, const Op& op, uint32_t other_op);

@@ -566,7 +566,7 @@ bool check_read_by_all(Access& a, uint32_t first_word, uint32_t words, Mask mask
 }  // namespace
 
 bool quick_read_by_all(Warp& w, const Op& op, uint32_t address, uint32_t bytes) {
-  if (bytes % 4 != 0 || bytes > 16 || address % 4 != 0) return false;
+  if (bytes % 4 != 0 || bytes > 16 || address % 4 != 0 || used_by_other_blocks(*w.block)) return false;
   Access a{w, op, SharedUse::kRead, false, *w.block};
   return check_read_by_all(a, address / 4, bytes / 4, kAllLanes);
 }
@@ -574,6 +574,8 @@ bool quick_read_by_all(Warp& w, const Op& op, uint32_t address, uint32_t bytes) 
 bool check_shared(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask,
                   const Shape& shape, SharedUse use, bool synchronises) {
   if (mask == 0) return false;
+  if (used_by_other_blocks(*w.block) && w.block->options->check_race)
+    check_own_use(w, op, address, bytes, mask, use, synchronises);
   Access a{w, op, use, synchronises, *w.block};
   const uint32_t base = address[shape.first];
   const bool words = bytes % 4 == 0 && bytes <= 16 && use != SharedUse::kAtomic;

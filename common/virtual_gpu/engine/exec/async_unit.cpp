@@ -63,6 +63,9 @@ void arrive_in_shared(Block& b, const BulkLoad& load) {
       put_pattern(to, p.bytes, load.fill);
     at += p.bytes;
     carry_undefined(b, load, p);
+    std::vector<uint8_t>& layout = b.unit->layout;
+    for (uint32_t i = p.shared / 16; i * 16 < p.shared + p.bytes && i < layout.size(); ++i)
+      layout[i] = load.layout;
   }
   for_each_word(load.parts, [&](uint32_t word) {
     b.pending_async -= sh.in_flight[word] != 0;
@@ -97,6 +100,7 @@ void AsyncUnit::start_block() {
   fenced.assign(count, 0);
   cluster_round.assign(count, 0);
   read_counts.assign(block.shadow.in_flight.size(), 0);
+  layout.assign(block.shared.size() / 16 + 1, 0);
   for (Products& p : products) p = Products{};
   open_products.clear();
   std::memset(proxied, 0, sizeof proxied);

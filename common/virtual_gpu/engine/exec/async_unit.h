@@ -62,7 +62,8 @@ struct BulkLoad {
   std::vector<uint8_t> data;  // of a copy from shared memory: what it read when it was issued
   BulkReduction reduction{};  // with what is there
   BulkType type{};
-  uint32_t fill = 0;  // of places outside of a tensor: a pattern of 4 bytes
+  uint32_t fill = 0;   // of places outside of a tensor: a pattern of 4 bytes
+  uint8_t layout = 0;  // of a box of several dimensions: 1 + the swizzle of its tensor map
 };
 
 // An arrival that waits for a thread's cp.async.
@@ -101,6 +102,7 @@ struct AsyncUnit {
   std::vector<uint32_t> committed;      // bulk groups, by thread
   std::vector<uint32_t> cluster_round;  // by thread: in which it arrived at the barrier of the cluster
   std::vector<uint32_t> fenced;         // by thread: the tick of its latest proxy fence
+  std::vector<uint8_t> layout;          // by 16 bytes of shared memory: BulkLoad::layout of the latest copy
   std::vector<uint16_t> read_counts;    // by word of shared memory: how many of `reads` it is in
   Products products[kLanes];            // by warp
   std::map<uint32_t, std::vector<GroupProduct>> open_products;  // by warpgroup

@@ -129,6 +129,7 @@ void start_load(Warp& w, const Op& op, int lane, Block& to, BulkLoad load) {
   load.barrier_phase = found->second.phase;
   if (&to == &b && load.reduction == BulkReduction::kNone) check_destination(w, op, lane, load.parts);
   mark_load(to, load);
+  order_blocks(b, to);
   unit.loads.push_back(std::move(load));
   ++b.tick;
   ++to.changes;
@@ -298,6 +299,7 @@ void copy_box(Warp& w, const Op& op, int lane) {
     load.bytes = bytes;
     load.parts = good_parts(address);
     load.fill = fill_pattern(map);
+    if (map.rank > 1) load.layout = static_cast<uint8_t>(1 + map.swizzle);
     load.barrier = in_block(place_value32(w, op, d.barrier, lane));
     start_load(w, op, lane, to, std::move(load));
   });

@@ -19,6 +19,7 @@ Cluster& cluster_of(Block& b) {
   if (!b.alone) {
     b.alone = std::make_unique<Cluster>();
     b.alone->blocks = {&b};
+    b.alone->order = ClusterOrder(1);
     b.alone->done = {false};
   }
   return *b.alone;
@@ -51,6 +52,7 @@ void complete_if_all_came(Cluster& cluster) {
   if (cluster.arrived == 0 || cluster.arrived + gone < threads) return;
   cluster.arrived = 0;
   ++cluster.round;
+  order_all_blocks(cluster);
   for (size_t i = 0; i < cluster.blocks.size(); ++i) {
     if (cluster.done[i]) continue;
     Block& b = *cluster.blocks[i];
@@ -98,6 +100,7 @@ Mbarrier* remote_mbarrier(Warp& w, const Op& op, int lane, Block& at, uint32_t a
 }
 
 void release_to_remote(Warp& w, Mask, Block& at, OrderClock& clock) {
+  order_blocks(*w.block, at);
   clock.note_thread(0, at.tick++);
   ++w.block->tick;
 }
@@ -125,6 +128,17 @@ Mask serve_other_blocks(Warp& w, const Op& op, const uint32_t* address, Mask mas
       continue;
     }
     Block& other = *at.block;
+    if (b.options->check_race) {
+      const bool atomic = op.cls == InstrClass::kAtomic;
+      const SharedUse use = atomic ? SharedUse::kAtomic : writes ? SharedUse::kWrite : SharedUse::kRead;
+      const bool is_flag = !atomic && (op.flags & (writes ? kReleases : kPolls));
+      if (atomic || is_flag) {  // locks and counters, too: they may order the blocks in either direction
+        order_blocks(other, b);
+        order_blocks(b, other);
+      }
+      for (Mask m = is_flag ? 0 : same; m != 0; m &= m - 1)
+        check_remote_use(w, op, first_lane(m), other, own[first_lane(m)], bytes, use);
+    }
     std::swap(b.shared, other.shared);
     std::swap(b.undefined.shared, other.undefined.shared);
     const bool watched = b.watch_shared;
@@ -228,6 +242,7 @@ void run_cluster(Launch& launch, Worker& worker, uint64_t number,
   const uint32_t count = static_cast<uint32_t>(size.count());
   while (blocks.size() < count) blocks.push_back(std::make_unique<Block>(worker));
   cluster.done.assign(count, false);
+  cluster.order = ClusterOrder(count);
   for (uint32_t rank = 0; rank < count; ++rank) {
     Block& b = *blocks[rank];
     cluster.blocks.push_back(&b);

@@ -2,7 +2,7 @@
 // memory.
 //
 // An address of another block's shared memory has the block's rank + 1 in its upper 8 bits. Without it, it
-// means the block's own. Races between blocks of a cluster in shared memory are not looked for.
+// means the block's own.
 #pragma once
 
 #include <cstdint>
@@ -10,6 +10,7 @@
 #include <memory>
 #include <vector>
 
+#include "checks/cluster_race.h"
 #include "checks/finding.h"
 #include "exec/op.h"
 
@@ -38,6 +39,7 @@ struct Cluster {
   std::vector<bool> done;      // all their threads have exited
   uint32_t arrived = 0;        // threads at the barrier, in its current round
   uint32_t round = 1;
+  ClusterOrder order;
 };
 
 struct Remote {

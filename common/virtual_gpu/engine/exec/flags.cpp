@@ -273,12 +273,16 @@ class FlagSearch {
     if (op.cls == InstrClass::kAtomic)
       use = static_cast<uint8_t>(kStrong | kAtomic | (op.atomic.commutes ? kCounts : 0));
     if (is_store(op) && (op.flags & kReleases))
-      use = static_cast<uint8_t>(kStrong | (op.flags & kStoresConstant ? kConstant : 0));
-    if (is_strong_load(op)) use = kStrong;
+      use = static_cast<uint8_t>(kStrong | (op.flags & kStoresConstant ? kConstant : 0) |
+                                 (says(op, ".release") ? kOrders : 0));
+    if (is_strong_load(op)) use = static_cast<uint8_t>(kStrong | (says(op, ".acquire") ? kOrders : 0));
     return is_strong_load(op) || reads_clock(op) ||
            (op.cls == InstrClass::kAtomic && !(op.flags & kResultUnused));
   }
 
+  bool says(const Op& op, std::string_view modifier) const {
+    return kernel_.origins[op.index].opcode.find(modifier) != std::string_view::npos;
+  }
   static bool is_strong_load(const Op& op) { return is_load(op) && (op.flags & kPolls); }
 
   // An atomic that can be done again and again and change nothing.

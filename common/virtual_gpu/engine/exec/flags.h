@@ -18,6 +18,7 @@ enum FlagUse : uint8_t {
   kConstant = 8,  // store: of a value that the code spells out
   kAtomic = 16,
   kCounts = 32,  // atomic: adds, takes a minimum …, whatever was there before
+  kOrders = 64,  // ld.acquire or st.release: the code says itself that it is a flag
 };
 
 // Fills `kernel.flag_use`.
@@ -32,6 +33,7 @@ inline bool may_meet(uint8_t first, bool first_writes, uint8_t second, bool seco
       return !(second & kCounts);  // a lock is taken by a swap; a count begins with the store
     return (first & kAtomic) || (first & second & kConstant);
   }
+  if (first & second & kOrders) return true;
   const uint8_t load = first_writes ? second : first, write = first_writes ? first : second;
   return (load & kWaits) || ((load & kDecides) && (write & (kAtomic | kConstant)));
 }

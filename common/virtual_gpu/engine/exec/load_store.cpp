@@ -133,7 +133,10 @@ struct AnyWidth {
 // Whether what a volatile load sees decides something: then it learns what the store's warp did before. A
 // load of data cannot know whether it came before the store or after it.
 bool is_flag(const Warp& w, const Op& op) {
-  return w.block->launch->kernel.flag_use[op.index] & (kWaits | kDecides);
+  return w.block->launch->kernel.flag_use[op.index] & (kWaits | kDecides | kOrders);
+}
+bool acquires(const Warp& w, const Op& op) {
+  return w.block->launch->kernel.flag_use[op.index] & kOrders;
 }
 
 bool same_values(const Warp& w, const Op& op, int one, int other) {
@@ -180,7 +183,8 @@ template <class F>
   if (op.flags & kPolls) {
     ++w.polls;
     if (w.block->options->check_race && is_flag(w, op))
-      for (Mask m = good; m != 0; m &= m - 1) order_through(w, address[first_lane(m)], true, false, false);
+      for (Mask m = good; m != 0; m &= m - 1)
+        order_through(w, address[first_lane(m)], true, false, acquires(w, op));
   }
 }
 
@@ -219,7 +223,7 @@ template <class F>
     ++w.polls;
     if (b.options->check_race && is_flag(w, op))
       for (Mask m = good; m != 0; m &= m - 1)
-        order_through(w, kSharedWindow + address[first_lane(m)], true, false, false);
+        order_through(w, kSharedWindow + address[first_lane(m)], true, false, acquires(w, op));
   }
   F::fill(w, op, good, mask, shape, [&](int lane) { return b.shared.data() + address[lane]; });
   if (!b.undefined.shared.empty()) note_moved(w, address, bytes, good);

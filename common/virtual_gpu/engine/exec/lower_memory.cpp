@@ -221,6 +221,8 @@ void FunctionLowering::lower_atomic(const ptx::Instruction& in) {
   if (in.opcode.starts_with("red.async.")) return lower_remote_store(in);
   const Modifiers m = sort_modifiers(in.opcode);
   const bool reduces = m.rest[0] == "red";
+  for (const std::string_view order : {".acquire", ".release", ".acq_rel"})
+    kernel_.traits.uses_fences |= in.opcode.find(order) != std::string_view::npos;
   std::string_view operation;
   for (std::string_view t : m.rest) {
     static constexpr std::string_view kKnown[] = {"add", "and", "or",  "xor",  "min",

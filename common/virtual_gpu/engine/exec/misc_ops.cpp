@@ -10,7 +10,9 @@ void nothing(Warp&, const Op&) {}
 // In shared memory the race check orders through the atomics and flags around it.
 void memory_fence(Warp& w, const Op& op) {
   Block& b = *w.block;
-  if (b.launch->global_race && (op.flags & kPublishes)) b.launch->global_race->fence(b.linear);
+  if (!(op.flags & kPublishes)) return;
+  if (b.launch->global_race) b.launch->global_race->fence(b.linear);
+  publish_to_cluster(b);
 }
 
 void not_predicate(Warp& w, const Op& op) {

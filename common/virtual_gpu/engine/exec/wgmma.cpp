@@ -96,8 +96,20 @@ struct Operand {
   Warp& w;
   const Op& op;
   std::vector<BulkPart>& parts;
+  // The first place that a tensor copy has filled with another swizzle than its descriptor's.
+  struct Disagreement {
+    const char* name = nullptr;
+    uint32_t address = 0;
+    uint8_t swizzle = 0, filled = 0;
+  } disagreement{};
 
-  bool chunk(uint32_t address, uint8_t* to, const char* name) {
+  void compare(uint32_t address, uint8_t swizzle, const char* name) {
+    const uint8_t layout = w.block->unit->layout[address / kChunkBytes];
+    if (layout != 0 && layout != 1 + swizzle && disagreement.name == nullptr)
+      disagreement = {name, address, swizzle, static_cast<uint8_t>(layout - 1)};
+  }
+
+  bool chunk(uint32_t address, uint8_t swizzle, uint8_t* to, const char* name) {
     Block& b = *w.block;
     bool inside = false;
     for (const SharedRegion& r : b.launch->shared_regions)
@@ -107,6 +119,7 @@ struct Operand {
       return false;
     }
     std::memcpy(to, b.shared.data() + address, kChunkBytes);
+    compare(address, swizzle, name);
     if (!parts.empty() && parts.back().shared + parts.back().bytes == address)
       parts.back().bytes += kChunkBytes;
     else
@@ -125,7 +138,8 @@ struct Operand {
     uint8_t raw[kKBytes];
     if (!transposed) {
       for (uint32_t i = 0; i < count; ++i) {
-        if (!chunk(d.along_k(first + i, 0), raw, name) || !chunk(d.along_k(first + i, 16), raw + 16, name))
+        if (!chunk(d.along_k(first + i, 0), d.swizzle, raw, name) ||
+            !chunk(d.along_k(first + i, 16), d.swizzle, raw + 16, name))
           return false;
         widen(type, raw, to + i * static_cast<uint32_t>(k_elements), k_elements);
       }
@@ -134,8 +148,8 @@ struct Operand {
     const uint32_t per_chunk = kChunkBytes / static_cast<uint32_t>(bytes);
     for (int k = 0; k < k_elements; ++k)
       for (uint32_t i = 0; i < count; i += per_chunk) {
-        if (!chunk(d.along_mn(static_cast<uint32_t>(k), (first + i) * static_cast<uint32_t>(bytes)), raw,
-                   name))
+        if (!chunk(d.along_mn(static_cast<uint32_t>(k), (first + i) * static_cast<uint32_t>(bytes)),
+                   d.swizzle, raw, name))
           return false;
         for (uint32_t e = 0; e < per_chunk; ++e)
           to[(i + e) * static_cast<uint32_t>(k_elements) + static_cast<uint32_t>(k)] =
@@ -249,7 +263,7 @@ void wgmma_product(Warp& w, const Op& op) {
   thread_local float b_columns[kMostK * kMostColumns];
   float products[kRows * kMostColumns];
   AsyncRead read;
-  Operand operand{w, op, read.parts};
+  Operand operand{w, op, read.parts, {}};
   const uint32_t first_row = w.id % kWarpsOfGroup * kRows;
   bool good = true;
   if (d.a_in_registers)
@@ -264,6 +278,13 @@ void wgmma_product(Warp& w, const Op& op) {
   ++w.matrix_instructions;
   if (!good) return;
   check_async_source(w, op, 0, read.parts.data(), read.parts.size());
+  if (operand.disagreement.name != nullptr && b.watch_shared && b.options->check_memory) {
+    const auto& [name, address, swizzle, filled] = operand.disagreement;
+    // Where threads have written since, the layout is their own.
+    const uint32_t stamp = b.shadow.words.write_who[address / 4];
+    if (b.launch->kernel.origins[who_op(stamp)].opcode.find(".bulk.tensor") != std::string_view::npos)
+      checks::descriptor_disagrees(w, op, name, address, swizzle, filled, who_op(stamp));
+  }
   for (int k = 0; k < k_elements; ++k)
     for (uint32_t n = 0; n < columns; ++n)
       b_columns[static_cast<uint32_t>(k) * columns + n] =
