@@ -48,10 +48,27 @@ def test_a_kernel_for_sm_90a_is_right_and_clean(record):
     }
 
 
-def test_instructions_without_a_modelled_time_earn_no_speed_points_and_are_named(record):
+def test_copies_and_barriers_of_the_architecture_have_a_modelled_time(record):
+    (speed,) = [part for part in record.parts if part.name == "speed"]
+    assert "not modelled" not in speed.message
+    assert all(case.seconds > 0 for case in record.speed.cases)
+
+
+@pytest.fixture
+def unmodelled(tmp_path: Path) -> Path:
+    """The solution, with an arrival of copies that there are none of beside the one that counts."""
+    fence = 'asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");'
+    arrival = 'asm volatile("cp.async.mbarrier.arrive.shared::cta.b64 [%0];" ::"r"(barrier) : "memory");'
+    path = tmp_path / "kernel.cu"
+    path.write_text(SOLUTION.read_text().replace(fence, f"{fence} {arrival}"))
+    return path
+
+
+def test_instructions_without_a_modelled_time_earn_no_speed_points_and_are_named(unmodelled):
+    record = grade(EXERCISE, unmodelled, submission="one", device="virtual")
     (speed,) = [part for part in record.parts if part.name == "speed"]
     assert speed.points == 0
-    assert re.search(r"kernel\.cu:\d+ uses mbarrier, whose time is not modelled", speed.message)
+    assert re.search(r"kernel\.cu:\d+ uses cp\.async\.mbarrier, whose time is not modelled", speed.message)
 
 
 def test_where_only_a_gpu_can_time_a_target_the_reason_says_so():
@@ -78,15 +95,16 @@ def test_without_the_architecture_the_same_kernel_is_told_what_it_needs(tmp_path
     assert "sm_90a" in error["hint"]
 
 
-def test_a_profile_runs_the_kernel_and_says_what_its_times_leave_out():
-    found = profiling.profile(EXERCISE, SOLUTION, EXERCISE.bench[0])
+def test_a_profile_runs_the_kernel_and_says_what_its_times_leave_out(unmodelled):
+    found = profiling.profile(EXERCISE, unmodelled, EXERCISE.bench[0])
     assert found.wrong == ""
     (launch,) = found.report.launches
-    assert launch.without_time.endswith("uses mbarrier")
+    assert launch.without_time.endswith("uses cp.async.mbarrier")
     doubt = f"{launch.without_time}, whose time is not modelled: the modelled times leave it out"
     assert doubt in _headline(EXERCISE, found).replace("\n", " ")
-    plain = profiling.profile(EXERCISE, EXERCISE.baseline, EXERCISE.bench[0])
-    assert "not modelled" not in _headline(EXERCISE, plain)
+    for kernel in (EXERCISE.baseline, SOLUTION):
+        modelled = profiling.profile(EXERCISE, kernel, EXERCISE.bench[0])
+        assert "not modelled" not in _headline(EXERCISE, modelled)
 
 
 def test_the_bench_runs_baseline_and_solution():

@@ -137,7 +137,7 @@ def test_the_heap_of_device_code_keeps_nothing_that_a_variable_would_not():
     assert heap.points < 50
 
 
-# Threads that wait at an mbarrier.
+# Threads that arrive at an mbarrier by their copies.
 MEET = r"""
 __global__ void copy_and_meet(const int* source, int* target, int count) {
   __shared__ uint64_t barrier;
@@ -146,7 +146,7 @@ __global__ void copy_and_meet(const int* source, int* target, int count) {
   __syncthreads();
   const int i = blockIdx.x * blockDim.x + threadIdx.x;
   if (i < count) target[i] = source[i];
-  asm volatile("mbarrier.arrive.shared.b64 _, [%0];" ::"r"(at) : "memory");
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared.b64 [%0];" ::"r"(at) : "memory");
   asm volatile(
       "{\n.reg .pred p;\nAGAIN:\nmbarrier.try_wait.parity.shared.b64 p, [%0], 0;\n@!p bra AGAIN;\n}" ::"r"(at)
       : "memory");
@@ -161,5 +161,5 @@ def test_instructions_that_the_model_has_no_time_for_earn_no_speed_on_the_virtua
     assert record.points > 0
     assert points(record)["speed"] == 0
     message = next(part.message for part in record.parts if part.name == "speed")
-    assert "uses mbarrier, whose time is not modelled" in message
+    assert "uses cp.async.mbarrier, whose time is not modelled" in message
     assert "kernel.cu:" in message

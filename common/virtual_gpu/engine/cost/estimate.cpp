@@ -95,7 +95,8 @@ Setting::Setting(const LaunchReport& report, const Profile& profile) {
   resident = std::min(resident, std::ceil(per_sm));
   block_instructions = traced / sampled;
   whole = instructions / traced;
-  work = static_cast<double>(report.total.warp_instructions) / blocks / (instructions / sampled);
+  const uint64_t ran = report.total.warp_instructions - report.sample->polled_instructions;
+  work = static_cast<double>(ran) / blocks / (instructions / sampled);
   longest = longest_of(traces);
   const double average = static_cast<double>(report.sample->total_weight) / blocks;
   longest_stands_out = static_cast<double>(longest->weight()) > kUneven * average;
@@ -214,6 +215,7 @@ class Estimator {
       case PlanKind::kGlobalAtomic:
       case PlanKind::kLocalLoad:
       case PlanKind::kAsyncWait:
+      case PlanKind::kPhaseWait:
         return kTripWeight;
       case PlanKind::kSharedLoad:
       case PlanKind::kSharedAtomic:
@@ -267,7 +269,7 @@ class Estimator {
     return o;
   }
   static void scale(Usage& u, double factor) {
-    for (double* x : {&u.issue, &u.shared, &u.lsu, &u.l2, &u.dram}) *x *= factor;
+    for (double* x : {&u.issue, &u.shared, &u.lsu, &u.l2, &u.dram, &u.copies}) *x *= factor;
     for (double& p : u.pipes) p *= factor;
   }
 
@@ -327,7 +329,9 @@ class Estimator {
       o.round_trips *= whole;
       return o;
     }
-    const Loop loop = outer_loop(r.traces.front()->warps.front());
+    // Warps that wait for each other in pairs run different loops: a share of each warp's events then.
+    const bool together = r.traces.front()->arrivals.empty();
+    const Loop loop = together ? outer_loop(r.traces.front()->warps.front()) : Loop{};
     double parts = 1 / share, half = parts * 2;  // the whole, in units of what is replayed and of half of it
     if (loop.rounds >= kLeastRounds) {
       r.loop_block = loop.block;
@@ -461,6 +465,7 @@ class Estimator {
         {"code", code_cycles_ / hertz},
         {"latency", latency_cycles / hertz},
     };
+    if (u.copies > 0) out.terms.push_back({"copies", u.copies / hertz});
   }
 
   const LaunchReport& report_;

@@ -34,9 +34,18 @@ const std::map<std::string, const char*>& busy_parts() {
       {"tensor", "the tensor cores are busy"},
       {"shared", "shared memory is busy with passes over its banks"},
       {"lsu", "the load/store units look up lines"},
+      {"copies", "the copy engines move tiles"},
       {"code", "the multiprocessors fetch the kernel's code"},
   };
   return parts;
+}
+
+constexpr double kPartOfLatency = 0.5;  // that trips to memory must be to be named
+
+double term(const Estimate& e, const std::string& name) {
+  for (const auto& [found, seconds] : e.terms)
+    if (name == found) return seconds;
+  return 0;
 }
 
 std::string latency_sentence(const Estimate& e) {
@@ -44,6 +53,10 @@ std::string latency_sentence(const Estimate& e) {
                             : e.waves > 1.05 ? ", in " + number(e.waves) + " waves of blocks"
                                              : "";
   const std::string kind = e.traffic.stored_by_others > 0.5 ? "L2" : "DRAM";
+  // Copies that nobody waits for at once: then their trips are the smaller part.
+  const double trips = e.round_trips * e.round_trip_seconds;
+  if (e.traffic.bulk_loads > 0 && trips < kPartOfLatency * term(e, "latency"))
+    return "products, arithmetic and waits that follow each other in one warp bound it" + waves;
   if (e.round_trips == 0) return "the chain of dependent instructions in one warp bounds it" + waves;
   if (e.round_trips == 1)
     return "one " + kind + " round trip of " + microseconds(e.round_trip_seconds) + " bounds it" + waves;
@@ -63,9 +76,6 @@ std::string longest_term(const Estimate& estimate) {
 std::string explain(const Estimate& e, const LaunchReport& report, const Profile& profile) {
   const std::string limiter = longest_term(e);
   if (limiter.empty()) return "";
-  double seconds = 0;
-  for (const auto& [name, value] : e.terms)
-    if (name == limiter) seconds = value;
   if (limiter == "latency") return latency_sentence(e);
   if (limiter == "dram")
     return bytes(e.traffic.dram_bytes()) + " of DRAM traffic at " +
@@ -78,7 +88,7 @@ std::string explain(const Estimate& e, const LaunchReport& report, const Profile
   if (limiter == "atomics")
     return std::to_string(report.total.global_atomic_sectors) + " atomic passes over " +
            number(e.traffic.atomic_slices) + " slices of L2 bound it";
-  return std::string(busy_parts().at(limiter)) + " for " + microseconds(seconds);
+  return std::string(busy_parts().at(limiter)) + " for " + microseconds(term(e, limiter));
 }
 
 }  // namespace vgpu

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <iterator>
 
+#include "exec/wgmma.h"
 #include "ops/matrix.h"
 
 namespace vgpu {
@@ -83,6 +84,21 @@ constexpr Row kRows[] = {
     {"vote", {Pipe::kAlu, 1, 2, 10}},
     {"activemask", {Pipe::kAlu, 1, 2, 10}},
     {"bar.warp", {Pipe::kControl, 1, 1, 5}},
+    // Hopper's asynchronous units. What they take of the memory system and how long they wait for each other
+    // is the replay's.
+    {"wgmma.fence", {Pipe::kControl, 1, 1, 2}},
+    {"wgmma.commit_group", {Pipe::kControl, 1, 1, 2}},
+    {"wgmma.wait_group", {Pipe::kControl, 1, 1, 2}},
+    {"mbarrier.try_wait", {Pipe::kMemory, 1, 1, static_cast<float>(cycles::kPhaseTest)}},
+    {"mbarrier.test_wait", {Pipe::kMemory, 1, 1, static_cast<float>(cycles::kPhaseTest)}},
+    {"mbarrier.arrive", {Pipe::kControl, 1, 1, static_cast<float>(cycles::kPhaseArrive)}},
+    {"mbarrier", {Pipe::kMemory, 1, 1, 2}},
+    {"cp.async.bulk.commit_group", {Pipe::kControl, 1, 1, 2}},
+    {"cp.async.bulk.wait_group", {Pipe::kControl, 1, 1, 2}},
+    {"cp.async.bulk", {Pipe::kControl, 1, 1, static_cast<float>(cycles::kCopyIssue)}},
+    {"fence.proxy", {Pipe::kControl, 1, 1, static_cast<float>(cycles::kProxyFence)}},
+    {"fence.mbarrier_init", {Pipe::kControl, 1, 1, static_cast<float>(cycles::kProxyFence)}},
+    {"setmaxnreg", {Pipe::kControl, 1, 1, static_cast<float>(cycles::kSetRegisters)}},
     {"shfl", {Pipe::kMemory, 1, 1, static_cast<float>(cycles::kShuffle)}},
     {"redux", {Pipe::kMemory, 1, 2, 25}},
     {"match", {Pipe::kMemory, 1, 2, 25}},
@@ -169,6 +185,9 @@ MachineCost matrix_load(int matrices) {
 }  // namespace
 
 MachineCost machine_cost(std::string_view opcode, const Op& op, double tensor_cycles) {
+  if (opcode.starts_with("wgmma.mma_async"))
+    return {Pipe::kTensor, 1, static_cast<float>(op.wgmma->columns * cycles::kProductColumn),
+            static_cast<float>(cycles::kProductLatency)};
   if (op.cls == InstrClass::kMatrix) return matrix_cost(opcode, op, tensor_cycles);
   if (opcode.starts_with("ldmatrix")) return matrix_load(op.matrix.count);
   // From shared memory, ptxas makes an ldmatrix of it.

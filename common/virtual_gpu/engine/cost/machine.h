@@ -30,6 +30,19 @@ constexpr double kShuffle = 23, kFence = 250, kConstant = 8;
 constexpr float kMatrixPass = 0.6f;  // of shared memory, for each matrix beside the passes for its rows
 // Parameters and constants: from the SM's own cache at an address in a register, and when they are fetched.
 constexpr double kConstantLoad = 40, kConstantMiss = 280;
+// Hopper's asynchronous units, measured on an H200. A wgmma: for each column of its result on the tensor core
+// of each of its four warps, and from there until who waits for it goes on.
+constexpr double kProductColumn = 0.5, kProductLatency = 55;
+// An mbarrier: a test of a phase; an arrival, for the warp itself; from an arrival until who waits goes on.
+constexpr double kPhaseTest = 55, kPhaseArrive = 25, kArriveToWake = 75;
+// A named barrier, from an arrival until who waits goes on.
+constexpr double kNamedToWake = 44;
+constexpr double kProxyFence = 20, kSetRegisters = 170;
+// The copy engine: for the warp that asks; bytes a cycle that it brings to one SM and takes from it; until a
+// store is seen to be done, behind that.
+constexpr double kCopyIssue = 25, kCopyBytes = 100, kStoreBytes = 32, kStoreDone = 50;
+// Until a tensor map is there for the first copy of an SM that needs one.
+constexpr double kMapFetch = 850;
 }  // namespace cycles
 
 }  // namespace vgpu

@@ -125,7 +125,8 @@ PlannedBlock MachineOrder::order(ScheduleInput in, const MachinePlace& place) co
     float stalls = 0;
     for (const uint32_t at : made) stalls += machine_.stalls[at];
     const float share = static_cast<float>(made.size()) / static_cast<float>(slots);
-    op.cost.cycles *= share / std::max(1.0f, op.cost.instructions);
+    // A product is one instruction, whatever moves its descriptors; the tensor cores' time is its own.
+    if (op.kind != PlanKind::kProduct) op.cost.cycles *= share / std::max(1.0f, op.cost.instructions);
     op.cost.instructions = share;
     op.stall = stalls / static_cast<float>(slots);
     // Of several the last gives the result; constants and addresses for the others come long before.

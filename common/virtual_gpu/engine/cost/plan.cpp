@@ -4,9 +4,13 @@
 #include <unordered_map>
 
 #include "cost/machine_order.h"
+#include "exec/async_detail.h"
+#include "exec/bulk_ops.h"
+#include "exec/mbarrier_ops.h"
 #include "exec/memory_ops.h"
 #include "exec/module.h"
 #include "exec/warp_sync.h"
+#include "exec/wgmma.h"
 
 namespace vgpu {
 namespace {
@@ -17,7 +21,39 @@ bool is_space(const Op& op, ptx::Space space) {
   return op.space == static_cast<uint8_t>(space);
 }
 
+// Those of Hopper's asynchronous units; kPlain where it is none of theirs that the model knows.
+PlanKind async_kind(const Op& op, std::string_view opcode) {
+  constexpr struct {
+    std::string_view prefix;
+    PlanKind kind;
+  } kKinds[] = {
+      {"mbarrier.arrive", PlanKind::kArrive},
+      {"mbarrier.try_wait", PlanKind::kPhaseWait},
+      {"mbarrier.test_wait", PlanKind::kPhaseWait},
+      {"cp.async.bulk.commit_group", PlanKind::kBulkCommit},
+      {"cp.async.bulk.wait_group", PlanKind::kBulkWait},
+      {"cp.async.bulk.prefetch", PlanKind::kPlain},
+      {"cp.async.bulk", PlanKind::kBulkLoad},
+      {"wgmma.mma_async", PlanKind::kProduct},
+      {"wgmma.commit_group", PlanKind::kProductCommit},
+      {"wgmma.wait_group", PlanKind::kProductWait},
+  };
+  for (const auto& k : kKinds)
+    if (opcode.starts_with(k.prefix))
+      return k.kind == PlanKind::kBulkLoad && op.bulk->kind == BulkKind::kStore ? PlanKind::kBulkStore
+                                                                                : k.kind;
+  return PlanKind::kPlain;
+}
+
+PlanKind barrier_kind(const Op& op) {
+  const BarrierOp what = op.barrier.what;
+  if (what >= BarrierOp::kClusterArrive) return PlanKind::kBarrier;
+  if (what == BarrierOp::kArrive) return PlanKind::kArrive;
+  return op.barrier.counted ? PlanKind::kMeet : PlanKind::kBarrier;
+}
+
 PlanKind kind_of(const Op& op, std::string_view opcode) {
+  if (const PlanKind kind = async_kind(op, opcode); kind != PlanKind::kPlain) return kind;
   switch (op.cls) {
     case InstrClass::kLoadGlobal:
       return PlanKind::kGlobalLoad;
@@ -43,9 +79,9 @@ PlanKind kind_of(const Op& op, std::string_view opcode) {
       if (op.fn[1] == async_copy) return PlanKind::kAsyncCopy;
       return op.fn[1] == async_commit ? PlanKind::kAsyncCommit : PlanKind::kAsyncWait;
     case InstrClass::kBarrier:
-      return PlanKind::kBarrier;
+      return barrier_kind(op);
     case InstrClass::kFence:
-      return PlanKind::kFence;
+      return opcode.starts_with("wgmma") ? PlanKind::kPlain : PlanKind::kFence;
     default:
       return PlanKind::kPlain;
   }
@@ -87,15 +123,26 @@ Memory memory_of(const Op& op, PlanKind kind, std::string_view opcode, uint32_t 
     case PlanKind::kAsyncCommit:
     case PlanKind::kAsyncWait:
     case PlanKind::kBarrier:
+    case PlanKind::kMeet:
+    case PlanKind::kArrive:
+    case PlanKind::kPhaseWait:
+    case PlanKind::kBulkLoad:
+    case PlanKind::kBulkStore:
+    case PlanKind::kBulkCommit:
+    case PlanKind::kBulkWait:
+    case PlanKind::kProduct:
+    case PlanKind::kProductCommit:
+    case PlanKind::kProductWait:
     case PlanKind::kFence:
       m.fence = true;
       break;
     case PlanKind::kConstantLoad:
       break;
     case PlanKind::kPlain:
-      m.fence = opcode.starts_with("bar.warp");
+      m.fence = opcode.starts_with("bar.warp") || opcode.starts_with("wgmma");
       break;
   }
+  if (m.fence) return m;
   m.fence |= (op.flags & (kPolls | kReleases)) != 0 && has_event(kind) && op.cls != InstrClass::kBarrier;
   // Copies have two addresses, and the rows of a matrix one each: nothing distinguishes them.
   if (kind != PlanKind::kAsyncCopy && op.cls != InstrClass::kMatrixLoad && has_event(kind)) {
@@ -172,9 +219,17 @@ bool is_simple_loop(const Code& code, uint32_t block) {
     return false;
   return std::none_of(code.ops.begin() + bb.begin, code.ops.begin() + bb.end, [](const Op& op) {
     return op.cls == InstrClass::kFence || op.cls == InstrClass::kAtomic ||
-           op.cls == InstrClass::kAsyncCopy ||
+           op.cls == InstrClass::kAsyncCopy || op.fn[1] == mbarrier_wait || op.fn[1] == bulk_copy ||
            (op.flags & (kPolls | kReleases) && op.cls == InstrClass::kLoadGlobal);
   });
+}
+
+// Passes over shared memory, 128 bytes each, that one warp's share of a product's operands takes: B once for
+// the warpgroup, of A its own rows.
+float operand_passes(const WgmmaDetail& d) {
+  constexpr int kRowBytes = 32, kPassBytes = 128, kRows = 16;
+  const int b = d.columns * kRowBytes / kWarpsOfGroup, a = d.a_in_registers ? 0 : kRows * kRowBytes;
+  return static_cast<float>(a + b) / kPassBytes;
 }
 
 class Planner {
@@ -265,9 +320,12 @@ class Planner {
       if (has_event(p.kind)) p.ordinal = memory_ops++;
       p.commits_first = p.kind == PlanKind::kAsyncWait && op.fn[1] == async_wait_all;
       if (p.kind == PlanKind::kAsyncWait && !p.commits_first) p.groups = static_cast<uint32_t>(op.groups);
-      if (p.kind == PlanKind::kBarrier)
-        p.waits_for_nobody = op.barrier.counted || op.barrier.what == BarrierOp::kArrive ||
-                             op.barrier.what >= BarrierOp::kClusterArrive;
+      if (p.kind == PlanKind::kBarrier) p.waits_for_nobody = op.barrier.what >= BarrierOp::kClusterArrive;
+      if (p.kind == PlanKind::kBulkLoad || p.kind == PlanKind::kBulkStore) p.fetches_map = op.bulk->rank > 0;
+      if (opcode.starts_with("prefetch.tensormap")) p.fetches_map = true;
+      if (p.kind == PlanKind::kProductWait) p.groups = static_cast<uint32_t>(op.groups);
+      if (p.kind == PlanKind::kBulkWait) p.groups = op.bulk->groups;
+      if (p.kind == PlanKind::kProduct) p.shared_passes = operand_passes(*op.wgmma);
       const OpValues& v = code.op_values[i];
       p.values = static_cast<uint32_t>(in.values.size());
       p.written = v.written;
@@ -321,6 +379,11 @@ bool has_event(PlanKind kind) {
     case PlanKind::kSharedAtomic:
     case PlanKind::kLocalLoad:
     case PlanKind::kLocalStore:
+    case PlanKind::kMeet:
+    case PlanKind::kArrive:
+    case PlanKind::kPhaseWait:
+    case PlanKind::kBulkLoad:
+    case PlanKind::kBulkStore:
       return true;
     default:
       return false;

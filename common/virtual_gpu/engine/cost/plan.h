@@ -29,6 +29,16 @@ enum class PlanKind : uint8_t {
   kLocalStore,
   kConstantLoad,  // of a parameter beyond the first ones, or of a constant
   kBarrier,
+  kMeet,       // a named barrier, counted: arrives, and waits
+  kArrive,     // at a named barrier or an mbarrier
+  kPhaseWait,  // for a phase of an mbarrier
+  kBulkLoad,   // by the copy engine; arrives at an mbarrier
+  kBulkStore,
+  kBulkCommit,
+  kBulkWait,       // of all but so many groups
+  kProduct,        // wgmma
+  kProductCommit,  // of products since the last one
+  kProductWait,    // of all but so many groups
   kFence,
 };
 bool has_event(PlanKind kind);
@@ -37,12 +47,14 @@ struct PlannedOp {
   PlanKind kind = PlanKind::kPlain;
   bool waits_for_nobody = false;  // a barrier that the whole block need not reach
   bool commits_first = false;     // kAsyncWait: for what has not been committed too
+  bool fetches_map = false;       // of a tensor: a copy, or a prefetch of the map
   MachineCost cost;
   float stall = 0;                 // cycles that the warp waits after it, at least
   uint32_t op = 0;                 // Op::index
   uint32_t ordinal = 0;            // among the memory ops of its planned block, in the order of the source
   uint32_t merged = 0;             // further loads that travel with it
-  uint32_t groups = 0;             // kAsyncWait: that may stay in flight
+  uint32_t groups = 0;             // of a wait: that may stay in flight
+  float shared_passes = 0;         // kProduct: over shared memory, for its operands there
   uint32_t values = 0;             // first in PlannedBlock::values
   uint32_t written = 0, read = 0;  // so many values, the written ones first
 };

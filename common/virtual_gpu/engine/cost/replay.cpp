@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <queue>
+#include <unordered_map>
 
 #include "cost/traffic_share.h"
 
@@ -10,11 +11,16 @@ namespace vgpu {
 namespace {
 
 constexpr int kSchedulers = 4;
+// How much longer a scheduler takes to issue while its tensor core works for a wgmma, whose sums pass through
+// the registers. Fitted on exercise 06, where two and three warpgroups share an SM.
+constexpr double kBesideProducts = 5;
+constexpr size_t kProductQueue = 6;  // products that a tensor core accepts before it is done with the first
 constexpr double kQueueCycles = 48;  // work a memory queue holds before instructions for it must wait
 
 struct Arrival {
   double time = 0;
   int trips = 0;
+  bool of_product = false;  // a product that follows need not wait for it
 };
 
 // A warp on its way through its trace.
@@ -29,16 +35,28 @@ struct WarpRun {
   double next = 0;                              // it may issue again
   int trips = 0;
   std::vector<Arrival> values;
-  Arrival copies;              // issued, not yet in a group
-  std::deque<Arrival> groups;  // of cp.async, oldest first
+  Arrival copies;                   // issued, not yet in a group
+  std::deque<Arrival> groups;       // of cp.async, oldest first
+  double stores = 0, products = 0;  // when those that are in no group yet are done
+  std::deque<double> store_groups;
+  std::deque<double> product_groups;
   int slot = 0, scheduler = 0;
-  bool at_barrier = false;
+  bool at_barrier = false, asleep = false;
   int shown = -1;     // its number in the timeline, if it is there
   int barrier = -1;   // its span there, for the barrier at which it waits
   double wanted = 0;  // it was done with the instruction before
 };
 
+// A phase of a barrier that counts: who has arrived so far, and who sleeps until all have.
+struct PhaseRun {
+  uint32_t arrived = 0;
+  Arrival at;
+  std::vector<int> sleepers;
+};
+
 struct BlockRun {
+  const BlockTrace* trace = nullptr;
+  std::unordered_map<uint32_t, PhaseRun> phases;  // by BlockTrace::phase_key
   int live = 0, waiting = 0;
   double release = 0, end = 0;
   int trips = 0;
@@ -86,6 +104,8 @@ class Sm {
         std::max(now, static_cast<double>(started_) * in_.dispatch_cycles) + cycles::kBlockStart;
     ++started_;
     BlockRun& block = blocks_[static_cast<size_t>(slot)];
+    block.trace = &trace;
+    block.phases.clear();
     block.live = static_cast<int>(trace.warps.size());
     block.waiting = 0;
     block.end = block.release = begin;
@@ -111,8 +131,11 @@ class Sm {
       w.values.assign(in_.plan->value_count, Arrival{begin, 0});
       w.copies = {};
       w.groups.clear();
+      w.stores = w.products = 0;
+      w.store_groups.clear();
+      w.product_groups.clear();
       w.slot = slot;
-      w.at_barrier = false;
+      w.at_barrier = w.asleep = false;
       push(block.warps[i], begin);
     }
   }
@@ -200,6 +223,7 @@ class Sm {
     const uint32_t* value = w.code->values.data() + op.values + op.written;
     for (uint32_t i = 0; i < op.read; ++i) {
       const Arrival& v = w.values[value[i]];
+      if (v.of_product && op.kind == PlanKind::kProduct) continue;
       a.time = std::max(a.time, v.time);
       a.trips = std::max(a.trips, v.trips);
     }
@@ -228,6 +252,8 @@ class Sm {
       if (op->commits_first && w.copies.time > 0) commit(w);
       if (op->kind == PlanKind::kAsyncWait && w.groups.size() > op->groups)
         for (size_t i = 0; i + op->groups < w.groups.size(); ++i) time = std::max(time, w.groups[i].time);
+      if (op->kind == PlanKind::kProductWait || op->kind == PlanKind::kBulkWait)
+        time = std::max(time, groups_done(w, *op));
       // Somebody else may come first: give way, and try again when this is the earliest.
       if (time > now && !queue_.empty() && queue_.top().time < time) {
         w.next = time;
@@ -235,7 +261,11 @@ class Sm {
       }
       double& slot = issue_free_[w.scheduler];
       double& pipe = pipe_free_[w.scheduler][static_cast<size_t>(op->cost.pipe)];
-      double blocked = std::max(time, pipe);
+      std::deque<double>& products = products_done_[w.scheduler];
+      const bool multiplies = op->kind == PlanKind::kProduct;
+      double blocked = std::max(time, !multiplies                        ? pipe
+                                      : products.size() == kProductQueue ? products.front()
+                                                                         : 0);
       if (op->cost.pipe == Pipe::kMemory) blocked = std::max(blocked, lsu_free_ - kQueueCycles);
       if (blocked > time && blocked > slot) {
         w.next = blocked;
@@ -243,8 +273,14 @@ class Sm {
       }
       time = std::max(time, slot);
       w.trips = std::max(w.trips, ready.trips);
-      slot = time + static_cast<double>(op->cost.instructions);
-      if (op->cost.pipe != Pipe::kMemory) pipe = time + static_cast<double>(op->cost.cycles);
+      const bool beside = !products.empty() && products.back() > time;
+      slot = time + static_cast<double>(op->cost.instructions) * (beside ? kBesideProducts : 1);
+      if (multiplies) {
+        pipe = std::max(time, pipe) + static_cast<double>(op->cost.cycles);
+        products.push_back(pipe);
+        if (products.size() > kProductQueue) products.pop_front();
+      }
+      if (!multiplies && op->cost.pipe != Pipe::kMemory) pipe = time + static_cast<double>(op->cost.cycles);
       result_.usage.issue += static_cast<double>(op->cost.instructions);
       result_.usage.pipes[static_cast<size_t>(op->cost.pipe)] += static_cast<double>(op->cost.cycles);
       ++result_.instructions;
@@ -254,6 +290,15 @@ class Sm {
         write(w, *op, {time, w.trips});
         w.barrier = show(w, *op, time, time);
         return arrive(w, time);
+      }
+      if (op->kind == PlanKind::kMeet || op->kind == PlanKind::kPhaseWait) {
+        w.next = now;
+        w.barrier = show(w, *op, time, time);
+        if (await_phase(w, index, *op, time)) return;
+        now = w.next;
+        w.wanted = since = now;
+        if (!queue_.empty() && queue_.top().time < now) return push(index, now);
+        continue;
       }
       const double done = carry_out(w, *op, time);
       show(w, *op, time, done);
@@ -272,8 +317,106 @@ class Sm {
     return w.shown < 0 ? -1 : in_.timeline->add(w.shown, op, w.wanted, issued, done);
   }
 
+  // When the groups that a wait waits for are done.
+  static double groups_done(const WarpRun& w, const PlannedOp& op) {
+    const std::deque<double>& groups = op.kind == PlanKind::kProductWait ? w.product_groups : w.store_groups;
+    return groups.size() > op.groups ? groups[groups.size() - op.groups - 1] : 0;
+  }
+
+  // One of those who have to come to a phase has come. The last one wakes who sleeps.
+  void deliver(BlockRun& block, const MemoryEvent& event, Arrival at) {
+    const uint32_t key = BlockTrace::phase_key(event.barrier, event.phase);
+    PhaseRun& phase = block.phases[key];
+    phase.at.time = std::max(phase.at.time, at.time);
+    phase.at.trips = std::max(phase.at.trips, at.trips);
+    ++phase.arrived;
+    if (!is_complete(block, key, phase)) return;
+    for (const int i : phase.sleepers) wake(i, phase.at);
+    phase.sleepers.clear();
+  }
+
+  static bool is_complete(const BlockRun& block, uint32_t key, const PhaseRun& phase) {
+    const auto expected = block.trace->arrivals.find(key);
+    return expected == block.trace->arrivals.end() || phase.arrived >= expected->second;
+  }
+
+  static double wake_after(const MemoryEvent& event) {
+    return BlockTrace::is_named(event.barrier) ? cycles::kNamedToWake : cycles::kArriveToWake;
+  }
+
+  void wake(int index, Arrival at) {
+    WarpRun& w = warps_[static_cast<size_t>(index)];
+    w.asleep = false;
+    w.next = w.wanted = std::max(w.next, at.time);
+    w.trips = std::max(w.trips, at.trips);
+    if (w.barrier >= 0) in_.timeline->spans[static_cast<size_t>(w.barrier)].done = w.next;
+    w.barrier = -1;
+    push(index, w.next);
+  }
+
+  // The warp waits for a phase, at a named barrier after it has arrived there itself. True: it sleeps, or
+  // others come first.
+  bool await_phase(WarpRun& w, int index, const PlannedOp& op, double time) {
+    const MemoryEvent* event = event_of(w, op);
+    BlockRun& block = blocks_[static_cast<size_t>(w.slot)];
+    const bool meets = op.kind == PlanKind::kMeet;
+    write(w, op, {time + static_cast<double>(op.cost.latency), w.trips});
+    if (event == nullptr || event->barrier == 0) return false;
+    if (meets) deliver(block, *event, {time + cycles::kNamedToWake, w.trips});
+    const uint32_t key = BlockTrace::phase_key(event->barrier, event->phase);
+    PhaseRun& phase = block.phases[key];
+    if (is_complete(block, key, phase)) {
+      w.trips = std::max(w.trips, phase.at.trips);
+      w.next = std::max(w.next, phase.at.time);
+      if (w.barrier >= 0) in_.timeline->spans[static_cast<size_t>(w.barrier)].done = w.next;
+      w.barrier = -1;
+      return false;
+    }
+    w.asleep = true;
+    phase.sleepers.push_back(index);
+    return true;
+  }
+
+  // A copy by the copy engine: its turn there, then its way to memory and back.
+  Arrival bulk(const PlannedOp& op, const MemoryEvent& e, double time, int trips) {
+    const double bytes = 32.0 * e.sectors;
+    const bool stores = op.kind == PlanKind::kBulkStore;
+    const double rate = stores ? cycles::kStoreBytes : cycles::kCopyBytes;
+    result_.usage.shared += bytes / 128;
+    if (op.fetches_map) time = std::max(time, maps_at_[stores]);
+    const double begins = std::max(time, copy_free_);
+    const double through = use(copy_free_, time, bytes / rate, result_.usage.copies);
+    return memory(op, e, begins, through, trips);
+  }
+
   // Returns when the result is there.
   double carry_out(WarpRun& w, const PlannedOp& op, double time) {
+    if (op.fetches_map) {
+      double& at = maps_at_[op.kind == PlanKind::kBulkStore];
+      if (at < 0) at = time + cycles::kMapFetch;
+    }
+    if (op.kind == PlanKind::kProduct) {
+      const double done =
+          pipe_free_[w.scheduler][static_cast<size_t>(Pipe::kTensor)] + static_cast<double>(op.cost.latency);
+      result_.usage.shared += static_cast<double>(op.shared_passes);
+      w.products = std::max(w.products, done);
+      write(w, op, {done, w.trips, true});
+      return done;
+    }
+    if (op.kind == PlanKind::kProductCommit) {
+      w.product_groups.push_back(w.products);
+      return time;
+    }
+    if (op.kind == PlanKind::kBulkCommit) {
+      w.store_groups.push_back(w.stores);
+      w.stores = 0;
+      return time;
+    }
+    if (op.kind == PlanKind::kProductWait || op.kind == PlanKind::kBulkWait) {
+      std::deque<double>& groups = op.kind == PlanKind::kProductWait ? w.product_groups : w.store_groups;
+      while (groups.size() > op.groups) groups.pop_front();
+      return time;
+    }
     if (op.kind == PlanKind::kAsyncCommit) {
       commit(w);
       return time;
@@ -305,6 +448,21 @@ class Sm {
       return time;
     }
     Arrival a{time, w.trips};
+    if (op.kind == PlanKind::kArrive) {
+      write(w, op, a);
+      if (event->barrier != 0)
+        deliver(blocks_[static_cast<size_t>(w.slot)], *event, {time + wake_after(*event), w.trips});
+      return time;
+    }
+    if (op.kind == PlanKind::kBulkLoad || op.kind == PlanKind::kBulkStore) {
+      a = bulk(op, *event, time, w.trips);
+      if (op.kind == PlanKind::kBulkStore) {
+        w.stores = std::max(w.stores, a.time + cycles::kStoreDone);
+      } else if (event->barrier != 0) {
+        deliver(blocks_[static_cast<size_t>(w.slot)], *event, a);
+      }
+      return a.time;
+    }
     if (event->wavefronts > 0) {
       // Beyond one cycle, a load takes its pipe for longer than its passes say.
       const bool loads = op.kind == PlanKind::kSharedLoad || op.kind == PlanKind::kGlobalLoad;
@@ -334,20 +492,27 @@ class Sm {
   }
 
   Arrival global(const PlannedOp& op, const MemoryEvent& e, double time, int trips) {
-    const MemoryShare& m = in_.memory;
     const double tagged = use(lsu_free_, time, e.lines, result_.usage.lsu);
-    const bool stores = op.kind == PlanKind::kGlobalStore || op.kind == PlanKind::kLocalStore;
     const bool local = op.kind == PlanKind::kLocalLoad || op.kind == PlanKind::kLocalStore;
     if (local) return {tagged + cycles::kL1, trips};
+    return memory(op, e, tagged, tagged, trips);
+  }
+
+  // From L1, or the copy engine, to L2 and back: asked for from `tagged` to `asked`.
+  Arrival memory(const PlannedOp& op, const MemoryEvent& e, double tagged, double asked, int trips) {
+    const MemoryShare& m = in_.memory;
+    const bool stores = op.kind == PlanKind::kGlobalStore || op.kind == PlanKind::kBulkStore;
     const bool updates = op.kind == PlanKind::kGlobalAtomic;
     const double missed = stores || updates ? e.sectors : e.misses;
     if (missed == 0) return {tagged + cycles::kL1, trips};
     const double weight = stores || updates ? l2_store_weight(e.lines, e.sectors, e.parts)
-                                            : l2_load_weight(e.lines * missed / e.sectors, missed);
+                          : op.kind == PlanKind::kBulkLoad
+                              ? m.bulk_weight * missed
+                              : l2_load_weight(e.lines * missed / e.sectors, missed);
     const double at_l2 = use(l2_free_, tagged, weight * 32 / m.l2_bytes_per_cycle, result_.usage.l2);
     if (stores) {
       use(dram_free_, at_l2, e.sectors * m.store_dram_bytes / m.dram_bytes_per_cycle, result_.usage.dram);
-      return {tagged, trips};
+      return {op.kind == PlanKind::kBulkStore ? std::max(asked, at_l2) : tagged, trips};
     }
     const double dram_bytes = missed * (updates ? m.store_dram_bytes : m.load_dram_bytes);
     const double from_dram = use(dram_free_, tagged, dram_bytes / m.dram_bytes_per_cycle, result_.usage.dram);
@@ -356,7 +521,7 @@ class Sm {
     const double in_l2 = e.fresh > 0 ? m.l2_first_latency : m.l2_latency;
     const double latency = chance * m.dram_latency + (1 - chance) * in_l2;
     // What waits for DRAM goes through L2 when it has come: the queue for L2 adds to the way's length.
-    return {std::max(at_l2, from_dram) + latency, trips + 1};
+    return {std::max({at_l2, from_dram, asked}) + latency, trips + 1};
   }
 
   void arrive(WarpRun& w, double time) {
@@ -391,7 +556,15 @@ class Sm {
         release(block);
         return true;
       }
-    return false;
+    bool woken = false;
+    for (size_t i = 0; i < warps_.size(); ++i)
+      if (warps_[i].asleep) {
+        wake(static_cast<int>(i), {});
+        woken = true;
+      }
+    for (BlockRun& block : blocks_)
+      for (auto& [key, phase] : block.phases) phase.sleepers.clear();
+    return woken;
   }
 
   void finish(WarpRun& w) {
@@ -414,7 +587,10 @@ class Sm {
   uint64_t started_ = 0, next_scheduler_ = 0;
   double issue_free_[kSchedulers] = {};
   double pipe_free_[kSchedulers][kPipes] = {};
-  double lsu_free_ = 0, l2_free_ = 0, dram_free_ = 0;
+  double lsu_free_ = 0, l2_free_ = 0, dram_free_ = 0, copy_free_ = 0;
+  std::deque<double> products_done_[kSchedulers];  // the last ones
+  double maps_at_[2] = {-1,
+                        -1};  // when tensor maps of loads, of stores have come; before 0: nobody has asked
   double constants_at_ = -1;  // when they have come; before 0: nobody has asked
 };
 

@@ -19,6 +19,7 @@ struct MemoryShare {
   double l2_first_latency = 262;                // of what this SM has not read before, but L2 holds
   double dram_bytes_per_cycle = 16;             // this SM's share
   double l2_bytes_per_cycle = 21;
+  double bulk_weight = 1;        // of a sector that the copy engine loads, for L2
   double dram_chance = 1;        // that a sector which misses L1 is not in L2 either
   double load_dram_bytes = 32;   // that DRAM moves for a load's sector that misses L1
   double store_dram_bytes = 32;  // … for a stored sector
@@ -51,7 +52,7 @@ struct ReplayRequest {
 
 // What was used, in cycles of the SM (of one of its four schedulers for issue and pipes).
 struct Usage {
-  double issue = 0, shared = 0, lsu = 0, l2 = 0, dram = 0;
+  double issue = 0, shared = 0, lsu = 0, l2 = 0, dram = 0, copies = 0;
   std::array<double, kPipes> pipes{};
 };
 

@@ -85,6 +85,7 @@ void LaunchSample::ended(BlockTrace& trace, uint64_t linear) {
   const uint64_t weight = trace.weight();
   const std::lock_guard<std::mutex> lock(mutex_);
   total_weight += weight;
+  polled_instructions += trace.polled_instructions;
   if (!instructions.empty()) {
     instructions[linear] = trace.instructions;
     weights[linear] = weight;

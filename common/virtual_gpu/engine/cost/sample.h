@@ -35,6 +35,7 @@ struct LaunchSample {
   std::unique_ptr<BlockTrace> heaviest;  // of the others; null when there are none
   uint64_t heaviest_linear = 0, heaviest_weight = 0;
   uint64_t total_weight = 0;                    // of all blocks
+  uint64_t polled_instructions = 0;             // of all blocks, in none of the traces
   std::vector<uint64_t> instructions, weights;  // of each block; empty where they are very many
 
  private:

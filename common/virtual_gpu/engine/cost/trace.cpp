@@ -11,6 +11,9 @@ constexpr int64_t kLeastEventsPerWarp = 1024;
 constexpr int64_t kOutlineEventsPerBlock = 1 << 13, kLeastOutlineEventsPerWarp = 128;
 // Cycles, for weights: an instruction of one warp, a trip to memory and an instruction of a full SM.
 constexpr uint64_t kInstructionCycles = 4, kTripCycles = 600, kIssuesPerCycle = 4;
+// Events and instructions between two rounds of a loop that does nothing but wait.
+constexpr size_t kMostPollEvents = 4;
+constexpr uint64_t kMostPollInstructions = 64;
 constexpr int kSliceShift = 4;  // sectors: neighbouring 512 bytes lie in one slice of L2
 
 uint16_t narrow(uint64_t n) {
@@ -92,8 +95,13 @@ void BlockTrace::clear() {
     w.cut = false;
     w.room = most_events;
     w.instructions = w.traced_instructions = w.asks = w.traced_asks = w.asked_at = w.polled = 0;
+    w.failed_wait = {};
   }
-  instructions = traced_instructions = 0;
+  instructions = traced_instructions = polled_instructions = 0;
+  arrivals.clear();
+  mbarriers_.clear();
+  next_mbarrier_ = 0;
+  std::ranges::fill(named_phase, 0);
   std::ranges::fill(entered, 0);
 }
 
@@ -192,6 +200,76 @@ void BlockTrace::local(uint32_t warp, uint32_t op, uint64_t sectors) {
   if (event == nullptr) return;
   event->sectors = narrow(event->sectors + sectors);
   event->lines = narrow(event->lines + (sectors + 3) / 4);
+}
+
+void BlockTrace::bulk(uint32_t warp, uint32_t op, uint64_t address, uint64_t bytes, bool stores) {
+  MemoryEvent* event = event_of(warp, op);
+  if (event == nullptr || bytes == 0) return;
+  // A swizzle leaves pieces of 16 bytes, two of which share a sector.
+  const bool begins = event->sectors == 0;
+  const uint64_t last = (address + bytes - 1) >> 5;
+  uint64_t first = address >> 5;
+  if (!begins && first == bulk_sector_) ++first;
+  if (first > last) return;
+  event->sectors = narrow(event->sectors + last - first + 1);
+  const bool same_line = !begins && first >> 2 == bulk_sector_ >> 2;
+  event->lines = narrow(event->lines + (last >> 2) - (first >> 2) + 1 - same_line);
+  bulk_sector_ = last;
+  if (stores) return;
+  event->misses = event->sectors;
+  if (is_outline) return;
+  for (uint64_t pair = first >> 1; pair <= last >> 1; ++pair)
+    if (loaded_pairs.touch(pair) == ~0ull)
+      event->fresh = narrow(event->fresh + std::min(last, 2 * pair + 1) - std::max(first, 2 * pair) + 1);
+}
+
+void BlockTrace::new_mbarrier(uint32_t address) {
+  mbarriers_[address] = kNamedBarriers + 1 + next_mbarrier_++;
+}
+
+uint32_t BlockTrace::mbarrier(uint32_t address) const {
+  const auto found = mbarriers_.find(address);
+  return found == mbarriers_.end() ? 0 : found->second;
+}
+
+void BlockTrace::arrives(uint32_t warp, uint32_t op, uint32_t barrier, uint32_t phase) {
+  MemoryEvent* event = event_of(warp, op);
+  if (event == nullptr || barrier == 0 || event->barrier != 0) return;
+  event->barrier = narrow(barrier);
+  event->phase = static_cast<uint16_t>(phase);
+  ++arrivals[phase_key(event->barrier, phase)];
+}
+
+void BlockTrace::waited(uint32_t warp, uint32_t op, uint32_t barrier, uint32_t phase) {
+  MemoryEvent* event = event_of(warp, op);
+  if (event == nullptr) return;
+  event->barrier = narrow(barrier);
+  event->phase = static_cast<uint16_t>(phase);
+}
+
+void BlockTrace::failed_wait(uint32_t warp, uint32_t block, uint32_t ops) {
+  WarpTrace& w = warps[warp];
+  w.failed_wait = {block, w.cut ? w.blocks.size() : w.blocks.size() - 1, w.instructions - ops};
+}
+
+void BlockTrace::forget_failed_wait(WarpTrace& w) {
+  const WarpTrace::FailedWait failed = w.failed_wait;
+  w.failed_wait = {};
+  const uint64_t passed = w.instructions - failed.instructions;
+  if (w.blocks.size() > failed.events + kMostPollEvents || passed > kMostPollInstructions) return;
+  w.instructions -= passed;
+  instructions -= passed;
+  polled_instructions += passed;
+  if (!entered.empty()) entered[failed.block] -= 1;
+  if (w.cut) return;
+  w.traced_instructions -= passed;
+  traced_instructions -= passed;
+  for (size_t i = failed.events + 1; i < w.blocks.size() && !entered.empty(); ++i)
+    --entered[w.blocks[i].block];
+  const uint32_t memory = w.blocks[failed.events].memory;
+  w.room += static_cast<int64_t>(w.blocks.size() - failed.events + w.memory.size() - memory);
+  w.memory.resize(memory);
+  w.blocks.resize(failed.events);
 }
 
 }  // namespace vgpu

@@ -17,6 +17,8 @@ constexpr double kSectorBytes = 32;
 constexpr double kTurnCycles = 0.7, kSectorTurnCycles = 0.75, kFloatSumCycles = 3.5, kMostSlices = 48;
 constexpr double kCrowdedLatency = 0.08;  // by which a trip takes longer when all SMs are at work
 constexpr double kLineBytes = 128;
+// A sector that the copy engine asks for: what nobody else reads, and what other SMs read as well.
+constexpr double kOwnBulkWeight = 0.63, kSharedBulkWeight = 0.45;
 // Cycles by which a load takes longer when some of its lines lie in the half of L2 that is far from its SM.
 // Once read, they are kept in the near half.
 constexpr double kFarHalf = 150;
@@ -25,6 +27,7 @@ constexpr double kFarHalf = 150;
 struct BlockRequests {
   double misses = 0, miss_lines = 0, other_sectors = 0, other_lines = 0, other_parts = 0;
   double atomic_cycles = 0, float_turns = 0;
+  double bulk_loads = 0, bulk_stores = 0;  // sectors
 };
 
 BlockRequests requests_of(const BlockTrace& trace, const KernelCode& kernel) {
@@ -35,12 +38,14 @@ BlockRequests requests_of(const BlockTrace& trace, const KernelCode& kernel) {
   for (const WarpTrace& w : trace.warps)
     for (const MemoryEvent& e : w.memory) {
       if (e.sectors == 0) continue;
+      const std::string_view opcode = kernel.origins[e.op].opcode;
+      const bool bulk = opcode.starts_with("cp.async.bulk");
+      if (bulk) r.bulk_loads += whole * e.misses;
       r.misses += whole * e.misses;
       if (e.misses > 0) {
         r.miss_lines += whole * e.lines * e.misses / e.sectors;
         continue;
       }
-      const std::string_view opcode = kernel.origins[e.op].opcode;
       if (e.turns > 0) {
         r.atomic_cycles += whole * (kTurnCycles * e.turns + kSectorTurnCycles * e.sector_turns);
         if (opcode.find(".f") != std::string_view::npos) r.float_turns += whole * e.turns;
@@ -49,6 +54,7 @@ BlockRequests requests_of(const BlockTrace& trace, const KernelCode& kernel) {
       r.other_sectors += whole * e.sectors;
       r.other_lines += whole * e.lines;
       r.other_parts += whole * e.parts;
+      if (bulk) r.bulk_stores += whole * e.sectors;
     }
   return r;
 }
@@ -75,8 +81,9 @@ double l2_store_weight(double lines, double sectors, double parts) {
 }
 
 double LaunchTraffic::l2_seconds(const Profile& profile) const {
-  const double weight =
-      l2_load_weight(load_lines, load_sectors) + l2_store_weight(store_lines, store_sectors, store_parts);
+  const double weight = (1 - bulk_loads) * l2_load_weight(load_lines, load_sectors) +
+                        bulk_weight * bulk_loads * load_sectors +
+                        l2_store_weight(store_lines, store_sectors, store_parts);
   return weight * kSectorBytes / profile.l2_bytes_per_second;
 }
 
@@ -105,6 +112,8 @@ LaunchTraffic launch_traffic(const LaunchReport& report, const Profile& profile,
     sum.other_parts += r.other_parts;
     sum.atomic_cycles += r.atomic_cycles;
     sum.float_turns += r.float_turns;
+    sum.bulk_loads += r.bulk_loads;
+    sum.bulk_stores += r.bulk_stores;
     t.atomic_slices = std::max(t.atomic_slices, static_cast<double>(trace->updated_pieces.distinct()));
     updated = std::max(updated, static_cast<double>(trace->updated.distinct()));
   }
@@ -118,11 +127,13 @@ LaunchTraffic launch_traffic(const LaunchReport& report, const Profile& profile,
   const double asked = static_cast<double>(c.global_load_sectors + c.async_sectors);
   t.load_sectors = std::max(distinct, std::min(asked, sum.misses / sampled * setting.work * blocks));
   t.load_lines = sum.misses > 0 ? t.load_sectors * sum.miss_lines / sum.misses : t.load_sectors / 4;
-  t.store_sectors = static_cast<double>(c.global_store_sectors + c.global_atomic_sectors);
+  t.store_sectors =
+      static_cast<double>(c.global_store_sectors + c.global_atomic_sectors) + sum.bulk_stores * all;
   t.store_lines =
       sum.other_sectors > 0 ? t.store_sectors * sum.other_lines / sum.other_sectors : t.store_sectors / 4;
   const double part = sum.other_sectors > 0 ? sum.other_parts / sum.other_sectors : 0;
   t.store_parts = t.store_sectors * part;
+  t.bulk_loads = sum.misses > 0 ? sum.bulk_loads / sum.misses : 0;
   const bool by_pairs = profile.dram_access_bytes > kSectorBytes;
   const auto moved = [&](uint64_t sectors, uint64_t pairs) {
     return by_pairs ? static_cast<double>(pairs) * 2 * kSectorBytes
@@ -145,6 +156,7 @@ LaunchTraffic launch_traffic(const LaunchReport& report, const Profile& profile,
     t.written_out = std::max(setting.l2.full, 1 - profile.l2_bytes / t.store_dram_bytes);
   // Blocks of one wave ask for what they share at about the same time: none finds it in L2.
   const double reused = t.load_sectors > 0 ? distinct / t.load_sectors : 1;
+  t.bulk_weight = kSharedBulkWeight + std::min(1.0, reused) * (kOwnBulkWeight - kSharedBulkWeight);
   t.stored_by_others = setting.l2.stored_by_others;
   t.dram_chance = cold * (1 / setting.waves + (1 - 1 / setting.waves) * std::min(1.0, reused));
   return t;
@@ -161,6 +173,7 @@ MemoryShare memory_share(const LaunchTraffic& traffic, const Profile& profile, d
   m.dram_bytes_per_cycle =
       std::min(profile.sm_bytes_per_cycle, traffic.dram_bytes_per_second(profile) * per_cycle);
   m.l2_bytes_per_cycle = std::min(profile.sm_bytes_per_cycle, profile.l2_bytes_per_second * per_cycle);
+  m.bulk_weight = traffic.bulk_weight;
   m.dram_chance = traffic.dram_chance;
   m.load_dram_bytes = traffic.load_sectors > 0 ? traffic.load_dram_bytes / traffic.load_sectors : 0;
   m.store_dram_bytes = traffic.store_sectors > 0

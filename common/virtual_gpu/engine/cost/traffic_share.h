@@ -19,6 +19,8 @@ struct LaunchTraffic {
   double load_lines = 0;            // requests to L2, of up to 128 bytes each
   double store_lines = 0;
   double store_parts = 0;    // of the stored sectors, those that come in parts
+  double bulk_loads = 0;     // of the loaded sectors, the share that the copy engine asks for
+  double bulk_weight = 1;    // of such a sector
   double atomic_cycles = 0;  // of the L2 slices that update
   double atomic_slices = 0;  // that share them
 

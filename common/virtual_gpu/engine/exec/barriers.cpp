@@ -3,6 +3,7 @@
 #include "checks/report.h"
 #include "checks/shared_check.h"
 #include "checks/sync_findings.h"
+#include "cost/trace.h"
 #include "cuda_error.h"
 #include "exec/lanes.h"
 #include "exec/scheduler.h"
@@ -46,6 +47,7 @@ void complete(Block& b, int id) {
     check_same_place(b, id);
   }
   b.barriers[id] = Barrier{};
+  if (b.trace != nullptr) ++b.trace->named_phase[id];
   if (b.options->check_race)
     meet_in_block(b, bar.arrived_warps, everyone);
   else
@@ -116,6 +118,8 @@ void arrive_at_barrier(Warp& w, int split, const Op& op) {
     bar.first = &op;
   }
   const BarrierOp what = op.barrier.what;
+  if (b.trace != nullptr && (op.barrier.counted || what == BarrierOp::kArrive))
+    b.trace->arrives(w.id, op.index, BlockTrace::named_barrier(id), b.trace->named_phase[id]);
   // A counted barrier takes a whole warp as 32 threads, whatever it has lost.
   bar.arrived +=
       op.barrier.counted && s.mask == w.live() ? kLanes : static_cast<uint32_t>(std::popcount(s.mask));

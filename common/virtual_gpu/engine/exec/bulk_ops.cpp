@@ -7,6 +7,7 @@
 #include "checks/async_findings.h"
 #include "checks/report.h"
 #include "checks/shared_check.h"
+#include "cost/trace.h"
 #include "cuda_error.h"
 #include "exec/access.h"
 #include "exec/async_detail.h"
@@ -55,6 +56,7 @@ void count(Warp& w, const Op& op, uint64_t address, uint64_t bytes, bool writes)
   const uint32_t sectors = static_cast<uint32_t>(((address + bytes - 1) >> 5) - (address >> 5) + 1);
   c.global_bytes += bytes;
   c.global_sectors += sectors;
+  if (b.trace != nullptr) b.trace->bulk(w.id, op.index, address, bytes, writes);
   if (!DeviceMemory::in_device_arena(address)) return;
   SectorMap* map = writes ? b.launch->store_sectors : b.launch->copy_sectors;
   if (map) map->mark(address, sectors);
@@ -127,6 +129,8 @@ void start_load(Warp& w, const Op& op, int lane, Block& to, BulkLoad load) {
   load.op = op.index;
   load.thread = &to == &b ? b.thread_of(w, lane) : 0;
   load.barrier_phase = found->second.phase;
+  if (&to == &b && b.trace != nullptr)
+    b.trace->arrives(w.id, op.index, b.trace->mbarrier(load.barrier), load.barrier_phase);
   if (&to == &b && load.reduction == BulkReduction::kNone) check_destination(w, op, lane, load.parts);
   mark_load(to, load);
   order_blocks(b, to);

@@ -85,16 +85,13 @@ void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64
   c.divergent_branches += n.divergent;
 }
 
-// Instructions that the cost model has no time for: waits for an mbarrier, what Hopper's copy engine and its
-// tensor cores do by themselves, other blocks' shared memory, textures.
+// Instructions that the cost model has no time for: arrivals of single copies at an mbarrier, other blocks'
+// shared memory, textures.
 constexpr std::string_view kNotModelled[] = {
-    "mbarrier",
     "cp.async.mbarrier",
-    "cp.async.bulk",
     "cp.reduce.async.bulk",
     "st.async",
     "red.async",
-    "wgmma",
     "barrier.cluster",
     "mapa",
     "ld.shared::cluster",
@@ -107,10 +104,15 @@ constexpr std::string_view kNotModelled[] = {
     "sust",
 };
 
+// Of bulk copies, those that go to other blocks.
+constexpr std::string_view kNotModelledParts[] = {"multicast::cluster", "shared::cluster.shared::cta"};
+
 // The beginning of an opcode that is among them, or nothing.
 std::string_view not_modelled(std::string_view opcode) {
   for (const std::string_view prefix : kNotModelled)
     if (opcode.starts_with(prefix)) return prefix;
+  for (const std::string_view part : kNotModelledParts)
+    if (opcode.starts_with("cp.async.bulk") && opcode.find(part) != std::string_view::npos) return part;
   return {};
 }
 

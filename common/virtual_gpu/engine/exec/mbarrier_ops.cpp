@@ -6,6 +6,7 @@
 #include "checks/async_findings.h"
 #include "checks/report.h"
 #include "checks/shared_check.h"
+#include "cost/trace.h"
 #include "exec/access.h"
 #include "exec/async_detail.h"
 #include "exec/cluster.h"
@@ -52,6 +53,7 @@ void start_barrier(Warp& w, const Op& op, int lane, uint32_t address) {
   m.count = m.pending = count;
   m.init_tick = b.tick;
   m.init_who = make_who(b.thread_of(w, lane), op.index, false);
+  if (b.trace != nullptr) b.trace->new_mbarrier(address);
   const uint64_t bits = token(m);
   std::memcpy(b.shared.data() + address, &bits, sizeof bits);
 }
@@ -98,6 +100,22 @@ void arrive(Warp& w, const Op& op, int lane, Block& at, uint32_t address, Mbarri
 bool is_over(const Mbarrier& m, bool by_parity, uint64_t wanted) {
   if (by_parity) return (m.phase & 1) != (wanted & 1);
   return static_cast<uint32_t>(wanted >> 32) != m.phase;
+}
+
+// For the cost model: which phase a wait that is over has waited for. Before the first is complete, a wait
+// for the parity of the one before waits for none.
+void note_wait(Warp& w, const Op& op, uint32_t address, const Mbarrier& m, uint64_t wanted) {
+  BlockTrace& trace = *w.block->trace;
+  const bool for_none = op.mbarrier->by_parity && m.phase == 0;
+  const uint32_t phase = op.mbarrier->by_parity ? m.phase - 1 : static_cast<uint32_t>(wanted >> 32);
+  trace.waited(w.id, op.index, for_none ? 0 : trace.mbarrier(address), for_none ? 0 : phase);
+}
+
+void note_failed_wait(Warp& w) {
+  const Split& split = w.splits[static_cast<size_t>(w.current)];
+  const Code& code = *split.frame->code;
+  const BasicBlock& bb = code.blocks[split.block];
+  w.block->trace->failed_wait(w.id, code.first_block + split.block, bb.end - bb.begin);
 }
 
 }  // namespace
@@ -161,6 +179,8 @@ void mbarrier_arrive(Warp& w, const Op& op) {
     Mbarrier* bar =
         own ? find_mbarrier(w, op, first, at.address) : remote_mbarrier(w, op, first, *at.block, at.address);
     if (bar == nullptr) continue;
+    if (own && b.trace != nullptr)
+      b.trace->arrives(w.id, op.index, b.trace->mbarrier(at.address), bar->phase);
     if (d.releases) {
       if (own)
         release_to(w, same, bar->arriving);
@@ -233,8 +253,10 @@ void mbarrier_wait(Warp& w, const Op& op) {
       checks::missed_phase(w, op, first, address[first], *bar, wait.phase);
     if (wait.failed) continue;
     done |= same;
+    if (b.trace != nullptr) note_wait(w, op, address[first], *bar, wanted);
     if (d.acquires) acquire_from(w, bar->completed);
   }
+  if (done == 0 && b.trace != nullptr) note_failed_wait(w);
   if (done != w.exec) w.polls += kPollsOfAWait;
   write_predicate(w, op.dst, done);
 }
