@@ -4,7 +4,7 @@
     python -m benchmarks.model measure     on a GPU, writes measured_h200.json
     python -m benchmarks.model compare     prints how good the predictions are
     python -m benchmarks.model baselines   collects what the exercises' baselines took
-    python -m benchmarks.model attention   models what 04 and 05 were measured at, for their margins
+    python -m benchmarks.model attention   models what 04 to 06 were measured at, for their margins
     python -m benchmarks.model document    writes the tables of docs/cost-model.md from all of them
 
 Predictions are written and committed before anything is measured.

@@ -1,5 +1,6 @@
-"""The attention of exercises 04 and 05, modelled at shapes that were measured on an H200 by other programs
-than `./course bench`: 04's by a grading of the reference, 05's steps by benchmarks.flash.latency."""
+"""The attention of exercises 04 to 06, modelled at shapes that were measured on an H200 by other programs
+than `./course bench`: 04's by a grading of the reference, 05's steps by benchmarks.flash.latency, 06's in
+graphs of 16 calls on 4 sets of inputs."""
 
 from __future__ import annotations
 
@@ -15,14 +16,16 @@ from common.core.errors import CourseError
 from grader.building.libraries import Libraries
 from grader.building.scratch_folder import scratch_folder
 from grader.devices.device import VirtualDevice
-from grader.spec import Case, Task, TimingProtocol, registry
+from grader.spec import Case, Exercise, Task, TimingProtocol, registry
 from grader.spec.random_inputs import Random
 from grader.timing.modelled.call_time import modelled_call
 
 _RECORD = DATA / "records" / "nvidia-h200-04_bucketed_kv-reference.json"
 _LATENCIES = DATA / "flash" / "latency_h200.json"
+_LEVELS = DATA / "hopper" / "levels_h200.json"
 _MOST_TOKENS = 16 << 10  # of 04's cache: beyond, the virtual GPU takes minutes
 _MOST_ROWS = 1024  # of 05
+_MOST_SCORES = 8 * 8 * 512 * 512  # of 06
 _SECONDS = 600.0  # for a call
 
 
@@ -35,6 +38,7 @@ def compare(profile: str) -> dict[str, Any]:
         "exercises": {
             registry.find("04").id: list(_budgets(device)),
             registry.find("05").id: list(_steps(device)),
+            registry.find("06").id: list(_levels(device)),
         },
     }
 
@@ -69,6 +73,30 @@ def _steps(device: VirtualDevice) -> Iterator[dict[str, Any]]:
                 if shape.head_dim in way.head_dims and way.name != V2:
                     seconds = _modelled(device, built[way.source, way.defines], way.task, case, "graph")
                     yield _row(_name(shape), way.name, measured[shape.name][way.name], seconds)
+
+
+def _levels(device: VirtualDevice) -> Iterator[dict[str, Any]]:
+    exercise = registry.find("06")
+    tasks: list[Task] = [*exercise.steps, exercise]
+    with scratch_folder() as scratch:
+        solution = device.compile(exercise.solution, scratch / "solution", arch=exercise.arch)
+        for shape in json.loads(_LEVELS.read_text())["shapes"]:
+            measured = shape.pop("microseconds")
+            if shape["batch"] * shape["heads"] * shape["length"] ** 2 > _MOST_SCORES:
+                continue
+            case = _case(exercise, shape)
+            for task in tasks:
+                if task.entry in measured:
+                    seconds = _modelled(device, solution, task, case, "graph")
+                    yield _row(case.name, task.entry, measured[task.entry] * 1e-6, seconds)
+
+
+def _case(exercise: Exercise, shape: dict[str, int]) -> Case:
+    """The exercise's own, where the shape is one of its."""
+    sizes = {**exercise.bench[0].sizes, **shape}
+    name = f"{shape['batch']} × {shape['heads']} heads of {shape['head_dim']}, {shape['length']:,}"
+    name += ", causal" if shape["causal"] else ""
+    return next((case for case in exercise.bench if case.sizes == sizes), Case(name, sizes))
 
 
 def _name(shape: Shape) -> str:
