@@ -1,5 +1,5 @@
 """The baselines' times as they were measured on a profile's card, in one table: by `./course bench` for 01 to
-03, in the gradings of the references for 04 and 05."""
+03, in the gradings of the references for 04 and 05, beside its steps for 06."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ def collect(profile: str) -> dict[str, Any]:
             exercise.id: {
                 "protocol": exercise.protocol,
                 "sha256": fingerprint(exercise.baseline),
-                "cases": _benched(benched, exercise) or _graded(exercise, card),
+                "cases": _benched(benched, exercise) or _graded(exercise, card) or _beside_steps(exercise),
             }
             for exercise in registry.all_exercises()
         },
@@ -52,4 +52,16 @@ def _graded(exercise: Exercise, card: str) -> dict[str, Any]:
         case["name"]: {"sizes": case["sizes"], "seconds": case["baseline_seconds"]}
         for case in record["speed"]["cases"]
         if case["against"] == BASELINE and case["protocol"] == exercise.protocol
+    }
+
+
+def _beside_steps(exercise: Exercise) -> dict[str, Any]:
+    if exercise.id != registry.find("06").id:
+        return {}
+    shapes = json.loads((DATA / "hopper" / "levels_h200.json").read_text())["shapes"]
+    return {
+        case.name: {"sizes": dict(case.sizes), "seconds": shape["microseconds"][BASELINE] * 1e-6}
+        for case in exercise.bench
+        for shape in shapes
+        if all(case.sizes[name] == size for name, size in shape.items() if name != "microseconds")
     }
