@@ -25,35 +25,13 @@ __global__ void __cluster_dims__(kBlocks, 1, 1) pass_on(const int* in, int* out)
   cluster_sync();  // nobody leaves while its values are read
 }
 
-// Without .aligned lanes may arrive apart; .relaxed orders nothing, so a fence does.
-__global__ void __cluster_dims__(2, 1, 1) lanes_apart(int* out) {
-  __shared__ int values[kThreads];
-  const int rank = cluster_rank(), t = threadIdx.x;
-  values[t] = rank * 1000 + t;
-  if (t % 2 == 0) {
-    asm volatile("barrier.cluster.arrive;" ::: "memory");
-  } else {
-    asm volatile("fence.acq_rel.cluster;" ::: "memory");
-    asm volatile("barrier.cluster.arrive.relaxed;" ::: "memory");
-  }
-  asm volatile("barrier.cluster.wait.acquire;" ::: "memory");
-  int value;
-  asm volatile("ld.shared::cluster.s32 %0, [%1];"
-               : "=r"(value)
-               : "r"(in_block(&values[kThreads - 1 - t], 1 - rank))
-               : "memory");
-  out[blockIdx.x * kThreads + t] = value;
-  __syncwarp();
-  cluster_sync();
-}
-
 int main() {
   Report report("cluster_split_barrier");
   Random random(94);
   const int clusters = 2, blocks = clusters * kBlocks, count = blocks * kThreads;
   std::vector<int> values(count), want(count), own(count, 0);
   for (int& value : values) value = random.below(1000);
-  DeviceBuffer<int> in(values), out(count), apart(2 * kThreads);
+  DeviceBuffer<int> in(values), out(count);
   pass_on<<<blocks, kThreads>>>(in.get(), out.get());
   LAUNCHED_OK();
   std::vector<int> now = values, next(count);
@@ -67,11 +45,5 @@ int main() {
   }
   for (int i = 0; i < count; ++i) want[i] = own[i] * 5 + now[i];
   report.equal("pass_on", out.download(), want);
-  lanes_apart<<<2, kThreads>>>(apart.get());
-  LAUNCHED_OK();
-  std::vector<int> want_apart;
-  for (int rank = 0; rank < 2; ++rank)
-    for (int t = 0; t < kThreads; ++t) want_apart.push_back((1 - rank) * 1000 + kThreads - 1 - t);
-  report.equal("lanes_apart", apart.download(), want_apart);
   return report.finish();
 }

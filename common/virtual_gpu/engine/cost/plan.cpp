@@ -38,6 +38,11 @@ PlanKind async_kind(const Op& op, std::string_view opcode) {
       {"wgmma.commit_group", PlanKind::kProductCommit},
       {"wgmma.wait_group", PlanKind::kProductWait},
   };
+  // One instruction can be several ops: those before the copy or the product widen its operands.
+  if (opcode.starts_with("cp.async.bulk") && op.fn[1] != bulk_copy && op.fn[1] != bulk_commit &&
+      op.fn[1] != bulk_wait)
+    return PlanKind::kPlain;
+  if (opcode.starts_with("mbarrier") && op.cls != InstrClass::kOther) return PlanKind::kPlain;
   for (const auto& k : kKinds)
     if (opcode.starts_with(k.prefix))
       return k.kind == PlanKind::kBulkLoad && op.bulk->kind == BulkKind::kStore ? PlanKind::kBulkStore
