@@ -18,8 +18,8 @@ bool is_unordered(const Block& me, uint32_t rank, uint32_t tick) {
   return tick > order_of(me).known[me.cluster_rank][rank];
 }
 
-std::string block_name(const Block& b, uint32_t rank) {
-  return "block " + std::to_string(rank) + (rank == b.cluster_rank ? "" : " of the cluster");
+std::string block_name(uint32_t rank) {
+  return "block " + std::to_string(rank);
 }
 
 // `verb`: what this lane does, `other_verb`: what the thread of the other block did by the instruction in
@@ -29,9 +29,9 @@ std::string block_name(const Block& b, uint32_t rank) {
   const Block& b = *w.block;
   const auto build = [&](Finding& f) {
     f.address = address;
-    f.message = who(w, lane) + " of block " + std::to_string(b.cluster_rank) + " of its cluster " + verb +
-                " " + shared_text(owner, address) + " of " + block_name(b, owner.cluster_rank) +
-                ", which a thread of " + block_name(b, other_rank) + " " + other_verb + " (" +
+    f.message = who(w, lane) + " of " + block_name(b.cluster_rank) + " of the cluster " + verb + " " +
+                shared_text(owner, address) + " of " + block_name(owner.cluster_rank) +
+                ", which a thread of " + block_name(other_rank) + " " + other_verb + " (" +
                 place_text(*b.launch, who_op(stamp)) + ") with nothing in between that orders the two";
     f.advice =
         "Blocks of a cluster run side by side: put cluster.sync() between the two accesses, or let one block "
@@ -136,6 +136,13 @@ void check_own_use(Warp& w, const Op& op, const uint32_t* address, uint32_t byte
       if (const auto found = uses.find(word); found != uses.end())
         if (against_remote(w, op, lane, *w.block, word, use, found->second)) break;
   }
+}
+
+bool written_by_other_block(const Block& b, uint32_t word, uint32_t tick) {
+  if (!used_by_other_blocks(b)) return false;
+  const auto& uses = order_of(b).uses[b.cluster_rank];
+  const auto found = uses.find(word);
+  return found != uses.end() && found->second.write.owner_tick == tick;
 }
 
 bool used_by_other_blocks(const Block& b) {

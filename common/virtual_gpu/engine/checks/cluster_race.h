@@ -44,6 +44,8 @@ void check_remote_use(Warp& w, const Op& op, int lane, Block& owner, uint32_t ad
 // Lanes touch their own block's memory, which other blocks may have used.
 void check_own_use(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, Mask mask, SharedUse use,
                    bool synchronises);
+// Whether the write that left this tick at a word came from another block.
+bool written_by_other_block(const Block& b, uint32_t word, uint32_t tick);
 // Whether other blocks have touched this block's memory since the cluster last met.
 bool used_by_other_blocks(const Block& b);
 

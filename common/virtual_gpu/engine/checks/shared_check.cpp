@@ -255,7 +255,8 @@ struct Access {
     const bool reads = use == SharedUse::kRead || use == SharedUse::kAtomic;
     if (reads && wt < b.start_tick && at < b.start_tick && b.options->check_init)
       uninitialised(lane, address, bytes);
-    if (wt >= b.full_tick && b.options->check_race && !ordered(b, w, lane, wt, ww)) {
+    if (wt >= b.full_tick && b.options->check_race && !ordered(b, w, lane, wt, ww) &&
+        !written_by_other_block(b, address / 4, wt)) {
       const bool is_flag = may_meet_here(ww, true, me, use != SharedUse::kRead);
       const bool same_instruction = who_op(ww) == op.index && who_thread(ww) / kLanes == w.id &&
                                     wt == b.tick && use == SharedUse::kWrite;

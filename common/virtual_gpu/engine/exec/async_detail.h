@@ -41,6 +41,9 @@ enum class BulkKind : uint8_t { kLoad, kToCluster, kStore, kPrefetch, kCommit, k
 enum class BulkReduction : uint8_t { kNone, kAdd, kMin, kMax, kInc, kDec, kAnd, kOr, kXor };
 enum class BulkType : uint8_t { kBits, kU32, kS32, kU64, kS64, kF16, kBf16, kF32, kF64 };
 
+// Of a tensor map, for tensormap.replace.
+enum class MapField : uint8_t { kAddress, kRank, kBox, kSize, kStride, kElementStride, kSwizzle, kFill };
+
 struct BulkDetail {
   BulkKind kind{};
   BulkReduction reduction = BulkReduction::kNone;
@@ -52,6 +55,9 @@ struct BulkDetail {
   Place destination, source, size, barrier, blocks, byte_mask;
   Place map, coordinates[5];  // of kValues: the values
   int values = 0, value_bytes = 0;
+  MapField field{};  // of tensormap.replace, with the map in `destination` and the value in `source`
+  int ordinal = 0;
+  bool map_in_shared = false;
 };
 
 }  // namespace vgpu

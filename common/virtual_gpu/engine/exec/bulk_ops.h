@@ -14,6 +14,10 @@ void bulk_commit(Warp&, const Op&);
 void bulk_wait(Warp&, const Op&);
 void remote_store(Warp&, const Op&);  // st.async, red.async
 
+// tensor_map_ops.cpp
+void replace_map_field(Warp&, const Op&);  // tensormap.replace
+void copy_map(Warp&, const Op&);           // tensormap.cp_fenceproxy
+
 // Whether the asynchronous proxy may read these parts of shared memory on behalf of the lane: they must have
 // been written, in order, and made visible to it. Reports the first mistake.
 void check_async_source(Warp& w, const Op& op, int lane, const BulkPart* parts, size_t count);

@@ -267,6 +267,7 @@ const std::unordered_map<std::string_view, FunctionLowering::Handler>& FunctionL
       {"red", &F::lower_atomic},
       {"cp", &F::lower_async},
       {"mbarrier", &F::lower_mbarrier},
+      {"tensormap", &F::lower_tensor_map},
       {"mapa", &F::lower_cluster_address},
       {"getctarank", &F::lower_cluster_address},
       {"wgmma", &F::lower_wgmma},

@@ -128,6 +128,9 @@ class FunctionLowering {
   void lower_bulk(const ptx::Instruction& in);
   void lower_remote_store(const ptx::Instruction& in);
 
+  // lower_tensor_map.cpp
+  void lower_tensor_map(const ptx::Instruction& in);
+
   // lower_wgmma.cpp
   void lower_wgmma(const ptx::Instruction& in);
   void lower_setmaxnreg(const ptx::Instruction& in);

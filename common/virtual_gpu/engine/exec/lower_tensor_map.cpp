@@ -1,0 +1,69 @@
+// Lowering of tensormap.replace and tensormap.cp_fenceproxy.
+#include <algorithm>
+
+#include "exec/async_detail.h"
+#include "exec/bulk_ops.h"
+#include "exec/lowering.h"
+#include "tensor_map.h"
+
+namespace vgpu {
+
+namespace {
+
+struct FieldForm {
+  std::string_view name;
+  MapField field;
+  int ordinals;  // how many the field has; 0: it is one value
+};
+constexpr FieldForm kFields[] = {
+    {"global_address", MapField::kAddress, 0},
+    {"rank", MapField::kRank, 0},
+    {"box_dim", MapField::kBox, kMostTensorDimensions},
+    {"global_dim", MapField::kSize, kMostTensorDimensions},
+    {"global_stride", MapField::kStride, kMostTensorDimensions - 1},
+    {"element_stride", MapField::kElementStride, kMostTensorDimensions},
+    {"swizzle_mode", MapField::kSwizzle, 0},
+    {"fill_mode", MapField::kFill, 0},
+};
+
+}  // namespace
+
+// tensormap.replace.tile.FIELD.SPACE.b1024.TYPE [map]{, ordinal}, value
+// tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.SCOPE.sync.aligned [to], [from], 128
+void FunctionLowering::lower_tensor_map(const ptx::Instruction& in) {
+  const std::vector<std::string_view> parts = split_opcode(in.opcode);
+  BulkDetail d;
+  VirtualOp v;
+  OpFn fn = copy_map;
+  if (parts.size() > 2 && parts[1] == "cp_fenceproxy") {
+    require("sm_90");
+    if (in.operands.size() != 3) throw NotImplemented{"its operands"};
+    d.destination = place(in.operands[0], v, 8);
+    d.source = place(in.operands[1], v, 8);
+  } else if (parts.size() == 7 && parts[1] == "replace" && parts[2] == "tile") {
+    require("sm_90a");
+    const auto form = std::ranges::find(kFields, parts[3], &FieldForm::name);
+    if (form == std::end(kFields)) throw NotImplemented{"field ." + std::string(parts[3])};
+    if (in.operands.size() != (form->ordinals == 0 ? 2u : 3u)) throw NotImplemented{"its operands"};
+    fn = replace_map_field;
+    d.field = form->field;
+    d.map_in_shared = parts[4] == "shared::cta";
+    if (!d.map_in_shared && parts[4] != "global") throw NotImplemented{"its state space"};
+    d.destination = place(in.operands[0], v, 8);
+    if (form->ordinals > 0) {
+      const uint64_t ordinal = immediate(in.operands[1]);
+      if (ordinal >= static_cast<uint64_t>(form->ordinals)) throw NotImplemented{"this ordinal"};
+      d.ordinal = static_cast<int>(ordinal);
+    }
+    d.source = place(in.operands.back(), v, parts[6] == "b64" ? 8 : 4);
+  } else {
+    throw NotImplemented{"this form"};
+  }
+  const BulkDetail* kept = keep(d);
+  VirtualOp& made = emit(fn, fn, InstrClass::kOther);
+  made.op.bulk = kept;
+  made.list = std::move(v.list);
+  made.uses = std::move(v.uses);
+}
+
+}  // namespace vgpu
