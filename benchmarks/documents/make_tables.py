@@ -27,6 +27,7 @@ from benchmarks.model import document as model_tables
 from benchmarks.turnaround import answer_times
 from benchmarks.virtual_gpu.counters import tables as counter_tables
 from benchmarks.virtual_gpu.faults import tables as fault_tables
+from benchmarks.virtual_gpu.hopper import tables as hopper_counter_tables
 from common.build.program import Target, build_program
 from common.core.paths import REPOSITORY
 from common.virtual_gpu.render import render_report
@@ -89,6 +90,7 @@ MAKERS: dict[str, Callable[..., str]] = {
     **copy_tables.MAKERS,
     **counter_tables.MAKERS,
     **fault_tables.MAKERS,
+    **hopper_counter_tables.MAKERS,
     **bucketed_tables.MAKERS,
     **flash_tables.MAKERS,
     **hopper_tables.MAKERS,

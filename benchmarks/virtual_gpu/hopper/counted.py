@@ -42,8 +42,8 @@ PRODUCTS = Figure(
 FIGURES = (LOADS, STORES, PRODUCTS)
 
 SECTORS = (
-    "The H200 counts what comes from L2 in whole sectors, and the zeros that fill a box past the tensor's end. "
-    "The virtual GPU counts the tensor's own bytes."
+    "The H200 counts what comes from L2 in whole sectors, and the zeros that fill a box past the tensor's "
+    "end. The virtual GPU counts the tensor's own bytes."
 )
 MULTICAST = "One copy for four blocks: the H200 counts it in each of them, the virtual GPU once."
 ONE_MORE = "The H200 counts one more for each warp. Other programs agree; why these do not is not known."

@@ -15,6 +15,16 @@ void matrix_on_partial_warp(Warp& w, const Op& op) {
   });
 }
 
+void cluster_arrival_of_partial_warp(Warp& w, const Op& op, uint32_t lanes) {
+  report(w, op, first_lane(lanes), Mistake::kClusterArrivalOfPartialWarp, [&](Finding& f) {
+    f.message = "of warp " + std::to_string(w.id) + " only " + lanes_text(lanes) +
+                " arrive at the cluster's barrier here";
+    f.advice =
+        "The hardware counts arrivals of whole warps: where lanes of a warp arrive in different branches, an "
+        "H200 waits for ever. Move the arrival out of the branch, behind __syncwarp().";
+  });
+}
+
 void barrier_after_exit(Warp& w, const Op& op, int lane) {
   report(w, op, lane, Mistake::kBarrierAfterExit, [&](Finding& f) {
     f.message = "a barrier of the whole block, which " + lanes_text(w.exited) + " of warp " +

@@ -6,6 +6,7 @@
 namespace vgpu::checks {
 
 void matrix_on_partial_warp(Warp& w, const Op& op);
+void cluster_arrival_of_partial_warp(Warp& w, const Op& op, uint32_t lanes);
 // A barrier of the whole block, after some lanes of this warp have exited.
 void barrier_after_exit(Warp& w, const Op& op, int lane);
 // The lanes of a warp wait at `op`, others of the block at `other`.

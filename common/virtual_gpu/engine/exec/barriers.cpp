@@ -99,7 +99,7 @@ void check_barriers(Block& b) {
 }
 
 void arrive_at_barrier(Warp& w, int split, const Op& op) {
-  if (op.barrier.what == BarrierOp::kClusterArrive) return arrive_in_cluster(w, split);
+  if (op.barrier.what == BarrierOp::kClusterArrive) return arrive_in_cluster(w, split, op);
   if (op.barrier.what == BarrierOp::kClusterWait) return wait_for_cluster(w, split, op);
   Block& b = *w.block;
   Split& s = w.splits[static_cast<size_t>(split)];

@@ -5,6 +5,7 @@
 #include "checks/async_findings.h"
 #include "checks/report.h"
 #include "checks/shared_check.h"
+#include "checks/sync_findings.h"
 #include "cuda_error.h"
 #include "exec/access.h"
 #include "exec/scheduler.h"
@@ -163,11 +164,12 @@ Mask serve_other_blocks(Warp& w, const Op& op, const uint32_t* address, Mask mas
   return mine;
 }
 
-void arrive_in_cluster(Warp& w, int split) {
+void arrive_in_cluster(Warp& w, int split, const Op& op) {
   Block& b = *w.block;
   Cluster& cluster = cluster_of(b);
   AsyncUnit& unit = async_unit(b);
   const Mask lanes = w.splits[static_cast<size_t>(split)].mask;
+  if (lanes != w.live() && b.options->check_sync) checks::cluster_arrival_of_partial_warp(w, op, lanes);
   for (Mask m = lanes; m != 0; m &= m - 1) unit.cluster_round[b.thread_of(w, first_lane(m))] = cluster.round;
   cluster.arrived += static_cast<uint32_t>(std::popcount(lanes));
   ++b.changes;

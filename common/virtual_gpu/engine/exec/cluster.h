@@ -63,7 +63,7 @@ Mask serve_other_blocks(Warp& w, const Op& op, const uint32_t* address, Mask mas
 void map_to_block(Warp&, const Op&);     // mapa: src[0] an address, src[1] a rank; op.flags: kAddress64
 void rank_of_address(Warp&, const Op&);  // getctarank
 // barrier.cluster.arrive and barrier.cluster.wait, which end a block of code.
-void arrive_in_cluster(Warp& w, int split);
+void arrive_in_cluster(Warp& w, int split, const Op& op);
 void wait_for_cluster(Warp& w, int split, const Op& op);
 // After threads have exited.
 void check_cluster_barrier(Block& b);
