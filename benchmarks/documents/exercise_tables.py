@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import statistics
 from collections.abc import Callable
 from typing import Any
 
@@ -23,18 +24,26 @@ def exercise_results() -> str:
         if (record := _record(exercise.id)) is None:
             rows.append([link, exercise.title, "not measured yet", f"– of {exercise.max_points:g}"])
             continue
-        asked = [t for t in record["speed"]["targets"] if t["name"].startswith(_OVER_BASELINE)]
-        # What is asked may have risen since the record was made.
-        now = [
+        # What is asked may have risen since the record was made, which has the times of all cases.
+        asked = [
             t for t in exercise.targets if isinstance(t, Speedup) and describe(t).startswith(_OVER_BASELINE)
         ]
-        speed = ", ".join(
-            f"{reached['value']:.2f}× ({target.full:.3g})" for reached, target in zip(asked, now, strict=True)
-        )
+        speed = ", ".join(f"{_reached(record, target):.2f}× ({target.full:.3g})" for target in asked)
         rows.append([link, exercise.title, speed, f"{record['points']:g} of {record['max_points']:g}"])
     return table(
         ["", "exercise", "over the baseline on an H200 (full marks at)", "points"], rows, right_from=3
     )
+
+
+def _reached(record: dict[str, Any], target: Speedup) -> float:
+    """The geometric mean of the target's cases; with `each`, the least of them."""
+    ratios = [
+        case["ratio"]
+        for case in record["speed"]["cases"]
+        if case["name"] in target.cases
+        and (case["against"], case["protocol"]) == (target.against, target.protocol)
+    ]
+    return min(ratios) if target.each else statistics.geometric_mean(ratios)
 
 
 def _record(exercise: str) -> dict[str, Any] | None:

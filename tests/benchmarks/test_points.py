@@ -7,7 +7,6 @@ from typing import Any
 import pytest
 
 from benchmarks.documents import points
-from grader.spec import registry
 
 RESULTS = points.results()
 
@@ -23,11 +22,8 @@ def test_every_row_was_graded_as_it_is_now() -> None:
     )
 
 
-@pytest.mark.parametrize("row", of("the reference"), ids=lambda row: row["exercise"])
-def test_references_lose_nothing_but_speed_that_only_a_gpu_can_show(row: dict[str, Any]) -> None:
-    exercise = registry.find(row["exercise"])
-    assert row["lost"] == ({} if exercise.modelled_targets else {"speed": exercise.points.speed})
-    assert row["points"] == 100 - sum(row["lost"].values())
+def test_references_lose_nothing() -> None:
+    assert {row["points"] for row in of("the reference")} == {100}
 
 
 def test_starters_earn_nothing() -> None:

@@ -20,9 +20,7 @@ STARTERS_THAT_WRITE = {"04_bucketed_kv": "is zero", "05_flash_attention": "must 
 @every_exercise
 def test_the_solution_gets_full_marks(exercise: Exercise) -> None:
     record = graded(exercise, exercise.solution)
-    # Targets that need a GPU earn nothing here, where an exercise has no others.
-    speed = exercise.points.speed if exercise.modelled_targets else 0
-    assert points(record) == exercise.rubric | {"speed": speed}
+    assert points(record) == exercise.rubric
     assert record.flags == []
     assert record.diagnostics == []
     assert record.findings == []
