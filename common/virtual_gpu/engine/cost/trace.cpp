@@ -11,10 +11,13 @@ constexpr int64_t kLeastEventsPerWarp = 1024;
 constexpr int64_t kOutlineEventsPerBlock = 1 << 13, kLeastOutlineEventsPerWarp = 128;
 // Cycles, for weights: an instruction of one warp, a trip to memory and an instruction of a full SM.
 constexpr uint64_t kInstructionCycles = 4, kTripCycles = 600, kIssuesPerCycle = 4;
-// Events and instructions between two rounds of a loop that does nothing but wait.
+// Events and instructions between two rounds of a loop that does nothing but wait. What is left out of a
+// trace costs no time, so it is little: work must not hide between two questions.
 constexpr size_t kMostPollEvents = 4;
-constexpr uint64_t kMostPollInstructions = 64;
-constexpr int kSliceShift = 4;  // sectors: neighbouring 512 bytes lie in one slice of L2
+constexpr uint64_t kMostPollInstructions = 16;
+constexpr uint64_t kPolledOfAll = 8;      // one in so many of a block's instructions,
+constexpr uint64_t kPolledAlways = 2048;  // and so many in any case
+constexpr int kSliceShift = 4;            // sectors: neighbouring 512 bytes lie in one slice of L2
 
 uint16_t narrow(uint64_t n) {
   return static_cast<uint16_t>(std::min<uint64_t>(n, 0xffff));
@@ -257,6 +260,7 @@ void BlockTrace::forget_failed_wait(WarpTrace& w) {
   w.failed_wait = {};
   const uint64_t passed = w.instructions - failed.instructions;
   if (w.blocks.size() > failed.events + kMostPollEvents || passed > kMostPollInstructions) return;
+  if (polled_instructions + passed > kPolledAlways + instructions / kPolledOfAll) return;
   w.instructions -= passed;
   instructions -= passed;
   polled_instructions += passed;
