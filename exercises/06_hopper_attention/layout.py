@@ -118,6 +118,25 @@ def copy_inputs(size: Size, rng: Random) -> Call:
     return _one_tensor(size, rng, out)
 
 
+def _as_it_lies(size: Size, tensor: torch.Tensor) -> torch.Tensor:
+    """Rows with their 16-byte pieces in the order in which the copy engine leaves them."""
+    import torch
+
+    pieces = heads_of(size, tensor).unflatten(3, (8, -1))
+    rows, places = torch.arange(size.length)[:, None], torch.arange(8)[None]
+    order = (places ^ rows % 8)[:, :, None].expand(pieces.shape)
+    return pieces.gather(3, order).flatten(3)
+
+
+def copied_as_it_lies(size: Size, buffers: Buffers) -> None:
+    buffers["out"].copy_(_as_it_lies(size, buffers["tensor"]))
+
+
+def summed_as_it_lies(size: Size, buffers: Buffers) -> None:
+    out = buffers["out"]
+    out.copy_(_as_it_lies(size, buffers["tensor"]).to(out.dtype).sum(dim=2))
+
+
 def copied(size: Size, buffers: Buffers) -> None:
     buffers["out"].copy_(heads_of(size, buffers["tensor"]))
 

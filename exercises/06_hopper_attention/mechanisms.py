@@ -26,22 +26,24 @@ class TilesByCopyEngine:
 
     def look(self, evidence: Evidence) -> str | None:
         counters = [launch.counters for launch in evidence.launches]
-        copies, moved = sum(c.async_requests for c in counters), sum(c.async_bytes for c in counters)
+        copies, moved = sum(c.async_requests for c in counters), sum(c.bulk_load_bytes for c in counters)
         wanted = self.least_bytes(evidence.case.size)
-        loaded = sum(c.global_load_bytes for c in counters)
+        loaded = sum(c.global_load_bytes + c.global_atomic_bytes for c in counters)
         if moved < wanted:
             return (
-                f"{moved:,} bytes came by asynchronous copies ({evidence.case.name}), where the tensors have "
+                f"{moved:,} bytes came by the copy engine ({evidence.case.name}), where the tensors have "
                 f"{wanted:,}: load tiles with load_tile()"
             )
-        if moved < copies * _ROW_BYTES * min(_LEAST_ROWS, evidence.case.size.length):
+        stored = sum(c.bulk_store_bytes for c in counters)
+        if moved + stored < copies * _ROW_BYTES * min(_LEAST_ROWS, evidence.case.size.length):
             return (
-                f"an asynchronous copy moved {moved // copies:,} bytes on average ({evidence.case.name}), as "
-                "cp.async does: one thread should ask for a whole tile, with load_tile()"
+                f"an asynchronous copy moved {(moved + stored) // copies:,} bytes on average "
+                f"({evidence.case.name}), as cp.async does: one thread should ask for a whole tile, with "
+                "load_tile()"
             )
         if loaded > wanted // 8:
             return (
-                f"plain loads read {loaded:,} bytes beside the copies ({evidence.case.name}): use what "
+                f"loads and atomics read {loaded:,} bytes beside the copies ({evidence.case.name}): use what "
                 "load_tile() brought to shared memory"
             )
         return None
@@ -55,14 +57,14 @@ class ProductsOfFourWarps:
 
     def look(self, evidence: Evidence) -> str | None:
         size = evidence.case.size
-        seen = sum(launch.counters.matrix_instructions for launch in evidence.launches)
+        seen = sum(launch.counters.wgmma_instructions for launch in evidence.launches)
         work = products(size) // (2 if size.causal else 1)  # a causal kernel may skip half
         rows = -(-size.length // 256) * 256  # with the rows and keys that fill up large tiles
         most = size.batch * size.heads * (rows // 16) * (rows // 8) * (size.head_dim // 16) * 2
         if work // _MOST_OF_WGMMA <= seen <= most // _LEAST_OF_WGMMA:
             return None
         return (
-            f"{seen:,} matrix instructions ({evidence.case.name}), where wgmma takes "
+            f"{seen:,} wgmma instructions of warps ({evidence.case.name}), where both products take "
             f"{work // _MOST_OF_WGMMA:,} to {most // _LEAST_OF_WGMMA:,}: multiply queries with "
             "keys, and weights with values, by Product<…> of wgmma.cuh"
         )

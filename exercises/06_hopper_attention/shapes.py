@@ -17,7 +17,7 @@ from grader.spec import Case, Size, Words, cases_with
 WORDS: Words = {
     "batch": "batch: {}",
     "heads": "heads: {}",
-    "sharers": "{} heads share their keys and values",
+    "sharers": {value: f"{value} heads share their keys and values" for value in range(2, 9)},
     "length": "rows: {:,}",
     "head_dim": "head_dim: {}",
     "causal": {1: "causal"},

@@ -8,7 +8,16 @@ from grader.spec import Case, Exact, Normwise, Size, Step
 from grader.spec.mechanisms import Launches
 from grader.spec.random_inputs import Random
 
-from .layout import copied, copy_inputs, reference, step_inputs, sum_inputs, summed
+from .layout import (
+    copied,
+    copied_as_it_lies,
+    copy_inputs,
+    reference,
+    step_inputs,
+    sum_inputs,
+    summed,
+    summed_as_it_lies,
+)
 from .mechanisms import NoScoresInSharedMemory, ProductsOfFourWarps, TilesByCopyEngine, TwoConsumers
 from .mistakes import MISTAKES
 from .shapes import attention, bytes_read, elements
@@ -75,6 +84,7 @@ def hidden(rng: Random) -> Sequence[Case]:
 
 
 ENGINE = TilesByCopyEngine(bytes_read)
+SWIZZLED = "pieces are taken from where they were in the tensor: piece p of row r lies at place p ^ (r % 8)"
 STEPS = (
     Step(
         name="a tile",
@@ -85,6 +95,7 @@ STEPS = (
         cases=ONE_TENSOR,
         hidden=hidden_tensors,
         points=6,
+        known_mistakes={SWIZZLED: copied_as_it_lies},
         mechanisms=(Launches(exactly=1), TilesByCopyEngine(one_tensor)),
     ),
     Step(
@@ -96,6 +107,7 @@ STEPS = (
         cases=ONE_TENSOR,
         hidden=hidden_tensors,
         points=10,
+        known_mistakes={SWIZZLED: summed_as_it_lies},
         mechanisms=(Launches(exactly=1), TilesByCopyEngine(one_tensor)),
     ),
     Step(

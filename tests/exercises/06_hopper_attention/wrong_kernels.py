@@ -35,7 +35,18 @@ WRONG = {
         line="shared.full.wait(0);",
         words="4096 bytes more",
     ),
-    "does not undo the swizzle": Wrong("(piece ^ row % 8) * 16;", "piece * 16;", part="a tile"),
+    "does not undo the swizzle": Wrong(
+        "(piece ^ row % 8) * 16;",
+        "piece * 16;",
+        part="a tile",
+        words="pieces are taken from where they were in the tensor",
+    ),
+    "adds up pieces as they lie": Wrong(
+        "(lane / 4 ^ row % 8) * 16;",
+        "lane / 4 * 16;",
+        part="a ring of stages",
+        words="pieces are taken from where they were in the tensor",
+    ),
     "the producer waits for a stage that nobody has used": Wrong(
         "wait(turn % 2 ^ 1)",
         "wait(turn % 2)",
