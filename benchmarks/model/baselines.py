@@ -28,7 +28,7 @@ def collect(profile: str) -> dict[str, Any]:
             exercise.id: {
                 "protocol": exercise.protocol,
                 "sha256": fingerprint(exercise.baseline),
-                "cases": _benched(benched, exercise) or _graded(exercise, card) or _beside_steps(exercise),
+                "cases": _benched(benched, exercise) or _graded(exercise, card),
             }
             for exercise in registry.all_exercises()
         },
@@ -52,16 +52,4 @@ def _graded(exercise: Exercise, card: str) -> dict[str, Any]:
         case["name"]: {"sizes": case["sizes"], "seconds": case["baseline_seconds"]}
         for case in record["speed"]["cases"]
         if case["against"] == BASELINE and case["protocol"] == exercise.protocol
-    }
-
-
-def _beside_steps(exercise: Exercise) -> dict[str, Any]:
-    if exercise.id != registry.find("06").id:
-        return {}
-    shapes = json.loads((DATA / "hopper" / "levels_h200.json").read_text())["shapes"]
-    return {
-        case.name: {"sizes": dict(case.sizes), "seconds": shape["microseconds"][BASELINE] * 1e-6}
-        for case in exercise.bench
-        for shape in shapes
-        if all(case.sizes[name] == size for name, size in shape.items() if name != "microseconds")
     }

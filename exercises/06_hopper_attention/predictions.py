@@ -1,11 +1,11 @@
 """Numbers that a student predicts before they are counted: for the baseline first, then for their kernel.
 
-Twenty points in all. None is a time: speed is compared with cuDNN, which only a GPU runs.
+Twenty points in all, and on a GPU three more for a time.
 """
 
 from __future__ import annotations
 
-from grader.spec.question import Counted, Factor, Question
+from grader.spec.question import MEASURED_SPEEDUP, Counted, Factor, Question
 
 TARGET = "2 × 8 heads of 64, 512"
 
@@ -81,5 +81,13 @@ PREDICTIONS = (
         Counted("occupancy_percent", TARGET),
         points=1,
         why="Blocks that fit by registers and by shared memory, times their warps, over 64.",
+    ),
+    Question(
+        "measured_speedup",
+        "measured speedup over the baseline",
+        Factor(1.15, 1.8),
+        Counted(MEASURED_SPEEDUP, TARGET),
+        points=3,
+        why="The model's number, changed by what it does not see.",
     ),
 )
