@@ -10,12 +10,12 @@ from typing import Any
 from benchmarks.flash.plots.looks import whiskers
 from benchmarks.flash.results import Found, way_of
 from benchmarks.flash.ways import CUDNN, FLASH
-from benchmarks.hopper.results import FOLDER, LIKE_05, OURS
+from benchmarks.hopper.results import EXERCISE, FOLDER, LIKE_05, OURS
 from benchmarks.output import looks
 from benchmarks.output.charts import Charts, command
+from grader.spec import BASELINE, Speedup, registry
 
 _LOOKS = {OURS: (looks.GREEN, "D"), LIKE_05: (looks.BLUE, "o"), FLASH: (looks.PURPLE, "v")}
-_FULL_MARKS = 0.9
 
 
 def figure(result: Found) -> Any:
@@ -37,7 +37,10 @@ def figure(result: Found) -> Any:
             label=name,
         )
     panel.axvline(1, color="black", linewidth=1, label=CUDNN)
-    panel.axvline(_FULL_MARKS, color=looks.GREY, linewidth=1, linestyle=":", label="full marks")
+    (target,) = [
+        one for one in registry.find(EXERCISE).targets if isinstance(one, Speedup) and one.against != BASELINE
+    ]
+    panel.axvline(target.full, color=looks.GREY, linewidth=1, linestyle=":", label="full marks")
     panel.set_yticks(range(len(shapes)), [shape["name"] for shape in shapes])
     panel.invert_yaxis()
     panel.set(xlabel="times as fast as cuDNN", xlim=(0, None))

@@ -35,9 +35,10 @@ def attention(
         return out
     if device.runs(ARCH):
         return hopper_attention(queries, keys, values, causal=causal, scale=scale, out=out)
-    if sharers := queries.shape[1] // keys.shape[1] - 1:
+    sharers = queries.shape[1] // keys.shape[1]
+    if sharers > 1:
         keys, values = (
-            device.put(name, tensor.repeat_interleave(sharers + 1, dim=1))
+            device.put(name, tensor.repeat_interleave(sharers, dim=1))
             for name, tensor in (("keys", keys), ("values", values))
         )
     return flash_attention(queries, keys, values, causal=causal, scale=scale, out=out)

@@ -114,9 +114,9 @@ def call_attention(
 def _heads(keys: torch.Tensor, queries: torch.Tensor) -> int:
     """How many heads of keys there are. As many heads of queries must share each."""
     require_tensor("keys", keys)
-    heads = keys.shape[1] if keys.ndim == 4 else 0
-    if heads == 0 or queries.shape[1] % heads:
+    wanted, heads = queries.shape[1], keys.shape[1] if keys.ndim == 4 else -1
+    if heads != wanted and (heads <= 0 or wanted % heads):
         raise ArgumentError(
-            f"keys has shape {list(keys.shape)}, but its heads must divide the {queries.shape[1]} of queries"
+            f"keys has shape {list(keys.shape)}, but its heads must divide the {wanted} of queries"
         )
     return int(heads)

@@ -55,3 +55,13 @@ def test_heads_that_keys_do_not_divide_are_refused(device) -> None:
 def test_nothing_is_no_call(device) -> None:
     queries, keys, values = (tensor[:, :, :0] for tensor in tensors(device, 2, 1, 64))
     assert attention(queries, keys, values).shape == (2, 2, 0, 64)
+    queries, keys, values = (tensor[:, :0] for tensor in tensors(device, 2, 1, 64))
+    assert attention(queries, keys, values).shape == (2, 0, 70, 64)
+
+
+def test_keys_without_heads_are_refused_in_a_sentence(device) -> None:
+    queries, keys, values = tensors(device, 2, 1, 64)
+    with pytest.raises(ArgumentError, match="its heads must divide the 2 of queries"):
+        attention(queries, keys[:, 0], values)
+    with pytest.raises(ArgumentError, match="its heads must divide the 2 of queries"):
+        attention(queries, keys[:, :0], values[:, :0])

@@ -1,5 +1,5 @@
 // Two blocks of a cluster share the tiles of B: each loads one half of it into both blocks. A stage is free
-// when the consumers of both blocks have told both producers so.
+// when the consumers of both blocks have arrived at the barriers of both producers.
 #include "cluster.cuh"
 #include "matrices.cuh"
 #include "tensor.cuh"

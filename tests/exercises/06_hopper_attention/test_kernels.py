@@ -1,4 +1,4 @@
-"""Exercise 06 on the virtual GPU: what the baseline earns, and how wrong kernels are told."""
+"""Exercise 06 on the virtual GPU: what the baseline earns, and what is said of wrong kernels."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Mistakes that students make in exercise 06, as edits of the solution's steps, and how they must be told."""
+"""Mistakes that students make in exercise 06, as edits of the solution, and what must be said of them."""
 
 from __future__ import annotations
 
