@@ -30,6 +30,12 @@ class Parser(argparse.ArgumentParser):
             prog, description=description, formatter_class=argparse.RawDescriptionHelpFormatter, **more
         )
 
+    def parse_args(self, args: Any = None, namespace: Any = None) -> Any:
+        """A file may stand before the options, behind them and between them, where a verb takes one."""
+        if any(action.nargs in (argparse.REMAINDER, argparse.PARSER) for action in self._actions):
+            return super().parse_args(args, namespace)
+        return self.parse_intermixed_args(args, namespace)
+
     def error(self, message: str) -> NoReturn:
         text = f"error: {self._sentence(message)}\n`{self.prog} --help` shows the options.\n"
         self.exit(_USAGE_ERROR, text)

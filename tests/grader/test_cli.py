@@ -36,6 +36,13 @@ def test_usage_lists_every_verb_with_its_sentence(capsys):
     assert cli.main([]) == 2
 
 
+@pytest.mark.parametrize(
+    "words", [("06", "no.cu", "--step", "1"), ("06", "--step", "1", "no.cu"), ("--step", "1", "06", "no.cu")]
+)
+def test_a_file_may_stand_before_options_and_behind_them(words):
+    assert "there is no file no.cu" in course("check", *words).stderr
+
+
 def test_an_unknown_verb_is_a_sentence_with_a_guess(capsys):
     assert cli.main(["docter"]) == 2
     assert "there is no verb 'docter'; did you mean 'doctor'?" in capsys.readouterr().err
