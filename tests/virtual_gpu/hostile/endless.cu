@@ -49,6 +49,11 @@ __global__ void spin_atomic() {
   }
 }
 
+__global__ void spin_with_pauses() {
+  const long long begin = clock64();
+  while (flag == 0) __nanosleep(clock64() - begin > 10'000 ? 64 : 8);
+}
+
 __global__ void spin_on_memory_that_changes() {
   while (atomicAdd(&sink, 1) != -1) {
   }
@@ -98,6 +103,7 @@ const Case kCases[] = {
     {"spin_global", [] { launch("spin_global", spin_global, 4, 64); }},
     {"spin_shared", [] { launch("spin_shared", spin_shared, 4, 64); }},
     {"spin_atomic", [] { launch("spin_atomic", spin_atomic, 4, 64); }},
+    {"spin_pauses", [] { launch("spin_pauses", spin_with_pauses, 4, 64); }},
     {"spin_changes", [] { launch("spin_changes", spin_on_memory_that_changes, 4, 64); }},
     {"deadlock", [] { launch("deadlock", deadlock, 4, 64); }},
     {"grid_deadlock", launch_grid_deadlock},

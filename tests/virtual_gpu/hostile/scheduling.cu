@@ -286,6 +286,35 @@ std::vector<int> reference(int n, Expected expected) {
   return all;
 }
 
+// Loops that look at memory thousands of times and change nothing: they count, and come to an end.
+__global__ void atomics_that_change_nothing(int* data, int* out) {
+  int total = 0;
+  for (int i = 0; i < 4000; ++i) total += atomicOr(data + (i % 8) * 32 + threadIdx.x, 0) + 1;
+  out[blockIdx.x * 32 + threadIdx.x] = total;
+}
+
+__global__ void one_word_read_often(const int* data, int* out) {
+  int total = 0;
+  for (int i = 0; i < 100000; ++i) total += *static_cast<const volatile int*>(data) + 1;
+  out[blockIdx.x * 32 + threadIdx.x] = total;
+}
+
+__global__ void polls_beside_warps_that_meet(int* out) {
+  __shared__ volatile int ready;
+  if (threadIdx.x == 0) ready = 0;
+  __syncthreads();
+  if (threadIdx.x >= 64) {
+    while (ready == 0) {
+    }
+  } else {
+    // No store in it: nothing but the count of the loop changes from one meeting to the next.
+    for (int i = 0; i < 30000; ++i) asm volatile("bar.sync 1, 64;" ::: "memory");
+    __threadfence_block();
+    if (threadIdx.x == 0) ready = 1;
+  }
+  out[threadIdx.x] = 1;
+}
+
 int main() {
   Report report("scheduling");
   DeviceBuffer<int> out(256);
@@ -340,6 +369,14 @@ int main() {
   CUDA_OK(cudaLaunchCooperativeKernel(reinterpret_cast<void*>(grid_sync), dim3(8), dim3(32), arguments, 0,
                                       nullptr));
   check("grid_sync", 256, [](int i) { return (255 - i + 3 * 37) % 256 + 3; });
+
+  data.fill_bytes(0);
+  atomics_that_change_nothing<<<2, 32>>>(data.get(), out.get());
+  check("atomics_that_change_nothing", 64, [](int) { return 4000; });
+  one_word_read_often<<<2, 32>>>(data.get(), out.get());
+  check("one_word_read_often", 64, [](int) { return 100000; });
+  polls_beside_warps_that_meet<<<1, 96>>>(out.get());
+  check("polls_beside_warps_that_meet", 96, [](int) { return 1; });
 
   for (const int threads : {1, 31, 33, 49, 57, 63}) {
     out.fill_bytes(0);

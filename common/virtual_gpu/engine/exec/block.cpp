@@ -7,6 +7,7 @@
 #include "cost/sample.h"
 #include "exec/bulk_ops.h"
 #include "exec/scheduler.h"
+#include "exec/standstill.h"
 #include "exec/wgmma.h"
 
 namespace vgpu {
@@ -103,7 +104,8 @@ bool Block::out_of_time() {
 Block::Outcome Block::run(bool may_yield) {
   // Blocks may be so short that at the end of a round no warp is left to report.
   if (++runs % 64 == 0 && out_of_time()) return Outcome::kStopped;
-  int idle = 0;  // rounds in which warps only polled and nothing they could wait for changed
+  Standstill standstill;
+  Block* const self = this;
   while (true) {
     const uint64_t changes_before = changes;
     bool ran = false, waits = false, works = false, alive = false;
@@ -139,8 +141,8 @@ Block::Outcome Block::run(bool may_yield) {
     if (++rounds % 64 == 0 && out_of_time()) return Outcome::kStopped;
     if (ran) {
       if ((waits || works) && may_yield) return works ? Outcome::kWorking : Outcome::kYielded;
-      idle = waits && !works && changes == changes_before ? idle + 1 : 0;
-      if (idle < kIdleRounds) continue;
+      const bool only_polls = waits && !works && changes == changes_before;
+      if (!standstill.after_round(!only_polls, {&self, 1})) continue;
       report_hang(*this, HangReason::kThreadsPoll);
       return Outcome::kStopped;
     }

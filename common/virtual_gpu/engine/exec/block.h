@@ -92,7 +92,6 @@ struct Barrier {
   const Op* first = nullptr;
 };
 constexpr int kBarriers = 16;
-constexpr int kIdleRounds = 200;  // of polling without any change before threads are taken to wait for ever
 constexpr uint32_t kLocalBegin = 64;  // local addresses below are nobody's: a null local pointer is seen
 
 struct Block {

@@ -9,6 +9,7 @@
 #include "cuda_error.h"
 #include "exec/access.h"
 #include "exec/scheduler.h"
+#include "exec/standstill.h"
 
 namespace vgpu {
 
@@ -254,7 +255,7 @@ void run_cluster(Launch& launch, Worker& worker, uint64_t number,
                    z = cz * size.z + rank / (size.x * size.y);
     b.start(x + grid.x * (y + uint64_t{grid.y} * z));
   }
-  int idle = 0;
+  Standstill standstill;
   for (uint32_t left = count; left > 0 && !launch.stop;) {
     bool changed = false;
     for (uint32_t rank = 0; rank < count && !launch.stop; ++rank) {
@@ -271,8 +272,7 @@ void run_cluster(Launch& launch, Worker& worker, uint64_t number,
       --left;
       complete_if_all_came(cluster);
     }
-    idle = changed ? 0 : idle + 1;
-    if (idle < kIdleRounds) continue;
+    if (!standstill.after_round(changed, cluster.blocks)) continue;
     for (uint32_t rank = 0; rank < count && !launch.stop; ++rank)
       if (!cluster.done[rank]) report_hang(*blocks[rank], HangReason::kBlocksPoll);
     break;

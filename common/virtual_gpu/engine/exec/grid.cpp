@@ -12,6 +12,7 @@
 #include "cuda_error.h"
 #include "exec/block.h"
 #include "exec/scheduler.h"
+#include "exec/standstill.h"
 #include "exec/thread_pool.h"
 
 namespace vgpu {
@@ -27,7 +28,8 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
   std::deque<std::unique_ptr<Block>> running;
   std::vector<std::unique_ptr<Block>> spare;
   uint64_t next = 0;
-  int idle = 0;
+  Standstill standstill;
+  std::vector<Block*> standing;
   while (next < blocks || !running.empty()) {
     bool progress = false, changed = false, works = false;
     const size_t n = running.size();
@@ -64,8 +66,11 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
       }
       if (next != first) continue;
     }
-    idle = progress || changed || works ? 0 : idle + 1;
-    if (idle < kIdleRounds || running.empty()) continue;
+    if (running.empty()) continue;
+    standing.clear();
+    for (const auto& b : running) standing.push_back(b.get());
+    // Blocks take turns from the front, and after each whole round the order is the same.
+    if (!standstill.after_round(progress || changed || works, standing)) continue;
     report_hang(*running.front(), next < blocks ? HangReason::kBlocksNotStarted : HangReason::kBlocksPoll);
   }
   for (auto& b : running) b->end();
