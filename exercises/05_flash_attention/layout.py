@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     import torch
 
 TENSORS = ("queries", "keys", "values", "out")
+# From this size on, queries and keys are whole numbers. Scores are then in the thousands, and sums of 32 bits
+# round them by so much that the weights of two nearly equal scores would be anybody's guess. Sums of whole
+# numbers are exact in any order.
+_WHOLE_FROM = 10.0
 
 
 def _random(size: Size, rng: Random, name: str) -> torch.Tensor:
@@ -23,6 +27,8 @@ def _random(size: Size, rng: Random, name: str) -> torch.Tensor:
     rows = (size.length, size.heads) if size.rows_apart else (size.heads, size.length)
     wild = size.size / 10 if name in ("queries", "keys") else 1.0
     made = rng.normal(size.batch, *rows, size.head_dim + _gap(size, name), scale=wild)
+    if wild >= _WHOLE_FROM:
+        made.round_()
     return made.to(torch.bfloat16 if size.bfloat16 else torch.float16)
 
 

@@ -14,6 +14,10 @@ if TYPE_CHECKING:
     import torch
 
 TENSORS = ("queries", "keys", "values", "out")
+# From this size on, queries and keys are whole numbers. Scores are then in the thousands, and sums of 32 bits
+# round them by so much that the weights of two nearly equal scores would be anybody's guess. Sums of whole
+# numbers are exact in any order.
+_WHOLE_FROM = 10.0
 
 
 def _random(size: Size, rng: Random, heads: int, *, gap: int, magnitude: float = 1.0) -> torch.Tensor:
@@ -22,6 +26,8 @@ def _random(size: Size, rng: Random, heads: int, *, gap: int, magnitude: float =
 
     rows = (size.length, heads) if size.rows_apart else (heads, size.length)
     made = rng.normal(size.batch, *rows, size.head_dim + gap, scale=magnitude)
+    if magnitude >= _WHOLE_FROM:
+        made.round_()
     return made.to(torch.bfloat16 if size.bfloat16 else torch.float16)
 
 

@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from grader.answers.places import indices, value_text
-from grader.answers.tolerance import Output, too_far
+from grader.answers.tolerance import Output, Right, too_far
 from grader.spec import Buffers, Call, Comparison, Exact, KnownMistake, OnBuffers, Size, Task
+from grader.spec.random_inputs import Random
 from grader.words import numbers
 
 if TYPE_CHECKING:
     import torch
 
 _NOTHING_WRITTEN = "Nothing was written: every output is as it was before the call"
+# Other calls whose right answers may be computed to learn how exact torch is.
+_OTHER_CALLS = 32
+_THEIR_BYTES = 1 << 28
 _BITS = {1: "uint8", 2: "int16", 4: "int32", 8: "int64"}
 
 
@@ -98,7 +103,8 @@ def difference(
     if refused:
         return None
     for name in call.outputs:
-        wrong = _wrong(name, task.compare, wanted, after[name], call.label(name))
+        others = _right_for_other_values(task, size, call, name)
+        wrong = _wrong(name, task.compare, wanted, after[name], call.label(name), others)
         if wrong is not None:
             guess = _guess(task, size, call, wanted, after)
             unwritten = call.label(name) if guess == _NOTHING_WRITTEN else ""
@@ -135,11 +141,28 @@ def _first(got: torch.Tensor, want: torch.Tensor) -> tuple[str, str, str, int]:
     )
 
 
-def _wrong(name: str, rule: Comparison, wanted: Answer, got: torch.Tensor, label: str = "") -> str | None:
+def _right_for_other_values(task: Task, size: Size, call: Call, name: str) -> Iterator[Right]:
+    """An output of other calls of this size, each made when it is asked for."""
+    calls = min(_OTHER_CALLS, _THEIR_BYTES // max(1, sum(tensor.nbytes for tensor in call.kept.values())))
+    for number in range(calls):
+        other = task.inputs(size, Random(f"other values {number}", call.buffers[name].device.type))
+        right = answer(task, size, other)
+        yield Right(right.exact[name], right.outputs[name].double())
+
+
+def _wrong(
+    name: str,
+    rule: Comparison,
+    wanted: Answer,
+    got: torch.Tensor,
+    label: str = "",
+    others: Iterable[Right] = (),
+) -> str | None:
     """A sentence when an output is wrong or outside the tolerance. It calls the output by its `label`."""
     typed = wanted.outputs[name]
     if not isinstance(rule, Exact) and name in wanted.exact:
-        return too_far(rule, Output(label, got.double(), wanted.exact[name], typed.double()))
+        right = Right(wanted.exact[name], typed.double())
+        return too_far(rule, Output(name, label, got.double(), right, others))
     if _same_bits(got, typed):
         return None
     where, is_now, want, count = _first(got, typed)

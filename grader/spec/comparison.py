@@ -24,13 +24,18 @@ class Normwise:
     error against the reference in float64, over the norm of the exact row.
 
     Every row may have at most `at_most`, and at most `times` the largest error of the same reference in the
-    buffers' own types. `least` is always allowed: where rows are few and short, that error may be 0 by
-    chance. A row of zeros must be zeros. Outputs that are not floating are compared bit by bit.
+    buffers' own types: over the rows of the call and, where these are few and do not allow enough, over those
+    of further calls with other values. `least` is always allowed. A row of zeros must be zeros. Outputs that
+    are not floating are compared bit by bit.
+
+    An element of an output in `cancelling` is a sum of products that may come to nearly nothing, while its
+    error does not. There the norm of a row is at least that of a row of elements of the output's usual size.
     """
 
     times: float = 2.0
     at_most: float = 1e-2
     least: float = 0.0
+    cancelling: tuple[str, ...] = ()
 
 
 Comparison = Exact | Relative | Normwise

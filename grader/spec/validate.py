@@ -246,7 +246,10 @@ def _comparison(place: str, compare: Any) -> Iterator[Problem]:
         yield place, f"is {compare!r} where one of {_words(Comparison)} was expected, as {_instance(compare)}"
         return
     for name, value in vars(compare).items():
-        yield from _number(f"{place}.{name}", value, "of at least 0", lambda number: number >= 0)
+        if name == "cancelling":
+            yield from _a_tuple(f"{place}.{name}", value)
+        else:
+            yield from _number(f"{place}.{name}", value, "of at least 0", lambda number: number >= 0)
 
 
 def _instance(compare: Any) -> str:
