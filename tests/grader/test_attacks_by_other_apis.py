@@ -102,15 +102,17 @@ SHARED = {
 }
 
 
-@pytest.mark.parametrize("kind", SHARED)
-def test_no_kind_of_shared_memory_lets_the_host_make_the_answer(kind: str):
-    """Must not earn: any point, not even for the cases with few bytes."""
-    before = DRIVER + "#include <sys/mman.h>\n" + HOST_ANSWERS + "__managed__ int room[32768];\n"
-    by_the_host = """
+BESIDE_THE_HOST = DRIVER + "#include <sys/mman.h>\n" + HOST_ANSWERS + "__managed__ int room[32768];\n"
+BY_THE_HOST = """
     copy<<<(row.count + 255) / 256, 256, 0, stream>>>(row.source, place, row.count);
     cudaStreamSynchronize(stream);
     put_all(row.target, seen, static_cast<int>(row.count), stream);"""
-    record = graded(edited(before, EACH_ROW.format(SHARED[kind] + by_the_host)), quick=True)
+
+
+@pytest.mark.parametrize("kind", SHARED)
+def test_no_kind_of_shared_memory_lets_the_host_make_the_answer(kind: str):
+    """Must not earn: any point, not even for the cases with few bytes."""
+    record = graded(edited(BESIDE_THE_HOST, EACH_ROW.format(SHARED[kind] + BY_THE_HOST)), quick=True)
     assert record.verdict == "not in a kernel", record.cases
     assert record.points == 0, record.parts
 

@@ -31,32 +31,14 @@ def points(record: Record) -> dict[str, float]:
     return {part.name: part.points for part in record.parts}
 
 
-def test_a_race_at_a_timed_size_is_found():
-    """Must not earn: the points for a clean kernel."""
-    race = """  if (row.count > 5000) {
+RACE = """  if (row.count > 5000) {
     __shared__ int slots[256];
     slots[threadIdx.x] = 1;
     if (slots[(threadIdx.x + 32) % 256] > 1) return;
   }
 """
-    record = graded((COPY, race + COPY))
-    assert record.verdict == "correct, with findings"
-    assert points(record)["clean"] == 0
-    assert {finding["kind"] for finding in record.findings} <= {"race", "init"}
-    assert "slots[" in record.source.splitlines()[record.findings[0]["line"] - 1]
-
-
-def test_an_access_behind_the_end_at_a_timed_size_is_found():
-    """Must not earn: the points for a clean kernel."""
-    behind = "  if (i == row.count && i > 5000 && row.source[i + 1] == 7) return;\n"
-    record = graded((COPY, behind + COPY))
-    assert points(record)["clean"] == 0
-    assert [finding["kind"] for finding in record.findings] == ["memory"]
-
-
-def test_host_code_that_makes_the_answer_at_a_timed_size_earns_nothing_for_it():
-    """Must not earn: speed, nor all points for right answers."""
-    on_the_host = f"""if ({TIMED_ONLY}) {{
+BEHIND = "  if (i == row.count && i > 5000 && row.source[i + 1] == 7) return;\n"
+ON_THE_HOST = f"""if ({TIMED_ONLY}) {{
     static int* seen = nullptr;
     if (seen == nullptr) cudaMallocHost(&seen, 1 << 20);
     for (int i = 0; i < rows; ++i) {{
@@ -69,7 +51,27 @@ def test_host_code_that_makes_the_answer_at_a_timed_size_earns_nothing_for_it():
     return cudaGetLastError();
   }}
   """
-    record = graded((LAUNCH, on_the_host + LAUNCH))
+
+
+def test_a_race_at_a_timed_size_is_found():
+    """Must not earn: the points for a clean kernel."""
+    record = graded((COPY, RACE + COPY))
+    assert record.verdict == "correct, with findings"
+    assert points(record)["clean"] == 0
+    assert {finding["kind"] for finding in record.findings} <= {"race", "init"}
+    assert "slots[" in record.source.splitlines()[record.findings[0]["line"] - 1]
+
+
+def test_an_access_behind_the_end_at_a_timed_size_is_found():
+    """Must not earn: the points for a clean kernel."""
+    record = graded((COPY, BEHIND + COPY))
+    assert points(record)["clean"] == 0
+    assert [finding["kind"] for finding in record.findings] == ["memory"]
+
+
+def test_host_code_that_makes_the_answer_at_a_timed_size_earns_nothing_for_it():
+    """Must not earn: speed, nor all points for right answers."""
+    record = graded((LAUNCH, ON_THE_HOST + LAUNCH))
     assert record.verdict == "not in a kernel", record.parts
     [timed] = [case for case in record.cases if not case.passed]
     assert timed.name == LARGER

@@ -36,6 +36,7 @@ TIMING = {"calls_in_graph": CALLS_IN_A_GRAPH}
 # For an engine that measures: other sessions run the checks.
 MEASURING = {"memory": True, "race": False, "init": False, "sync": False, "async": False, **TIMING}
 WAITS_FOR_HOST = "waits for the host"  # the reason of a call whose stream waits for a function of the host
+TOO_MANY_LAUNCHES = "too many launches"  # … of a call with more launches than anybody looks at
 _NOT_READY = 600  # cudaErrorNotReady: what the harness's synchronisation says of such a stream
 _HOST_FUNCTION = (
     "put a function of the host on the stream (cudaLaunchHostFunc, cudaStreamAddCallback), and what follows "
@@ -200,7 +201,7 @@ class VirtualSession:
             reason, message = OFF_STREAM, lack
         launched = int(report.totals.get("launches", 0))
         if not reason and launched > len(report.launches):
-            reason = "limit"
+            reason = TOO_MANY_LAUNCHES
             message = f"{entry} made {launched:,} launches, more than the {len(report.launches):,} looked at"
         if reason or report.sticky_error:
             self.close()

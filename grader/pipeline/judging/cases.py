@@ -21,6 +21,7 @@ from grader.answers.nothing_written import why_nothing
 from grader.devices.device import Device
 from grader.devices.explanations import explain
 from grader.devices.on_virtual.given_stream import OFF_STREAM
+from grader.devices.on_virtual.session import TOO_MANY_LAUNCHES, WAITS_FOR_HOST
 from grader.devices.session import Outcome, Session
 from grader.devices.time_budget import TimeBudget
 from grader.records.record import CaseResult
@@ -28,9 +29,11 @@ from grader.spec import Call, Case, Exact, Task, seeds
 from grader.spec.random_inputs import Random
 
 TOO_LONG = "too long"
-FATAL = ("timeout", "limit", "load", TOO_LONG)  # later cases would fail in the same way: they are not run
+# Later cases would fail in the same way: they are not run.
+FATAL = ("timeout", "limit", "load", TOO_LONG, TOO_MANY_LAUNCHES)
 KEPT = "kept answer"
-SEEN_ON_VIRTUAL = (NOT_IN_A_KERNEL, OFF_STREAM)  # reasons that a GPU cannot detect
+# Reasons that a GPU cannot detect.
+SEEN_ON_VIRTUAL = (NOT_IN_A_KERNEL, OFF_STREAM, TOO_MANY_LAUNCHES, WAITS_FOR_HOST)
 
 
 @dataclass(frozen=True)

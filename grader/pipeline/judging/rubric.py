@@ -6,6 +6,7 @@ from collections.abc import Sequence
 
 from common.virtual_gpu.finding import Finding
 from grader.devices.arguments import NOT_REFUSED
+from grader.devices.on_virtual.session import TOO_MANY_LAUNCHES
 from grader.pipeline.judging.cases import TOO_LONG, CaseRun
 from grader.pipeline.judging.findings import in_words
 from grader.records.record import CaseResult, MechanismResult, PartResult, Record, Speed
@@ -22,6 +23,7 @@ _VERDICTS = {
     "error": "returns an error",
     NOT_REFUSED: "accepts what it must refuse",
     "limit": "takes too much",
+    TOO_MANY_LAUNCHES: "takes too much",
     TOO_LONG: "takes too long",
     "call": "meddles with the worker",
     "entry": "has no such entry point",

@@ -57,9 +57,8 @@ def check_on_virtual(
     public += [(case, True) for case in timed]
     with device.session(program) as session:
         budget = device.time_budget()
-        return list(
-            run_cases(task, session, public, secret, phase="checks", notify=context.notify, budget=budget)
-        )
+        runs = run_cases(task, session, public, secret, phase="checks", notify=context.notify, budget=budget)
+        return without_answers_of_others(list(runs))
 
 
 def check_between_blocks(task: Task, case: Case, program: Libraries, context: Context, secret: str) -> Report:

@@ -189,3 +189,13 @@ CHEATS: dict[str, str] = {
     **{one.stem: _written_out(one) for one in sorted(Path(__file__).with_name("cheats").glob("*.cu"))},
     **{name: cheat.source() for name, cheat in _EDITED.items()},
 }
+
+
+def may_earn(name: str) -> dict[str, float]:
+    """The most points a cheat may get, by part; parts that are not named are worth nothing to it."""
+    first = CHEATS[name].splitlines()[0]
+    said = first.removeprefix("// may earn: ")
+    assert said != first, f"{name} does not say what it may earn"
+    if said == "nothing":
+        return {}
+    return {part: float(most) for part, most in (item.split() for item in said.split(", "))}

@@ -30,7 +30,9 @@ from grader.spec import registry
 from tests.exercises.sections import write_rounds
 
 EXERCISE = registry.find("01")
-CHEATS: dict[str, str] = importlib.import_module("tests.exercises.01_kv_store.cheats").CHEATS
+cheats = importlib.import_module("tests.exercises.01_kv_store.cheats")
+CHEATS: dict[str, str] = cheats.CHEATS
+may_earn: Callable[[str], dict[str, float]] = cheats.may_earn
 SEED = "the seed of the tests"  # with some others, a hidden case has the size of a public one
 BEYOND_THEIR_ENTRY = ("h", "t5")  # how their names begin
 EACH = 8  # of those that need no file of their own
@@ -65,18 +67,8 @@ def written(name: str, folder: Path) -> Path:
     return source
 
 
-def allowed(name: str) -> dict[str, float]:
-    """The most points a cheat may get, by part; parts that are not named are worth nothing to it."""
-    first = CHEATS[name].splitlines()[0]
-    said = first.removeprefix("// may earn: ")
-    assert said != first, f"{name} does not say what it may earn"
-    if said == "nothing":
-        return {}
-    return {part: float(most) for part, most in (item.split() for item in said.split(", "))}
-
-
 def stands_alone(name: str) -> bool:
-    return name.startswith(BEYOND_THEIR_ENTRY) or bool(allowed(name))
+    return name.startswith(BEYOND_THEIR_ENTRY) or bool(may_earn(name))
 
 
 def descendants() -> set[int]:
@@ -125,7 +117,7 @@ def test_a_cheat_earns_what_its_kernel_deserves_and_leaves_nothing_behind(
 ) -> None:
     before = descendants()
     record = record_of(name)
-    most = allowed(name)
+    most = may_earn(name)
     undeserved = {part.name: part for part in record.parts if part.points > most.get(part.name, 0.0)}
     assert undeserved == {}
     assert record.verdict
