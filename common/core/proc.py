@@ -25,7 +25,12 @@ class Stat:
 
     @property
     def lives(self) -> bool:
-        return self.state != b"Z"
+        return self.state != b"Z" or self.headless
+
+    @property
+    def headless(self) -> bool:
+        """Whether its first thread has ended and others go on. Nothing is told of its memory then."""
+        return self.state == b"Z" and self.threads > 1
 
 
 def stat_of(pid: int) -> Stat | None:

@@ -107,6 +107,8 @@ class Watchdog:
         if self._time is not None and self._time.over():
             yield f"ran for more than {limits.seconds:g} s {COUNTED}"
         pids = self._pids()
+        if any(stat.headless for stat in map(stat_of, pids) if stat is not None):
+            yield "ended its first thread while others went on"
         if limits.processes is not None and len(pids) > limits.processes:
             yield f"started more than {limits.processes} processes"
         if limits.threads is not None and sum(map(count_threads, pids)) > limits.threads:

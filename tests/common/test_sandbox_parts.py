@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import signal
 import subprocess
 import sys
 import time
@@ -11,7 +12,8 @@ from pathlib import Path
 
 import pytest
 
-from common.core.process import session_members
+from common.core.proc import stat_of
+from common.core.process import kill_session, session_members
 from common.sandbox import kernel_facilities, policy, walls
 from common.sandbox.folder import PrivateFolder, remove_tree
 from common.sandbox.policy import Walls
@@ -19,6 +21,13 @@ from common.sandbox.watchdog import Limits, Watchdog
 from tests.waiting import LONG
 
 WALLS = str(walls.__file__)
+
+# A thread that never ends, in a process whose first thread does: /proc calls such a process a zombie.
+HEADLESS = """
+import ctypes, platform, threading, time
+threading.Thread(target=time.sleep, args=(600,)).start()
+ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[platform.machine()], 0)
+"""
 
 
 def watched(script: str, limits: Limits, folder: Path | None = None) -> tuple[str | None, float, list[int]]:
@@ -53,6 +62,13 @@ def watched(script: str, limits: Limits, folder: Path | None = None) -> tuple[st
             {"memory_bytes": 150 << 20},
             "150 MiB of memory",
         ),
+        (HEADLESS, {"processes": 1}, "ended its first thread while others went on"),
+        (
+            f"import subprocess, sys, time\n"
+            f"subprocess.Popen([sys.executable, '-c', {HEADLESS!r}])\ntime.sleep(600)",
+            {"processes": 4},
+            "ended its first thread while others went on",
+        ),
     ],
 )
 def test_a_watchdog_ends_the_whole_session_and_says_why(script, limits, reason):
@@ -60,6 +76,16 @@ def test_a_watchdog_ends_the_whole_session_and_says_why(script, limits, reason):
     assert said is not None
     assert reason in said
     assert (seconds < LONG, left) == (True, [])
+
+
+def test_a_session_is_ended_though_the_first_thread_of_its_process_has_ended():
+    process = subprocess.Popen([sys.executable, "-c", HEADLESS], start_new_session=True)
+    until = time.monotonic() + LONG
+    while (stat := stat_of(process.pid)) is None or not stat.headless:
+        assert time.monotonic() < until
+        time.sleep(0.01)
+    kill_session(process.pid)
+    assert process.wait(LONG) == -signal.SIGKILL
 
 
 def test_a_watchdog_leaves_the_modest_alone():
