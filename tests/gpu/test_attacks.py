@@ -10,7 +10,7 @@ import pytest
 
 from grader.pipeline.grading import grade
 from grader.records.record import Record
-from grader.spec import registry
+from grader.spec import CopyBandwidth, registry
 from tests.grader.attacks import ATTACKS
 from tests.grader.stepped_exercise import EXERCISE
 from tests.made_source import made_source
@@ -19,6 +19,9 @@ WHOLE = dataclasses.replace(EXERCISE, steps=())
 KV_STORE = registry.find("01")
 cheats = importlib.import_module("tests.exercises.01_kv_store.cheats")
 ON_THE_CLOCK = "t"  # how the names of those begin that tests/gpu/test_cheats.py grades
+OF_THE_BASELINE = KV_STORE.points.speed * sum(
+    target.share for target in KV_STORE.targets if isinstance(target, CopyBandwidth)
+)
 
 
 def more_than(most: dict[str, float], record: Record) -> dict[str, tuple[float, str]]:
@@ -46,4 +49,7 @@ def test_a_cheat_against_the_kv_store_earns_what_its_first_line_says(name: str, 
     source = tmp_path / f"{name}.cu"
     source.write_text(cheats.CHEATS[name])
     record = grade(KV_STORE, source, submission=name, device="gpu", seed="a seed")
-    assert more_than(cheats.may_earn(name), record) == {}, record.verdict
+    most = cheats.may_earn(name)
+    if "correct" in most:  # below it is the baseline, which reaches the bandwidth target by itself
+        most["speed"] = max(most.get("speed", 0.0), OF_THE_BASELINE)
+    assert more_than(most, record) == {}, record.verdict

@@ -35,6 +35,7 @@ def graded(text: str) -> Record:
     ("name", "verdict"),
     [
         ("memory that is registered", "not in a kernel"),
+        ("by the times of events", "not in a kernel"),
         ("seen by a copy of few bytes", "not in a kernel"),
         ("a function of the host", "waits for the host"),
         ("seen behind more launches than anybody looks at", "takes too much"),

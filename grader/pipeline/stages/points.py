@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
 
@@ -54,10 +55,18 @@ def _counted(earlier: Results) -> Sequence[CaseRun]:
     """The runs that points for right answers are counted from: those on a GPU, unless the virtual GPU showed
     what a GPU cannot detect; and a case that was wrong while it was timed."""
     correctness, checks, speeds = earlier.find(Correctness), earlier.find(Checks), earlier.find(Speeds)
+    runs = correctness.runs if correctness is not None else ()
     if checks is not None and not checks.correct:
-        return [run for run in checks.runs if run.counts]
+        seen = [run for run in checks.runs if run.counts]
+        return [*seen, *(_unseen(run) for run in runs if not run.result.public)]
     timed = [CaseRun(case, Report(), counts=True) for case in speeds.cases] if speeds is not None else []
-    return [*(correctness.runs if correctness is not None else ()), *timed]
+    return [*runs, *timed]
+
+
+def _unseen(run: CaseRun) -> CaseRun:
+    """A hidden case, which only the GPU ran, of a submission whose answers cannot be trusted there."""
+    message = "who made this answer is not known, and in other cases it was not a kernel on the given stream"
+    return CaseRun(dataclasses.replace(run.result, passed=False, message=message), Report(), counts=True)
 
 
 def _own_parts(submission: Submission, context: Context, earlier: Results) -> list[PartResult]:
