@@ -43,9 +43,11 @@ def hidden_by_10000(tile: int) -> Weigh:
 
 
 def maximum_from_zero(size: Size, scores: torch.Tensor) -> torch.Tensor:
-    """In single precision all weights of a row with low scores are 0, and so is their sum."""
+    """In single precision all weights of a row with low scores are 0, and so is their sum. The GPU's
+    exponential makes no subnormal numbers."""
     shown = _hidden(size, scores)
     weights = (shown - shown.amax(-1, keepdim=True).clamp_min(0)).float().exp().double()
+    weights.masked_fill_(weights < 2.0**-126, 0)
     return weights / weights.sum(-1, keepdim=True)
 
 
