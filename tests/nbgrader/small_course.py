@@ -1,4 +1,4 @@
-"""An exercise with predictions, graded by a stand-in that does at once what a comment in a kernel says."""
+"""An exercise with predictions, graded by a stand-in."""
 
 from __future__ import annotations
 
@@ -6,20 +6,17 @@ import sys
 import textwrap
 from collections.abc import Callable
 from pathlib import Path
-from typing import Any
 
 from grader.course import student
 from grader.nbgrader import class_folder
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.class_grading import Graded, autograde, handed_in
 from grader.nbgrader.kernels import class_run
-from grader.records.record import Record
-from grader.spec import Exercise, registry
+from grader.spec import registry
 from tests.grader import fake_pipeline
+from tests.nbgrader.stand_in import GRADER
 
 FIRST = "01_first"
-GRADER = "tests.nbgrader.small_course:grade"
-COUNTED = {"launches": 1.0, "bytes": 4096.0}
 SEED = fake_pipeline.SEED
 
 _SPEC = textwrap.dedent(
@@ -71,12 +68,6 @@ def use_course(root: Path, put: Callable[[object, str, Path], None] = setattr) -
 def autograde_class(folder: ClassFolder) -> list[Graded]:
     run = class_run(folder, device="virtual", jobs=2, grader=GRADER)
     return autograde(folder, run, handed_in(folder, [FIRST]))
-
-
-def grade(exercise: Exercise, source: Path, **how: Any) -> Record:
-    record = fake_pipeline.grade(exercise, source, **how)
-    record.measured = dict(COUNTED)
-    return record
 
 
 if __name__ == "__main__":  # a run that can be killed

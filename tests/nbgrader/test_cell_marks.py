@@ -13,7 +13,8 @@ from grader.records.record import PartResult
 from grader.spec import registry
 from grader.spec.question import MEASURED_SPEEDUP, Counted, Factor, Question
 from tests.grader.fake_pipeline import SEED, make_record
-from tests.nbgrader.small_course import COUNTED, FIRST
+from tests.nbgrader.small_course import FIRST
+from tests.nbgrader.stand_in import COUNTED
 
 NOTHING = Answers({})
 

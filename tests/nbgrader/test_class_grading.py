@@ -113,7 +113,7 @@ def test_a_newer_submission_is_graded_and_what_a_person_gave_stays(small_class, 
 def test_the_database_may_be_another(small_class, marks, tmp_path):
     from grader.nbgrader.class_grading import autograde, make_assignments
     from grader.nbgrader.kernels import class_run
-    from tests.nbgrader.small_course import GRADER
+    from tests.nbgrader.stand_in import GRADER
 
     url = f"--db=sqlite:///{tmp_path}/elsewhere.db"
     make_assignments(small_class.folder, [FIRST], [url])

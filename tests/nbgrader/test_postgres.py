@@ -19,7 +19,8 @@ import pytest
 from grader.nbgrader.apps import nbgrader_functions
 from grader.nbgrader.class_grading import autograde, make_assignments
 from grader.nbgrader.kernels import class_run
-from tests.nbgrader.small_course import FIRST, GRADER
+from tests.nbgrader.small_course import FIRST
+from tests.nbgrader.stand_in import GRADER
 
 PROGRAMS = sorted(Path("/usr/lib/postgresql").glob("*/bin"))
 OWNER = "postgres"

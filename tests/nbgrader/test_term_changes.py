@@ -12,7 +12,8 @@ from grader.nbgrader.apps import nbgrader_functions
 from grader.nbgrader.class_grading import handed_in
 from grader.nbgrader.kernels import class_run
 from grader.nbgrader.term.forecast import forecast
-from tests.nbgrader.small_course import FIRST, GRADER
+from tests.nbgrader.small_course import FIRST
+from tests.nbgrader.stand_in import GRADER
 from tests.nbgrader.tiny_notebook import QUESTION, cell_of
 
 DUE = "[due]\n01 = 2030-01-10T12:00:00Z\n"
