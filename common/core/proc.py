@@ -29,7 +29,7 @@ class Stat:
 
     @property
     def headless(self) -> bool:
-        """Whether its first thread has ended and others go on. Nothing is told of its memory then."""
+        """Whether its first thread has ended and others go on. Then /proc shows none of its memory."""
         return self.state == b"Z" and self.threads > 1
 
 

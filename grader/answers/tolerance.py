@@ -57,9 +57,8 @@ def _relative(rule: Relative, output: Output) -> str | None:
     if bool((strange := torch.isfinite(exact) & ~torch.isfinite(got)).any()):
         return _no_answer(output, strange)
     error = (got - exact).abs()
-    allowed = rule.times * float((output.right.same - exact).abs().max()) + _ROUNDING * float(
-        exact.abs().max()
-    )
+    torchs = (output.right.same - exact).abs()
+    allowed = rule.times * float(torchs.max()) + _ROUNDING * float(exact.abs().max())
     if float(error.max()) <= allowed:
         return None
     wrong = error > allowed
