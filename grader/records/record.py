@@ -14,6 +14,7 @@ from grader.records.device_info import DeviceInfo
 from grader.words import numbers
 
 VERSION = 1
+NOT_AS_ASKED = "right, but not as asked: "  # a step's reason; what a mechanism lacks follows
 
 
 @dataclass
@@ -38,6 +39,11 @@ class CaseResult:
     def sizes_in_words(self) -> str:
         """Its shape, or the names of its sizes where a record has no words for it."""
         return self.shape or numbers.sizes(self.sizes)
+
+    @property
+    def as_first_failure(self) -> str:
+        """How the reason of a part begins that lost points in this case first; the message follows."""
+        return f"first failure, {self.name} ({self.sizes_in_words})"
 
 
 @dataclass

@@ -8,7 +8,7 @@ from typing import Any, Literal
 
 from grader.records.record import CaseResult, PartResult, Record
 from grader.render.findings import diagnostic_text, findings_text
-from grader.render.public import for_student
+from grader.render.public import for_student, without_hidden_cases
 from grader.render.terminal import speed_table
 from grader.words.text import harmless
 
@@ -27,8 +27,10 @@ def results(
     hidden_cases: Visibility = "visible",
     leaderboard: bool = False,
 ) -> dict[str, Any]:
-    """Points by part, and the cases with what was wrong; without the seed."""
+    """Points by part, and the cases with what was wrong; without the seed. Where hidden cases are shown less
+    than the rest, the rest says nothing about them."""
     record = for_student(record)
+    open_to_all = record if hidden_cases in ("visible", visibility) else without_hidden_cases(record)
     device = record.device
     cases = [_case(case, visibility if case.public else hidden_cases) for case in record.cases]
     return {
@@ -37,7 +39,7 @@ def results(
         "output_format": "text",
         "execution_time": round(record.seconds),
         "visibility": visibility,
-        "tests": [*(_part(record, part, visibility) for part in record.parts), *cases],
+        "tests": [*(_part(open_to_all, part, visibility) for part in open_to_all.parts), *cases],
         **({"leaderboard": _leaderboard(record)} if leaderboard else {}),
         "extra_data": {
             "exercise": record.exercise,

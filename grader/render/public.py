@@ -1,13 +1,18 @@
-"""What a student may see of a record: not the seed, from which every input follows."""
+"""What a student may see of a record: not the seed, from which every input follows, nor hidden cases where an
+instructor hides them."""
 
 from __future__ import annotations
 
 import dataclasses
 from typing import Any
 
-from grader.records.record import Record
+from grader.records.record import NOT_AS_ASKED, PartResult, Record
 
 _HIDDEN = "(not shown)"
+_FAILURE = "the first failure is a hidden case"
+_LACK = "not seen in a hidden case"
+_FINDING = "What happened is not shown: it may have been in a hidden case."
+_OF_FINDINGS = ("kind", "mistake", "first", "place", "other", "between", "kernel")  # the same in every case
 
 
 def for_student(record: Record) -> Record:
@@ -18,6 +23,40 @@ def for_student(record: Record) -> Record:
         return bare  # nothing repeats it: most often so, and much faster
     hidden: Record = _without(bare, record.seed)
     return hidden
+
+
+def without_hidden_cases(record: Record) -> Record:
+    """The record with nothing of its hidden cases but their number: no name, no sizes, no message."""
+    return dataclasses.replace(
+        record,
+        cases=[case for case in record.cases if case.public],
+        parts=[_without_hidden(record, part) for part in record.parts],
+        mechanisms=[
+            dataclasses.replace(one, message=_LACK) if _names_hidden(record, one.message) else one
+            for one in record.mechanisms
+        ],
+        # A record does not say in which case a finding was seen. Its message has sizes, threads and blocks.
+        findings=[
+            {"message": _FINDING, **{name: one[name] for name in _OF_FINDINGS if name in one}}
+            for one in record.findings
+        ],
+    )
+
+
+def _without_hidden(record: Record, part: PartResult) -> PartResult:
+    """Without what the reason says about a hidden case, which is always its end."""
+    text = part.message
+    for case in record.cases:
+        if not case.public and case.as_first_failure in text:
+            text = text.partition(case.as_first_failure)[0] + _FAILURE
+    if _names_hidden(record, text):
+        text = (NOT_AS_ASKED if text.startswith(NOT_AS_ASKED) else "") + _LACK
+    return dataclasses.replace(part, message=text)
+
+
+def _names_hidden(record: Record, text: str) -> bool:
+    """As mechanisms name the case in which they were not seen."""
+    return any(f"({case.name})" in text for case in record.cases if not case.public)
 
 
 def _without(value: Any, seed: str) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import json
 import os
 import shutil
@@ -17,6 +18,7 @@ from common.build.engine.build import build_engine
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from grader.cli.instructor.gradescope import main
+from grader.records.record import NOT_AS_ASKED, CaseResult, MechanismResult, PartResult, Record
 from grader.render.gradescope import results
 from grader.spec import registry
 from tests.grader.fake_pipeline import make_record
@@ -124,3 +126,53 @@ def test_results_are_visible_unless_an_instructor_says_otherwise():
     assert "leaderboard" not in plain
     later = results(make_record(), visibility="after_published", hidden_cases="hidden")
     assert {test["visibility"] for test in later["tests"]} == {"after_published", "hidden"}
+
+
+HIDDEN = {
+    "its name": "secret case",
+    "its sizes": "4,711",
+    "its message": "out[3] is 1",
+    "a finding there": "past the end of in (18,844 bytes)",
+    "a thread there": "37",
+}
+
+
+def record_that_fails_in_a_hidden_case() -> Record:
+    """Every kind of text about it: first failures, mechanisms of the exercise and of a step, findings."""
+    name, rows, said, found, thread = HIDDEN.values()
+    record = make_record(right=False)
+    failed = CaseResult(name, False, {}, False, "mismatch", f"{said}. It saw: {found}", shape=f"rows: {rows}")
+    step = dataclasses.replace(failed, step="rows")
+    lack = f"moved 12 of {rows} bytes ({name})"
+    first = f"1 of 2 cases passed; {failed.as_first_failure}: another message, {said}"
+    record.cases = [record.cases[0], failed, step]
+    record.mechanisms = [MechanismResult("copies ahead", False, lack)]
+    record.parts = [
+        PartResult("rows", 0.0, 2.0, first),
+        PartResult("tiles", 0.0, 2.0, NOT_AS_ASKED + lack),
+        PartResult("correct", 3.0, 5.0, first),
+        PartResult("clean", 0.0, 1.0, "1 finding, race at kernel.cu:2"),
+        PartResult("mechanism", 0.0, 1.0, lack),
+    ]
+    record.findings[0] |= {"message": found, "thread": [int(thread), 0, 0], "advice": f"Ask for {rows}"}
+    return record
+
+
+@pytest.mark.parametrize("hidden", ["hidden", "after_due_date", "after_published"])
+def test_nothing_that_students_see_tells_of_a_hidden_case_that_is_not_shown(hidden):
+    found = results(record_that_fails_in_a_hidden_case(), hidden_cases=hidden, leaderboard=True)
+    found["tests"] = [test for test in found["tests"] if test["visibility"] == "visible"]
+    seen = json.dumps(found)
+    assert {what for what, text in HIDDEN.items() if text in seen} == set()
+    said = {test["name"]: test["output"] for test in found["tests"]}
+    assert said["correct"] == said["rows"] == "1 of 2 cases passed; the first failure is a hidden case"
+    assert said["tiles"] == "right, but not as asked: not seen in a hidden case"
+    assert "race" in said["clean"]
+    assert "kernel.cu:2" in said["clean"], "a student still reads where it happened"
+
+
+@pytest.mark.parametrize("visibility", ["visible", "after_due_date"])
+def test_hidden_cases_that_are_shown_are_shown_whole(visibility):
+    shown = {"visibility": visibility, "hidden_cases": visibility}
+    seen = json.dumps(results(record_that_fails_in_a_hidden_case(), **shown))
+    assert {what for what, text in HIDDEN.items() if text not in seen} == set()

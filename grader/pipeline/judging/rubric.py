@@ -9,7 +9,7 @@ from grader.devices.arguments import NOT_REFUSED
 from grader.devices.on_virtual.session import TOO_MANY_LAUNCHES
 from grader.pipeline.judging.cases import TOO_LONG, CaseRun
 from grader.pipeline.judging.findings import in_words
-from grader.records.record import CaseResult, MechanismResult, PartResult, Record, Speed
+from grader.records.record import NOT_AS_ASKED, CaseResult, MechanismResult, PartResult, Record, Speed
 from grader.spec import Exercise, Step
 
 NEEDS_CORRECT = "counts once every case is right"
@@ -48,12 +48,8 @@ def correct_part(exercise: Exercise, runs: Sequence[CaseRun], worth: float | Non
     failed = [run.result for run in runs if not run.result.passed]
     message = f"{len(runs) - len(failed)} of {len(runs)} cases passed"
     if failed:
-        message += f"; {_first_failure(failed[0])}"
+        message += f"; {failed[0].as_first_failure}: {failed[0].message}"
     return PartResult("correct", round(worth * share, 2), worth, message)
-
-
-def _first_failure(case: CaseResult) -> str:
-    return f"first failure, {case.name} ({case.sizes_in_words}): {case.message}"
 
 
 def clean_part(
@@ -104,12 +100,12 @@ def step_part(
         return PartResult(step.name, 0.0, step.points, failed[0].message)
     if failed or not cases:
         passed = f"{len(cases) - len(failed)} of {len(cases)} cases passed"
-        first = f"; {_first_failure(failed[0])}" if failed else ""
+        first = f"; {failed[0].as_first_failure}: {failed[0].message}" if failed else ""
         return PartResult(step.name, 0.0, step.points, passed + first)
     if findings:
         return PartResult(step.name, 0.0, step.points, f"right, but with {in_words(findings)}")
     if lacking:
-        return PartResult(step.name, 0.0, step.points, f"right, but not as asked: {lacking[0]}")
+        return PartResult(step.name, 0.0, step.points, NOT_AS_ASKED + lacking[0])
     return PartResult(step.name, step.points, step.points, f"all {len(cases)} cases passed, no findings")
 
 
