@@ -2,12 +2,14 @@
 
 here                    this machine (the default); needs no further package
 FILE                    a Dask scheduler by its file: `./course cluster start DIR` writes DIR/scheduler.json
-tls://HOST:PORT         the same by its address; tcp:// only on this machine, unless the site allows it
+tls://HOST:PORT         the same by its address
+                        (either without TLS only on this machine, unless the site allows it)
 slurm                   jobs that this command submits and ends; their options are in course.toml
 """
 
 from __future__ import annotations
 
+import dataclasses
 import ipaddress
 import json
 import logging
@@ -32,6 +34,8 @@ if TYPE_CHECKING:
 HERE, SLURM = "here", "slurm"
 GROUP = "cluster"
 _CONNECT_SECONDS = 30
+_ENCRYPTED = ("tls", "wss")  # of Dask's kinds of addresses; tcp, ws and ucx are not
+_USUAL = "tcp://"  # what Dask adds to an address without a kind
 
 
 @dataclass(frozen=True)
@@ -47,6 +51,14 @@ def is_elsewhere(on: str | None, settings: Settings) -> bool:
     return (on or settings.on or HERE) != HERE
 
 
+def check_jobs(jobs: int | None, on: str | None, settings: Settings) -> None:
+    """Raises CourseError for `--jobs` on a cluster: before it is asked for machines."""
+    if jobs and is_elsewhere(on, settings):
+        raise CourseError(
+            "--jobs is for this machine; a cluster has as many at once as its workers have threads"
+        )
+
+
 @contextmanager
 def executor_for(on: str | None, settings: Settings, device: str | None) -> Iterator[Place]:
     """The place, until the end of the block."""
@@ -57,8 +69,25 @@ def executor_for(on: str | None, settings: Settings, device: str | None) -> Iter
     must_be_installed()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what a user can fix is said in sentences
     with (_slurm if place == SLURM else _dask)(place, settings) as cluster:
-        kind = device or settings.official_device or VIRTUAL
-        yield Place(cluster, cluster.device() if kind == GPU else DeviceInfo(VIRTUAL, settings.profile))
+        yield Place(cluster, _modelled(settings, device) or cluster.device())
+
+
+def device_of(on: str | None, settings: Settings, device: str | None) -> DeviceInfo:
+    """The device that `executor_for` would grade on. Only the GPU of a cluster has to be asked for; of Slurm,
+    by one job."""
+    if not is_elsewhere(on, settings):
+        return choose_device(device, settings)
+    if modelled := _modelled(settings, device):
+        return modelled
+    one_job = dataclasses.replace(settings, slurm=dataclasses.replace(settings.slurm, jobs=1))
+    with executor_for(on, one_job, device) as place:
+        return place.device
+
+
+def _modelled(settings: Settings, device: str | None) -> DeviceInfo | None:
+    """The virtual GPU, the same on every machine; None where a GPU of the cluster grades."""
+    kind = device or settings.official_device or VIRTUAL
+    return None if kind == GPU else DeviceInfo(VIRTUAL, settings.profile)
 
 
 def must_be_installed() -> None:
@@ -87,10 +116,11 @@ def _dask(place: str, settings: Settings) -> Iterator[DaskCluster]:
 def _address_for(place: str, settings: Settings) -> str:
     """The scheduler's address, if submissions may be sent there."""
     address = _address_of(place)
-    if urlsplit(address).scheme == "tcp" and not _is_here(address) and not settings.cluster.unencrypted:
+    kind = urlsplit(address).scheme
+    if kind not in _ENCRYPTED and not _is_here(address) and not settings.cluster.unencrypted:
         raise CourseError(
-            f"{address} is another machine, and tcp:// encrypts nothing: others could read submissions and "
-            "hidden cases in transit, and run programs on the nodes. Start the scheduler with TLS "
+            f"{address} is another machine, and {kind}:// encrypts nothing: others could read submissions "
+            "and hidden cases in transit, and run programs on the nodes. Start the scheduler with TLS "
             "(docs/teaching.md), or set unencrypted = true under [cluster] in course.toml."
         )
     return address
@@ -129,12 +159,13 @@ def _address_of(place: str) -> str:
             raise CourseError(f"--on {place}: a scheduler's address begins with tls:// or tcp://")
         return place
     try:
-        return str(json.loads(Path(place).read_text())["address"])
+        address = str(json.loads(Path(place).read_text())["address"])
     except (OSError, ValueError, KeyError, TypeError) as problem:
         raise CourseError(
             f"--on {place} is neither {HERE}, {SLURM}, an address (tls://HOST:PORT) nor a scheduler's file: "
             f"{problem}"
         ) from problem
+    return address if "://" in address else _USUAL + address
 
 
 def _is_here(address: str) -> bool:

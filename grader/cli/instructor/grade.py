@@ -26,12 +26,11 @@ from grader.actions.grade import (
 )
 from grader.building.scratch_folder import scratch_folder
 from grader.classes.class_run import UNGRADED, ClassRun, draw_new_secret
-from grader.classes.local_processes import LocalProcesses
 from grader.classes.run_log import read_runs
 from grader.classes.submissions import Submission
 from grader.cli import options as shared
 from grader.cli.parser import Parser, above_zero, count
-from grader.cluster.choose import Place, executor_for
+from grader.cluster.choose import Place, check_jobs, executor_for
 from grader.course.settings import Settings, read_settings
 from grader.records.record import Record
 from grader.records.replay import differences
@@ -53,11 +52,8 @@ def main(arguments: list[str]) -> int:
     if options.replay is not None:
         return _replay(options)
     settings = read_settings(options.settings)
+    check_jobs(options.jobs, options.on, settings)
     with executor_for(options.on, settings, options.device) as place:
-        if options.jobs and not isinstance(place.executor, LocalProcesses):
-            raise CourseError(
-                "--jobs is for this machine; a cluster has as many at once as its workers have threads"
-            )
         if not place.device.modelled and (options.jobs or 1) > 1:
             raise CourseError("on a GPU submissions are graded one at a time: leave out --jobs")
         shared.announce(place.device, settings, to_stderr=options.json)

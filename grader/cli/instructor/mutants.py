@@ -12,7 +12,7 @@ from grader.classes.class_run import ClassRun, draw_new_secret
 from grader.classes.executor import UNGRADED
 from grader.cli import options as shared
 from grader.cli.parser import Parser, count
-from grader.cluster.choose import executor_for
+from grader.cluster.choose import check_jobs, executor_for
 from grader.course import student
 from grader.course.settings import read_settings
 from grader.mutants.making import all_mutants, sampled
@@ -50,7 +50,9 @@ def main(arguments: list[str]) -> int:
     mutants = all_mutants(exercise.solution.read_text(), str(exercise.solution))
     reasons = read_reasons(exercise)
     chosen = sampled(mutants, options.sample, options.seed) if options.sample else mutants
-    with executor_for(options.on, read_settings(), VIRTUAL) as place:
+    settings = read_settings()
+    check_jobs(options.jobs, options.on, settings)
+    with executor_for(options.on, settings, VIRTUAL) as place:
         run = ClassRun(
             place.device,
             {exercise.id: exercise},

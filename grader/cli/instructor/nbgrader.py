@@ -21,9 +21,10 @@ from typing import TYPE_CHECKING
 from common.core.errors import CourseError
 from grader.actions.grade import read_alike
 from grader.classes.class_run import ClassRun
+from grader.classes.local_processes import LocalProcesses
 from grader.cli import options as shared
 from grader.cli.parser import Parser, count
-from grader.cluster.choose import executor_for
+from grader.cluster.choose import Place, check_jobs, device_of, executor_for
 from grader.course.settings import read_settings
 from grader.nbgrader.class_folder import ClassFolder, assignments, default_folder, find_assignment
 from grader.nbgrader.jupyter import start_formgrader
@@ -92,8 +93,10 @@ def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
 
     submissions = chosen_submissions(folder, options.assignments, options.student)
     settings = read_settings()
+    check_jobs(options.jobs, options.on, settings)
     if options.dry_run:
-        run = class_run(folder, device=options.device or "", fresh=options.force)
+        there = Place(LocalProcesses(), device_of(options.on, settings, options.device))  # grades nothing
+        run = class_run(folder, fresh=options.force, place=there)
         show_forecast(forecast(folder, run, submissions, arguments=for_nbgrader), as_json=options.json)
         return 0
     check_gradebook(folder, for_nbgrader)  # before a cluster is asked for machines

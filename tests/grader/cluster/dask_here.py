@@ -18,6 +18,7 @@ from common.core.paths import REPOSITORY
 from common.core.proc import all_processes
 from grader.classes.class_run import ClassRun, grade_all
 from grader.classes.submissions import Submission
+from grader.cluster.certificate import security_beside
 from grader.cluster.choose import executor_for
 from grader.course.settings import Settings
 from grader.records.record import Record
@@ -32,6 +33,7 @@ class DaskHere:
 
     folder: Path
     course: Path = REPOSITORY
+    interface: tuple[str, ...] = ("--interface", "lo")
     scheduler: subprocess.Popen[bytes] | None = None
     workers: list[subprocess.Popen[bytes]] = dataclasses.field(default_factory=list)
 
@@ -66,6 +68,15 @@ class DaskHere:
         self.workers.remove(worker)
         _end(worker)
 
+    def identity(self) -> dict[str, Any]:
+        """What the scheduler says about itself and its workers."""
+        from distributed.client import Client
+
+        security = security_beside(str(self.file))
+        with Client(scheduler_file=str(self.file), security=security, set_as_default=False) as client:
+            found: dict[str, Any] = client.sync(client.scheduler.identity, n_workers=-1)
+            return found
+
     def close(self) -> None:
         for process in [*self.workers, *filter(None, [self.scheduler])]:
             _end(process)
@@ -80,7 +91,7 @@ class DaskHere:
         path = os.pathsep.join(filter(None, (str(self.course), os.environ.get("PYTHONPATH"))))
         with (self.folder / "log.txt").open("ab") as log:
             return subprocess.Popen(
-                [*command, "--interface", "lo"],
+                [*command, *self.interface],
                 cwd=self.folder,
                 env={**os.environ, "PYTHONPATH": path},
                 stdout=log,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+import json
 import threading
 
 import pytest
@@ -15,10 +16,12 @@ from grader.classes.dependencies import dependencies, record_key
 from grader.classes.executor import Task
 from grader.classes.local_processes import LocalProcesses
 from grader.classes.submissions import Submission
+from grader.cli.instructor import grade, mutants, nbgrader
 from grader.cluster import choose, grading_server, leases
 from grader.cluster.choose import executor_for
 from grader.cluster.order import Order
 from grader.course.settings import Cluster, Settings
+from grader.nbgrader import apps, class_grading
 from grader.records.device_info import DeviceInfo
 from grader.spec import registry
 from tests.grader.course_fixtures import FIRST, GRADER, course
@@ -47,17 +50,54 @@ def test_this_machine_grades_unless_the_settings_or_the_command_say_otherwise():
     [
         ("tcp://127.0.0.1:1", True),
         ("tcp://localhost:1", True),
+        ("tcp://[::1]:1", True),
         ("tcp://10.1.2.3:1", False),
+        ("TCP://10.1.2.3:1", False),
         ("tls://a:1", True),
     ],
 )
 def test_nothing_is_sent_to_another_machine_unencrypted_unless_the_site_says_so(address, allowed):
-    assert choose._address_for(address, Settings(cluster=Cluster(unencrypted=True))) == address
+    must_be(allowed, address, address)
+
+
+@pytest.mark.parametrize(
+    ("address", "allowed"),
+    [
+        ("tls://10.1.2.3:1", True),
+        ("wss://10.1.2.3:1", True),
+        ("tcp://127.0.0.1:1", True),
+        ("ws://localhost:1", True),
+        ("ucx://127.0.0.1:1", True),
+        ("tcp://10.1.2.3:1", False),
+        ("ws://10.1.2.3:1", False),
+        ("ucx://node7:1", False),
+        ("ucxx://node7:1", False),
+        ("tcp://localhost.somewhere.org:1", False),
+        ("10.1.2.3:1", False),
+        ("127.0.0.1:1", True),
+    ],
+)
+def test_the_address_in_a_schedulers_file_is_refused_by_the_same_rule(tmp_path, address, allowed):
+    file = tmp_path / "scheduler.json"
+    file.write_text(json.dumps({"address": address}))
+    must_be(allowed, str(file), address if "://" in address else f"tcp://{address}")
+
+
+def must_be(allowed: bool, place: str, address: str) -> None:
+    assert choose._address_for(place, Settings(cluster=Cluster(unencrypted=True))) == address
     if allowed:
-        assert choose._address_for(address, Settings()) == address
+        assert choose._address_for(place, Settings()) == address
     else:
-        with pytest.raises(CourseError, match="tcp:// encrypts nothing"):
-            choose._address_for(address, Settings())
+        with pytest.raises(CourseError, match=r"is another machine, and [a-z]+:// encrypts nothing"):
+            choose._address_for(place, Settings())
+
+
+@pytest.mark.parametrize(("verb", "rest"), [(grade, ["x"]), (mutants, ["01"]), (nbgrader, ["autograde"])])
+def test_jobs_are_for_this_machine_and_a_cluster_is_not_even_asked(course, verb, rest, monkeypatch):
+    monkeypatch.setattr(apps, "must_be_installed", lambda: None)
+    monkeypatch.setattr(class_grading, "chosen_submissions", lambda *_: [])
+    with pytest.raises(CourseError, match="--jobs is for this machine; a cluster has as many at once"):
+        verb.main([*rest, "--on", "nowhere.json", "--jobs", "2"])
 
 
 def test_an_order_gives_the_task_back(course):
