@@ -5,13 +5,17 @@ from __future__ import annotations
 import platform
 import shutil
 import subprocess
+import sys
+import textwrap
 from pathlib import Path
 
 import pytest
 
 from common.build.engine.build import EngineError, build_engine, isa_flags
 from common.core.errors import CourseError
+from common.core.paths import REPOSITORY
 from tests.common.engine_tree import write_engine_tree
+from tests.waiting import LONG
 
 
 @pytest.fixture
@@ -89,3 +93,59 @@ def test_a_failing_stub_generator_is_quoted(tree, cache):
         EngineError, match="cannot be built here: gen_stubs.py failed\ncannot read the header"
     ):
         build_engine(tree, cache=cache)
+
+
+# Builds when told to, and leaves a line for each time that compilers or the linker were run.
+WORKER = textwrap.dedent(
+    """
+    import sys, time
+    from pathlib import Path
+    from common.build import compile, link
+    from common.build.cache import Cache
+    from common.build.engine.build import build_engine
+
+    tree, cache, marks = map(Path, sys.argv[1:])
+    really = compile.run_compiler
+
+    def run_compiler(*arguments, **options):
+        with marks.open("a") as file:
+            file.write("run\\n")
+        time.sleep(0.5)  # so that the other one asks meanwhile
+        return really(*arguments, **options)
+
+    compile.run_compiler = link.run_compiler = run_compiler
+    print("ready", flush=True)
+    sys.stdin.readline()
+    print(build_engine(tree, cache=Cache([cache])).engine, flush=True)
+    """
+)
+
+
+def build_in_processes(count: int, tree: Path, cache: Path, marks: Path) -> tuple[set[str], int]:
+    """All at once: the engines that they got, and how often something was compiled or linked."""
+    command = [sys.executable, "-c", WORKER, *map(str, (tree, cache, marks))]
+    piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": REPOSITORY}
+    workers = [subprocess.Popen(command, **piped) for _ in range(count)]
+    try:
+        assert [worker.stdout.readline() for worker in workers] == ["ready\n"] * count
+        for worker in workers:
+            worker.stdin.write("\n")
+            worker.stdin.flush()
+        engines = {worker.communicate(timeout=LONG)[0].strip() for worker in workers}
+        assert [worker.returncode for worker in workers] == [0] * count
+    finally:
+        for worker in workers:
+            worker.kill()
+            worker.wait()
+    return engines, len(marks.read_text().splitlines())
+
+
+def test_two_processes_that_ask_at_once_build_once_per_cache(tree, tmp_path):
+    """As the workers of a node do, which share its cache; another node has a cache of its own."""
+    [alone], steps = build_in_processes(1, tree, tmp_path / "node 1", tmp_path / "marks 1")
+    [shared], together = build_in_processes(2, tree, tmp_path / "node 2", tmp_path / "marks 2")
+    assert together == steps > 0
+    assert Path(alone).name == Path(shared).name
+    assert subprocess.run([shared], check=False).returncode == 0
+    _, again = build_in_processes(2, tree, tmp_path / "node 2", tmp_path / "marks 2")
+    assert again == together, "the cache has it now"
