@@ -2,46 +2,21 @@
 
 from __future__ import annotations
 
-import functools
-import json
 import os
-import shutil
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from unittest import mock
 
 import nbformat
 import pytest
 
 from common.core.paths import REPOSITORY
 from grader import cli
-from grader.cluster import choose
 from grader.course import student
-from grader.course.settings import Settings
-from grader.nbgrader import class_folder, kernels
+from grader.nbgrader import class_folder
 from grader.nbgrader.class_folder import put_working_copy
 from grader.nbgrader.validating import SETTINGS
-from grader.records.device_info import DeviceInfo
 from grader.spec import registry
 from tests.nbgrader.small_course import FIRST
-from tests.nbgrader.stand_in import GRADER
-
-
-def autograde(small_class, *arguments: str) -> int:
-    return cli.main(["nbgrader", "--class", str(small_class.folder.root), "autograde", *arguments])
-
-
-@pytest.fixture
-def handed_in_class(small_class, monkeypatch):
-    """Two have handed in; the verb grades with the stand-in."""
-    monkeypatch.setattr(kernels, "class_run", functools.partial(kernels.class_run, grader=GRADER))
-    for name in ("ada", "ben"):
-        small_class.hand_in(name, small_class.released)
-    yield small_class
-    for name in ("ada", "ben"):
-        shutil.rmtree(small_class.folder.submitted / name)
 
 
 @pytest.mark.parametrize(
@@ -137,38 +112,3 @@ def test_the_release_holds_what_the_notebook_holds(small_class):
     """nbgrader clears nothing from the notebooks: they have no solutions to clear."""
     source = nbformat.read(class_folder.NOTEBOOKS / FIRST / f"{FIRST}.ipynb", as_version=4)
     assert [cell.source for cell in small_class.released.cells] == [cell.source for cell in source.cells]
-
-
-VIRTUAL_HERE, GPU_HERE = DeviceInfo("virtual", "h200"), DeviceInfo("gpu", "NVIDIA H200", driver="580")
-
-
-@contextmanager
-def cluster_with_a_gpu(place: str, settings: Settings) -> Iterator[mock.Mock]:
-    yield mock.Mock(device=lambda: GPU_HERE)
-
-
-@pytest.mark.parametrize(
-    ("here", "on", "device", "changes"),
-    [
-        (VIRTUAL_HERE, "here", "virtual", False),
-        (GPU_HERE, "here", "gpu", True),
-        (GPU_HERE, "a/scheduler.json", "virtual", False),
-        (GPU_HERE, "slurm", None, False),
-        (VIRTUAL_HERE, "a/scheduler.json", "gpu", True),
-        (VIRTUAL_HERE, "slurm", "gpu", True),
-    ],
-)
-def test_a_dry_run_expects_the_device_that_the_run_would_grade_on(
-    handed_in_class, capsys, monkeypatch, here, on, device, changes
-):
-    """What was graded on the virtual GPU stays, whatever this machine has, where a cluster grades there."""
-    handed_in_class.autograde()
-    for module in (choose, kernels):
-        monkeypatch.setattr(module, "choose_device", lambda *_: here)
-    monkeypatch.setattr(choose, "must_be_installed", lambda: None)
-    for way in ("_dask", "_slurm"):
-        monkeypatch.setattr(choose, way, cluster_with_a_gpu)
-    chosen = ["--device", device] if device else []
-    assert autograde(handed_in_class, "--dry-run", "--json", "--on", on, *chosen) == 0
-    found = json.loads(capsys.readouterr().out)["submissions"]
-    assert {one["why"] for one in found} == {"the device changed" if changes else ""}

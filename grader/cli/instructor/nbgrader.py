@@ -22,6 +22,7 @@ from common.core.errors import CourseError
 from grader.actions.grade import read_alike
 from grader.classes.class_run import ClassRun
 from grader.classes.local_processes import LocalProcesses
+from grader.classes.run_log import read_runs
 from grader.cli import options as shared
 from grader.cli.parser import Parser, count
 from grader.cluster.choose import Place, check_jobs, device_of, executor_for
@@ -29,6 +30,7 @@ from grader.course.settings import read_settings
 from grader.nbgrader.class_folder import ClassFolder, assignments, default_folder, find_assignment
 from grader.nbgrader.jupyter import start_formgrader
 from grader.records.record import Record
+from grader.render.pages.run_page import write_run_page
 from grader.render.pages.statistics_page import NAME as STATISTICS
 from grader.render.pages.statistics_page import write_statistics
 from grader.words import numbers
@@ -52,9 +54,9 @@ def main(arguments: list[str]) -> int:
     elif rest[0] == "formgrader":
         return start_formgrader(folder, rest[1:])
     elif rest[0] == "export":
-        from grader.nbgrader.term.renew_feedback import renew_penalties
+        from grader.nbgrader.term.renew_feedback import take_in_given
 
-        renew_penalties(folder)  # of points that were given by hand since the last autograde
+        take_in_given(folder)  # what was given by hand since the last autograde
     from grader.nbgrader.apps import run_nbgrader
 
     return run_nbgrader(folder, [*map(_named, rest)])
@@ -114,11 +116,14 @@ def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
 
 
 def _look_at_all(folder: ClassFolder, run: ClassRun) -> None:
-    """Write what is seen in all records of the class together: statistics, and kernels that are alike."""
+    """Write what is seen in all records of the class together, and of its runs: statistics, how runs went,
+    kernels that are alike."""
     records = [Record.read(path) for path in sorted((folder.grades / "records").glob("*/*.json"))]
     known = [record for record in records if record.exercise in run.exercises]
     page = write_statistics(known, folder.grades / STATISTICS)
     print(f"statistics: {page}", file=sys.stderr)
+    if runs := read_runs(run.output):
+        print(f"the runs: {write_run_page(runs, folder.grades)}", file=sys.stderr)
     if (alike := read_alike(run, known)) and alike[0]:
         pairs, path = alike
         counted = numbers.counted(len(pairs), "pair")

@@ -8,6 +8,7 @@ from __future__ import annotations
 import contextlib
 import hashlib
 import json
+import sys
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -20,8 +21,9 @@ from grader.nbgrader.apps import must_succeed, nbgrader_functions
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.gradebook import opened
 from grader.nbgrader.showing import markdown
-from grader.nbgrader.term.apply import settle_penalty
-from grader.nbgrader.term.plan import Pair
+from grader.nbgrader.term.apply import make_plan, settle_penalty
+from grader.nbgrader.term.by_hand import keep_given
+from grader.nbgrader.term.plan import Pair, read_term
 from grader.spec.names import file_name
 
 
@@ -32,25 +34,25 @@ class Renewed:
     problems: dict[Pair, str] = field(default_factory=dict)
 
 
-def renew_penalties(folder: ClassFolder, arguments: Sequence[str] = ()) -> list[Pair]:
-    """Compute the penalties of late submissions from the points they have now; returns those that changed."""
+def take_in_given(folder: ClassFolder, arguments: Sequence[str] = ()) -> None:
+    """After people gave points: keep these in the class folder, and compute the penalties of late submissions
+    from the points they have now."""
     from nbgrader.api import SubmittedAssignment
 
+    plan = make_plan(folder, read_term(folder), ())
     with nbgrader_functions(folder, arguments) as functions, opened(functions) as book:
-        changed = [
-            (one.student_id, one.assignment.name)
-            for one in book.db.query(SubmittedAssignment)
-            if settle_penalty(functions, one)
-        ]
+        for note in keep_given(folder, book, plan.ever_dropped):
+            print(f"note: {note}", file=sys.stderr, flush=True)
+        for one in book.db.query(SubmittedAssignment):
+            settle_penalty(functions, one)
         book.db.commit()
-    return changed
 
 
 def renew_feedback(
     folder: ClassFolder, pairs: Sequence[Pair], *, arguments: Sequence[str] = (), force: bool = False
 ) -> Renewed:
     """Write the pages of those submissions whose notebook, points, comments or penalty changed."""
-    renew_penalties(folder, arguments)
+    take_in_given(folder, arguments)
     done = Renewed()
     with nbgrader_functions(folder, arguments) as functions:
         with opened(functions) as book:
