@@ -7,7 +7,7 @@ on = "slurm"                # where classes are graded; without it, on this mach
 
 [cluster]                   # for every `on` but this machine
 missing_walls = true        # let nodes grade that lack Landlock or seccomp
-unencrypted = true          # let an address be tcp:// on another machine
+unencrypted = true          # let schedulers on other machines be reached without TLS
 
 [slurm]                     # for `on = "slurm"`
 jobs = 4                    # how many jobs are submitted

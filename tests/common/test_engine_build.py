@@ -95,7 +95,7 @@ def test_a_failing_stub_generator_is_quoted(tree, cache):
         build_engine(tree, cache=cache)
 
 
-# Builds when told to, and leaves a line for each time that compilers or the linker were run.
+# Builds when all are ready, and leaves a line for each time that compilers or the linker were run.
 WORKER = textwrap.dedent(
     """
     import sys, time
@@ -104,33 +104,36 @@ WORKER = textwrap.dedent(
     from common.build.cache import Cache
     from common.build.engine.build import build_engine
 
-    tree, cache, marks = map(Path, sys.argv[1:])
+    tree, cache, marks, ready = map(Path, sys.argv[1:5])
     really = compile.run_compiler
 
+    def leave(line, file):
+        with file.open("a") as opened:
+            opened.write(line)
+
     def run_compiler(*arguments, **options):
-        with marks.open("a") as file:
-            file.write("run\\n")
+        leave("run\\n", marks)
         time.sleep(0.5)  # so that the other one asks meanwhile
         return really(*arguments, **options)
 
     compile.run_compiler = link.run_compiler = run_compiler
-    print("ready", flush=True)
-    sys.stdin.readline()
-    print(build_engine(tree, cache=Cache([cache])).engine, flush=True)
+    leave("x", ready)
+    while len(ready.read_text()) < int(sys.argv[5]):
+        time.sleep(0.01)
+    print(build_engine(tree, cache=Cache([cache])).engine)
     """
 )
 
 
-def build_in_processes(count: int, tree: Path, cache: Path, marks: Path) -> tuple[set[str], int]:
-    """All at once: the engines that they got, and how often something was compiled or linked."""
-    command = [sys.executable, "-c", WORKER, *map(str, (tree, cache, marks))]
-    piped = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "text": True, "cwd": REPOSITORY}
-    workers = [subprocess.Popen(command, **piped) for _ in range(count)]
+def build_in_processes(count: int, tree: Path, cache: Path) -> tuple[set[str], int]:
+    """All at once: the engines that they got, and how often something was compiled or linked so far."""
+    marks, ready = cache.with_suffix(".marks"), cache.with_suffix(".ready")
+    ready.unlink(missing_ok=True)
+    command = [sys.executable, "-c", WORKER, *map(str, (tree, cache, marks, ready, count))]
+    workers = [
+        subprocess.Popen(command, stdout=subprocess.PIPE, text=True, cwd=REPOSITORY) for _ in range(count)
+    ]
     try:
-        assert [worker.stdout.readline() for worker in workers] == ["ready\n"] * count
-        for worker in workers:
-            worker.stdin.write("\n")
-            worker.stdin.flush()
         engines = {worker.communicate(timeout=LONG)[0].strip() for worker in workers}
         assert [worker.returncode for worker in workers] == [0] * count
     finally:
@@ -142,10 +145,11 @@ def build_in_processes(count: int, tree: Path, cache: Path, marks: Path) -> tupl
 
 def test_two_processes_that_ask_at_once_build_once_per_cache(tree, tmp_path):
     """As the workers of a node do, which share its cache; another node has a cache of its own."""
-    [alone], steps = build_in_processes(1, tree, tmp_path / "node 1", tmp_path / "marks 1")
-    [shared], together = build_in_processes(2, tree, tmp_path / "node 2", tmp_path / "marks 2")
+    one, two = tmp_path / "node1", tmp_path / "node2"
+    [alone], steps = build_in_processes(1, tree, one)
+    [shared], together = build_in_processes(2, tree, two)
     assert together == steps > 0
-    assert Path(alone).name == Path(shared).name
+    assert (Path(alone).is_relative_to(one), Path(shared).is_relative_to(two)) == (True, True)
     assert subprocess.run([shared], check=False).returncode == 0
-    _, again = build_in_processes(2, tree, tmp_path / "node 2", tmp_path / "marks 2")
+    _, again = build_in_processes(2, tree, two)
     assert again == together, "the cache has it now"

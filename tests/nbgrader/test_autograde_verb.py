@@ -20,7 +20,7 @@ from grader.cluster import choose
 from grader.course.settings import Settings
 from grader.nbgrader import kernels
 from grader.nbgrader.apps import nbgrader_functions
-from grader.nbgrader.term.by_hand import by_hand_path
+from grader.nbgrader.term.by_hand import by_hand_path, read_given
 from grader.records.device_info import DeviceInfo
 from grader.records.record import Record
 from tests.grader import fake_pipeline
@@ -65,8 +65,8 @@ def verb(small_class, *arguments: str) -> int:
     return cli.main(["nbgrader", "--class", str(small_class.folder.root), *arguments])
 
 
-def give(small_class, name: str, points: float | None) -> None:
-    with nbgrader_functions(small_class.folder) as functions, functions.gradebook as book:
+def give(small_class, name: str, points: float | None, *database: str) -> None:
+    with nbgrader_functions(small_class.folder, database) as functions, functions.gradebook as book:
         grade = book.find_grade(QUESTION, FIRST, FIRST, name)
         grade.manual_score, grade.needs_manual_grade = points, False
         book.db.commit()
@@ -160,6 +160,17 @@ def test_points_given_by_hand_are_kept_by_what_hands_them_back(graded, command, 
     (graded.folder.root / "gradebook.db").unlink()
     assert verb(graded, "autograde", "--device", "virtual") == 0
     assert given(graded, "ben") == 4
+
+
+def test_points_in_another_gradebook_are_kept_when_that_is_exported(graded, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    by_hand_path(graded.folder).unlink(missing_ok=True)
+    database = f"--db=sqlite:///{tmp_path}/other.db"
+    assert verb(graded, "autograde", "--device", "virtual", database) == 0
+    give(graded, "ada", 3, database)
+    assert verb(graded, "export", database, "--to=table.csv") == 0
+    assert read_given(graded.folder)[FIRST]["ada"][QUESTION]["points"] == 3
+    by_hand_path(graded.folder).unlink()
 
 
 @pytest.mark.parametrize("command", ["generate_feedback", "export"])

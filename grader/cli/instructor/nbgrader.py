@@ -56,7 +56,8 @@ def main(arguments: list[str]) -> int:
     elif rest[0] == "export":
         from grader.nbgrader.term.renew_feedback import take_in_given
 
-        take_in_given(folder)  # what was given by hand since the last autograde
+        # What was given by hand since the last autograde.
+        take_in_given(folder, _database(rest[1:]))
     from grader.nbgrader.apps import run_nbgrader
 
     return run_nbgrader(folder, [*map(_named, rest)])
@@ -71,6 +72,14 @@ def _class_folder(arguments: Sequence[str]) -> tuple[ClassFolder, list[str]]:
     if name != _CLASS or not (value or rest):
         raise CourseError(f"{_CLASS} needs a folder: {_CLASS} DIR")
     return ClassFolder(Path(value or rest.pop(0)).absolute()), rest
+
+
+def _database(arguments: Sequence[str]) -> list[str]:
+    """nbgrader's option for another gradebook, among those of its command."""
+    parser = argparse.ArgumentParser(add_help=False, allow_abbrev=False)
+    parser.add_argument("--db")
+    found = parser.parse_known_args(arguments)[0].db
+    return [f"--db={found}"] if found else []
 
 
 def _named(argument: str) -> str:
