@@ -5,11 +5,15 @@ from __future__ import annotations
 
 import contextlib
 import os
+import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 
 _ASSUMED_BYTES = 4 << 30  # where Linux does not tell
 _PAGE = os.sysconf("SC_PAGE_SIZE")
+# Of a thread: a flag and a pending signal (include/linux/sched.h, and SIGKILL's bit).
+_EXITING = 0x4
+_KILLED = 1 << (signal.SIGKILL - 1)
 
 
 @dataclass(frozen=True)
@@ -29,7 +33,7 @@ class Stat:
 
     @property
     def headless(self) -> bool:
-        """Whether its first thread has ended and others go on. Then /proc shows none of its memory."""
+        """Whether its first thread has ended and others have not. Then /proc shows none of its memory."""
         return self.state == b"Z" and self.threads > 1
 
 
@@ -41,6 +45,28 @@ def stat_of(pid: int) -> Stat | None:
         return Stat(pid, fields[0], int(fields[1]), int(fields[3]), int(fields[17]), fields[19])
     except (OSError, IndexError, ValueError):
         return None
+
+
+def goes_on_without_first_thread(pid: int) -> bool:
+    """Whether a thread of a process whose first one has ended is not about to end, too. Where a whole process
+    ends, its first thread may be the first to be gone."""
+    stat = stat_of(pid)
+    return stat is not None and stat.headless and not all(map(_is_ending, _threads_of(pid)))
+
+
+def _threads_of(pid: int) -> list[list[bytes]]:
+    """The fields of each thread's stat but for its number and name."""
+    found = []
+    with contextlib.suppress(OSError):
+        for thread in os.listdir(f"/proc/{pid}/task"):
+            with contextlib.suppress(OSError), open(f"/proc/{pid}/task/{thread}/stat", "rb") as file:
+                found.append(file.read().rsplit(b")", 1)[1].split())
+    return found
+
+
+def _is_ending(fields: list[bytes]) -> bool:
+    flags, pending = int(fields[6]), int(fields[28])
+    return fields[0] in (b"Z", b"X") or bool(flags & _EXITING) or bool(pending & _KILLED)
 
 
 def all_pids() -> Iterator[int]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from common.core.cpu_time import COUNTED, TimeLimit
-from common.core.proc import resident_bytes, stat_of
+from common.core.proc import goes_on_without_first_thread, resident_bytes, stat_of
 from common.core.process import kill_session, session_members
 from common.sandbox.control_group import group_around
 
@@ -63,6 +63,7 @@ class Watchdog:
         self._started = time.monotonic()
         self._time = TimeLimit(limits.seconds, self._pids) if limits.seconds is not None else None
         self._group = group_around(self._pids() or [leader], limits.memory_bytes, _tasks(limits))
+        self._headless: set[int] = set()  # processes that had lost their first thread alone at the last look
         self._stopping = threading.Event()
         self._thread = threading.Thread(target=self._watch, name=f"watchdog of {leader}", daemon=True)
         self._thread.start()
@@ -107,7 +108,8 @@ class Watchdog:
         if self._time is not None and self._time.over():
             yield f"ran for more than {limits.seconds:g} s {COUNTED}"
         pids = self._pids()
-        if any(stat.headless for stat in map(stat_of, pids) if stat is not None):
+        before, self._headless = self._headless, set(filter(goes_on_without_first_thread, pids))
+        if before & self._headless:  # twice: between the call that ends it and its threads' end, one may wait
             yield "ended its first thread while others went on"
         if limits.processes is not None and len(pids) > limits.processes:
             yield f"started more than {limits.processes} processes"

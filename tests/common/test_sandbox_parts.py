@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 
-from common.core.proc import stat_of
+from common.core.proc import goes_on_without_first_thread, stat_of
 from common.core.process import kill_session, session_members
 from common.sandbox import kernel_facilities, policy, walls
 from common.sandbox.folder import PrivateFolder, remove_tree
@@ -27,6 +27,14 @@ HEADLESS = """
 import ctypes, platform, threading, time
 threading.Thread(target=time.sleep, args=(600,)).start()
 ctypes.CDLL(None).syscall({"x86_64": 60, "aarch64": 93}[platform.machine()], 0)
+"""
+# A process of many threads that ends: its first thread may be gone before the others.
+ENDING = """
+import os, threading, time
+for _ in range(60):
+    threading.Thread(target=time.sleep, args=(600,), daemon=True).start()
+threading.Thread(target=lambda: (time.sleep(0.05), os._exit(3))).start()
+time.sleep(600)
 """
 
 
@@ -86,6 +94,14 @@ def test_a_session_is_ended_though_the_first_thread_of_its_process_has_ended():
         time.sleep(0.01)
     kill_session(process.pid)
     assert process.wait(LONG) == -signal.SIGKILL
+
+
+def test_a_process_that_ends_as_a_whole_does_not_go_on_without_its_first_thread():
+    for _ in range(20):
+        process = subprocess.Popen([sys.executable, "-c", ENDING])
+        while (stat := stat_of(process.pid)) is not None and stat.lives:
+            assert not goes_on_without_first_thread(process.pid)
+        assert process.wait(LONG) == 3
 
 
 def test_a_watchdog_leaves_the_modest_alone():
