@@ -23,6 +23,7 @@ from common.core.errors import CourseError
 from common.gpu.devices import find_gpus
 from common.serving.bucketed.kernel_backend import VARIABLE
 from common.virtual_gpu.report import SECTOR_BYTES, Launch
+from grader.records.device_info import GPU, KINDS, VIRTUAL, DeviceInfo
 from grader.spec import registry
 
 BUDGET, BATCH, TOKENS, HEADS, HEAD_DIM = 0.25, 8, 16_384, 32, 128
@@ -173,7 +174,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     parser = argparse.ArgumentParser(
         description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
     )
-    parser.add_argument("--device", choices=("gpu", "virtual"), help="a GPU if there is one and it has ncu")
+    parser.add_argument("--device", choices=KINDS, help="a GPU if there is one and it has ncu")
     parser.add_argument("--kernel", metavar="FILE.cu", type=Path, help="another kernel than the solution")
     parser.add_argument("--call", action="store_true", help=argparse.SUPPRESS)
     options = parser.parse_args(arguments)
@@ -182,9 +183,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if options.call:
         call_once()
         return 0
-    chosen = options.device or ("gpu" if find_gpus() and shutil.which("ncu") else "virtual")
+    chosen = options.device or (GPU if find_gpus() and shutil.which("ncu") else VIRTUAL)
     try:
-        print(table(on_gpu() if chosen == "gpu" else on_virtual(options.kernel)))
+        print(table(on_virtual(options.kernel) if DeviceInfo(chosen, "").modelled else on_gpu()))
     except CourseError as error:
         print(error, file=sys.stderr)
         return 1

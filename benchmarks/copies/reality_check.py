@@ -25,7 +25,7 @@ from benchmarks.timing.graphs import graph_times
 from common.core.errors import CourseError
 from common.gpu.devices import find_gpus, first_gpu
 from grader.cli.parser import Parser, above_zero
-from grader.records.device_info import GPU, KINDS, VIRTUAL
+from grader.records.device_info import GPU, KINDS, VIRTUAL, DeviceInfo
 from grader.spec import Case, registry
 from grader.spec.random_inputs import Random
 
@@ -46,7 +46,7 @@ Time = Callable[[Sequence[int]], float]  # microseconds for one copy of each of 
 
 def measure(device: str, step_us: float = STEP_US) -> dict[str, Any]:
     """The measurement behind the answers: see `rows` and `step`; times are of one batch inside a graph."""
-    return _on_gpu(step_us) if device == GPU else _on_virtual_gpu(step_us)
+    return _on_virtual_gpu(step_us) if DeviceInfo(device, "").modelled else _on_gpu(step_us)
 
 
 def _rows(elements: Sequence[int], time_of: Time) -> list[dict[str, float]]:
@@ -229,9 +229,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
 def _measure(device: str | None, step_us: float, written: Path) -> None:
     if written.is_dir() or not written.parent.is_dir():  # checked before the measurement starts
         raise CourseError(f"{written} cannot be written: --measurement must be a file in an existing folder")
-    if device == GPU:
+    chosen = device or (GPU if find_gpus() else VIRTUAL)
+    if not DeviceInfo(chosen, "").modelled:
         first_gpu()
-    measured = measure(device or (GPU if find_gpus() else VIRTUAL), step_us)
+    measured = measure(chosen, step_us)
     print(tables(measured))
     try:
         written.write_text(json.dumps(measured, indent=1) + "\n")

@@ -26,7 +26,7 @@ from grader.classes.local_processes import LocalProcesses
 from grader.cluster.certificate import security_beside
 from grader.course import environment
 from grader.course.settings import Settings, choose_device
-from grader.records.device_info import GPU, VIRTUAL, DeviceInfo
+from grader.records.device_info import VIRTUAL, DeviceInfo
 
 if TYPE_CHECKING:
     from grader.cluster.dask_cluster import DaskCluster
@@ -86,8 +86,8 @@ def device_of(on: str | None, settings: Settings, device: str | None) -> DeviceI
 
 def _modelled(settings: Settings, device: str | None) -> DeviceInfo | None:
     """The virtual GPU, the same on every machine; None where a GPU of the cluster grades."""
-    kind = device or settings.official_device or VIRTUAL
-    return None if kind == GPU else DeviceInfo(VIRTUAL, settings.profile)
+    chosen = DeviceInfo(device or settings.official_device or VIRTUAL, settings.profile)
+    return chosen if chosen.modelled else None
 
 
 def must_be_installed() -> None:

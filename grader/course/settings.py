@@ -159,8 +159,8 @@ def choose_device(asked: str | None, settings: Settings) -> DeviceInfo:
     A machine without a GPU uses the virtual one instead of the official GPU; its marks are then labelled.
     """
     gpus = find_gpus()
-    kind = asked or (settings.official_device if gpus else VIRTUAL) or GPU
-    if kind == GPU:
-        gpu = first_gpu()
-        return DeviceInfo(GPU, gpu.name, driver=gpu.driver)
-    return DeviceInfo(VIRTUAL, settings.profile)
+    chosen = DeviceInfo(asked or (settings.official_device if gpus else VIRTUAL) or GPU, settings.profile)
+    if chosen.modelled:
+        return chosen
+    gpu = first_gpu()
+    return DeviceInfo(GPU, gpu.name, driver=gpu.driver)

@@ -41,6 +41,7 @@ class Device(ABC):
 
     modelled: bool  # whether its times are the cost model's
     timed: bool = True  # whether it can time kernels at all
+    reports_findings: bool  # whether its own calls do; else `virtual` runs them again
     tensors_on: str  # torch's name of the device for inputs and expected outputs
 
     @property
@@ -88,6 +89,7 @@ class VirtualDevice(Device):
     """The virtual GPU, which behaves like the device of a profile."""
 
     modelled = True
+    reports_findings = True
     tensors_on = "cpu"
 
     def __init__(self, profile: str = DEFAULT_PROFILE) -> None:
@@ -115,18 +117,25 @@ class VirtualDevice(Device):
         library = program.virtual_library
         if any(map(_ASKS_FOR_REGISTERS.match, needed_symbols(library))):
             return self.session_with_figures(program)
-        return VirtualSession(library, resources=program.device_code, profile=self.profile)
+        return self.session_of(library, program.device_code)
 
     def session_with_figures(
         self, program: Libraries, options: Mapping[str, object] | None = None, *, beside: int = 1
     ) -> VirtualSession:
         """On an engine that has ptxas's figures of the kernels; so many others run at the same time."""
+        return self.session_of(program.virtual_library, program.registers, options, beside=beside)
+
+    def session_of(
+        self,
+        library: Path,
+        resources: Path | None,
+        options: Mapping[str, object] | None = None,
+        *,
+        beside: int = 1,
+    ) -> VirtualSession:
+        """With what is known of the library's kernels. Every session is opened here, for this profile."""
         return VirtualSession(
-            program.virtual_library,
-            options=options,
-            resources=program.registers,
-            profile=self.profile,
-            beside=beside,
+            library, options=options, resources=resources, profile=self.profile, beside=beside
         )
 
     def measuring_session(
@@ -154,6 +163,7 @@ class GpuDevice(Device):
     """The first CUDA device of this machine."""
 
     modelled = False
+    reports_findings = False
     tensors_on = "cuda"
 
     def __init__(self) -> None:
@@ -187,8 +197,8 @@ class GpuDevice(Device):
 
 def device_of(info: DeviceInfo | str) -> Device:
     """The device that a record or a setting names, or the default device of a kind."""
-    kind, name = (info, "") if isinstance(info, str) else (info.kind, info.name)
-    return GpuDevice() if kind == GPU else VirtualDevice(name or DEFAULT_PROFILE)
+    named = DeviceInfo(info, "") if isinstance(info, str) else info
+    return VirtualDevice(named.name or DEFAULT_PROFILE) if named.modelled else GpuDevice()
 
 
 def target_for(target: Target, arch: str | None) -> Target:

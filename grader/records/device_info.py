@@ -20,7 +20,7 @@ class DeviceInfo:
 
     @property
     def modelled(self) -> bool:
-        """Whether times are the cost model's, and not measured."""
+        """Whether times are the cost model's, and not measured. Kinds are compared here and nowhere else."""
         return self.kind == VIRTUAL
 
     @property

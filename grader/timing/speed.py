@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any, cast
 
 from common.core.progress import Notify
 from grader.building.libraries import Libraries
-from grader.devices.device import Device, GpuDevice
+from grader.devices.device import Device
 from grader.spec import Exercise
 from grader.timing.modelled.model import model
 from grader.timing.timed import Timed
+
+if TYPE_CHECKING:
+    from grader.devices.on_gpu.session import GpuSession
 
 
 def speed_over_baseline(
@@ -23,8 +26,9 @@ def speed_over_baseline(
     quick: bool = False,
 ) -> Timed:
     """At the cases of the exercise's targets, with every answer of the program checked."""
-    if not isinstance(device, GpuDevice):
+    if device.modelled:
         return model(exercise, device.virtual, baseline, program, secret, notify, quick=quick)
     from grader.timing.measured.measure import measure  # needs a GPU's torch
 
-    return Timed(measure(exercise, baseline.gpu_library, device.session(program), secret, notify))
+    session = cast("GpuSession", device.session(program))  # of every device whose times are measured
+    return Timed(measure(exercise, baseline.gpu_library, session, secret, notify))

@@ -29,6 +29,7 @@ from benchmarks.virtual_gpu.random_kernels.records import (
     read_record,
     write_record,
 )
+from grader.records.device_info import KINDS, VIRTUAL, DeviceInfo
 
 SEED = 20261118
 
@@ -39,7 +40,7 @@ def main() -> int:
         description=__doc__,
         formatter_class=argparse.RawDescriptionHelpFormatter,
     )
-    parser.add_argument("--device", choices=("virtual", "gpu"), default="virtual")
+    parser.add_argument("--device", choices=KINDS, default=VIRTUAL)
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--count", type=int, default=KERNELS_PER_FILE, help="kernels, in whole files")
     parser.add_argument("--first", type=int, default=0, help="leave out the kernels before this one")
@@ -54,9 +55,9 @@ def main() -> int:
     first = arguments.first // KERNELS_PER_FILE
     places = range(first, first + -(-arguments.count // KERNELS_PER_FILE))
     files = [KernelFile(arguments.seed, place) for place in places]
-    if arguments.device == "gpu":
-        return _record(files, arguments.record, arguments.jobs)
-    return _compare(files, arguments.record, arguments.jobs, arguments.options)
+    if DeviceInfo(arguments.device, "").modelled:
+        return _compare(files, arguments.record, arguments.jobs, arguments.options)
+    return _record(files, arguments.record, arguments.jobs)
 
 
 def _record(files: list[KernelFile], path: Path, jobs: int) -> int:

@@ -18,7 +18,7 @@ from common.virtual_gpu.render import render_report
 from common.virtual_gpu.session import RunReport
 from grader.actions.run import CHECKS, OnVirtual, Source, run_on_virtual, selected_checks
 from grader.cli.parser import Parser, above_zero, between
-from grader.records.device_info import GPU, KINDS
+from grader.records.device_info import KINDS, DeviceInfo
 
 # Of a program that returned 0, by the kinds of its findings: the first that occurs.
 STATUS_OF_FINDINGS = {"limit": 124, "unsupported": 4}
@@ -128,9 +128,9 @@ def _parser() -> argparse.ArgumentParser:
 
 
 def _choose_gpu(device: str | None) -> Gpu | None:
-    if device == GPU:
-        return first_gpu()
-    return next(iter(find_gpus()), None) if device is None else None
+    if device is None:
+        return next(iter(find_gpus()), None)
+    return None if DeviceInfo(device, "").modelled else first_gpu()
 
 
 def _run_on_gpu(gpu: Gpu, options: argparse.Namespace, arguments: list[str]) -> int:
