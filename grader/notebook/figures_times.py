@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
+from common.virtual_gpu.profiles import DEFAULT_PROFILE, find_profile
 from grader.notebook.views.display import Display
 from grader.notebook.views.pictures import INK, new_figure, picture, styled
 from grader.spec import registry
@@ -12,14 +13,15 @@ from grader.timing.modelled.baselines import measured_baseline
 _COLOURS = ("#6baed6", "#e6693e", "#4bb8a9", "#c9a0dc", "#e6a817", "#9b30a6")
 
 
-def times_beside(times: Mapping[str, Mapping[str, float]], exercise: str, yardstick: str) -> Display:
-    """Speed of kernels as a multiple of `yardstick`'s, from microseconds by kernel and bench case.
-
-    The exercise's baseline is added where its times on an H200 are part of the course.
+def times_beside(
+    times: Mapping[str, Mapping[str, float]], exercise: str, yardstick: str, profile: str = DEFAULT_PROFILE
+) -> Display:
+    """Speed of kernels as a multiple of `yardstick`'s, from microseconds by kernel and bench case, measured
+    on the card of a profile. The exercise's baseline is added where the course has its times on that card.
     """
     known = {name: dict(of) for name, of in times.items()}
     cases = list(known[yardstick])
-    baseline = _baseline(exercise, cases)
+    baseline = _baseline(exercise, cases, profile)
     if baseline:
         known["the baseline"] = baseline
     shown = [name for name in known if name != yardstick]
@@ -39,14 +41,15 @@ def times_beside(times: Mapping[str, Mapping[str, float]], exercise: str, yardst
         axes.legend(fontsize=8, loc="center left", bbox_to_anchor=(1.01, 0.5), frameon=False)
     missing = len(cases) - len(baseline)
     note = f" The baseline was not measured at {missing} of {len(cases)} shapes." if missing else ""
-    caption = f"Measured on an H200; to the right of the dashed line is faster than {yardstick}.{note}"
+    card = find_profile(profile).name
+    caption = f"Measured on an {card}; to the right of the dashed line is faster than {yardstick}.{note}"
     return Display(caption, picture(figure, caption))
 
 
-def _baseline(exercise: str, cases: Sequence[str]) -> dict[str, float]:
+def _baseline(exercise: str, cases: Sequence[str], profile: str) -> dict[str, float]:
     """Microseconds, at those cases where it was measured."""
     found = registry.find(exercise)
     seconds = {
-        name: measured_baseline(found, found.bench_case(name), found.protocol, "h200") for name in cases
+        name: measured_baseline(found, found.bench_case(name), found.protocol, profile) for name in cases
     }
     return {name: 1e6 * taken for name, taken in seconds.items() if taken is not None}

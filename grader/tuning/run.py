@@ -116,7 +116,7 @@ def _bench(request: Request, case: Case) -> Iterator[Bench]:
     if request.modelled:
         from grader.tuning.benches.virtual import VirtualBench
 
-        yield VirtualBench(tuning, case)
+        yield VirtualBench(tuning, case, request.device.virtual)
         return
     from common.gpu.clocks import exclusive
     from grader.tuning.benches.gpu import GpuBench

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import dataclasses
 import json
 import os
 from concurrent.futures.process import BrokenProcessPool
@@ -13,9 +14,11 @@ import pytest
 
 from common.core.errors import CourseError
 from grader.cli.instructor import tune
+from grader.devices.device import VirtualDevice
 from grader.records.device_info import DeviceInfo
 from grader.tuning import ncu, run
 from grader.tuning.benches import gpu as bench_gpu
+from grader.tuning.benches.virtual import VirtualBench
 from grader.tuning.builds import Builder, build
 from grader.tuning.find import find
 from grader.tuning.report import profile_summary
@@ -57,6 +60,17 @@ def test_a_search_is_labelled_modelled_and_continues(tuned_course, capsys):
     assert again["tried"] == 4
     assert tune.main([*VIRTUAL, "--trials", "2", "--free"]) == 0
     assert list(json.loads(RESULTS.read_text())["cases"][CASE]) == ["gated", "free"]
+
+
+@pytest.mark.usefixtures("tuned_course")
+def test_a_bench_models_the_card_of_its_profile():
+    def modelled(profile: str) -> float:
+        device = VirtualDevice(profile)
+        ground = dataclasses.replace(setting_of(), target=device.target)
+        bench = VirtualBench(ground.tunable.tuning, ground.case, device)
+        return bench.enter(build(ground.order({"THREADS": 32, "EACH": 1}))).seconds()
+
+    assert modelled("l4") > modelled("h200")
 
 
 def test_a_file_of_ones_own_can_be_tuned_and_stays_out_of_the_course_s_configurations(tuned_course, capsys):

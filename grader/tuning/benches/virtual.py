@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from common.build.resources import write_for_engine
 from grader.answers.compare import Answer, answer, difference
 from grader.building.scratch_folder import scratch_folder
-from grader.devices.on_virtual.session import MEASURING, VirtualSession
+from grader.devices.device import VirtualDevice
+from grader.devices.on_virtual.session import MEASURING
 from grader.spec import Case, seeds
 from grader.spec.random_inputs import Random
 from grader.timing.modelled.call_time import modelled_call
@@ -41,8 +42,8 @@ class Modelled:
 class VirtualBench:
     modelled = True
 
-    def __init__(self, tuning: Tuning, case: Case) -> None:
-        self._tuning, self._size = tuning, case.size
+    def __init__(self, tuning: Tuning, case: Case, device: VirtualDevice) -> None:
+        self._tuning, self._size, self._device = tuning, case.size, device
         self._call = tuning.inputs(case.size, Random(seeds.derive("tune", case.name)))
         self._wanted: Answer | None = None
 
@@ -50,7 +51,7 @@ class VirtualBench:
         assert built.library is not None, "what was not built cannot run"
         with scratch_folder() as scratch:
             known = write_for_engine(built.kernels, scratch)
-            with VirtualSession(built.library, options=_OPTIONS, resources=known) as session:
+            with self._device.session_of(built.library, known, _OPTIONS) as session:
                 outcome = session.run(self._tuning.entry, self._call, _CALL_SECONDS)
         if not outcome.ok:
             raise TrialFailed(outcome.message)
