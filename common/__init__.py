@@ -1,1 +1,2 @@
-"""What the grader and the exercises share: the build, the devices, and the virtual GPU."""
+"""What the grader and the exercises share: the build, the devices, and the virtual GPU. May import nothing of
+the grader."""

@@ -7,6 +7,7 @@ import whom inside the grader is in pyproject.toml, for import-linter.
 from __future__ import annotations
 
 import ast
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -54,6 +55,15 @@ def test_an_exercise_sees_the_words_and_nothing_of_the_machinery(folder: Path) -
 def test_a_package_says_what_it_holds_and_holds_no_more_than_fits(init: Path) -> None:
     assert ast.get_docstring(ast.parse(init.read_text()))
     assert len([path for path in init.parent.glob("*.py") if path != init]) <= MOST_MODULES
+
+
+@pytest.mark.parametrize(
+    "init",
+    [init for init in PACKAGES if init.relative_to(REPOSITORY).parts[0] in ("common", "grader")],
+    ids=lambda path: str(path.parent.relative_to(REPOSITORY)),
+)
+def test_a_package_of_the_product_says_what_it_may_import(init: Path) -> None:
+    assert re.search(r"\b([Mm]ay\s+import|Imports)\b", ast.get_docstring(ast.parse(init.read_text())) or "")
 
 
 @pytest.mark.parametrize(

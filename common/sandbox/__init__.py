@@ -1,1 +1,2 @@
-"""The walls around student code: what a process may reach, how much it may use, and who watches."""
+"""The walls around student code: what a process may reach, how much it may use, and who watches. May import
+the core alone."""

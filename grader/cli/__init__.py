@@ -1,4 +1,5 @@
-"""The verbs of `./course`, one module each, imported only when called."""
+"""The verbs of `./course`, one module each, imported only when called. May import everything; nothing
+imports it but `python -m grader`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,5 @@
-"""The layer over nbgrader: a class from release to feedback, with points from the grader only."""
+"""The layer over nbgrader: a class from release to feedback, with points from the grader only. May
+import every package of the grader but the command line."""
 
 import sys
 

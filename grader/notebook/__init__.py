@@ -1,6 +1,7 @@
 """What a student calls in a notebook's cell: `from grader.notebook import Lab`, then `lab = Lab("01")`.
 
-`run_file("name.cu")` runs a program with a main() of its own on the virtual GPU.
+`run_file("name.cu")` runs a program with a main() of its own on the virtual GPU. May import
+the actions, the labs, the questions and what renders; nothing of the command line or nbgrader.
 """
 
 from grader.notebook.lab import Lab
