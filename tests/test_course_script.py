@@ -182,7 +182,7 @@ def test_course_python_is_used_as_it_is(machine, tmp_path):
 
 
 @pytest.mark.parametrize("minor", [10, 15])
-def test_a_python_that_does_not_fit_is_told_before_anything_is_downloaded(machine, minor):
+def test_a_python_that_does_not_fit_is_named_before_anything_is_downloaded(machine, minor):
     machine.add_python("python3", minor)
     result = machine.course()
     assert result.returncode == 2

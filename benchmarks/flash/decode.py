@@ -13,7 +13,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.flash.command import Keep, command
-from benchmarks.flash.contest import Clock, ColdClock, Side, Turns, contest
+from benchmarks.flash.comparison import Clock, ColdClock, SampleCount, Side, compare
 from benchmarks.flash.exact import exact_attention
 from benchmarks.flash.kernels import libraries
 from benchmarks.flash.torch_ways import torch_sides
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 OURS, ENTRY = "decode.cu", "decode_attention"
 HEADS, HEAD_DIM = 32, 128
 BATCHES, CONTEXTS = (1, 8), tuple(1024 << doubled for doubled in range(7))
-TURNS, QUICK_TURNS = Turns(30, 1.5), Turns(5, 0.2)
+SAMPLES, QUICK_SAMPLES = SampleCount(30, 1.5), SampleCount(5, 0.2)
 TENSORS = ("queries", "keys", "values", "out")
 _PIECE = 1 << 26  # elements drawn at once, in fp32: twice the size of the kept fp16
 Sides = Callable[[Call], list[Side]]
@@ -62,12 +62,12 @@ def _normal(random: Random, *shape: int) -> torch.Tensor:
     return made
 
 
-def measure(call: Call, sides: Sides, clock: Clock, turns: Turns, bandwidth: float) -> dict[str, Any]:
+def measure(call: Call, sides: Sides, clock: Clock, samples: SampleCount, bandwidth: float) -> dict[str, Any]:
     """All ways at one context. `bandwidth` is a copy's, in bytes per second, read and written."""
     queries, keys, values = (call.buffers[name] for name in TENSORS[:3])
     batch, heads, context, head_dim = keys.shape
     moved = sum(tensor.nbytes for tensor in call.buffers.values())
-    found = contest(sides(call), [exact_attention(queries, keys, values)], clock, turns, OURS)
+    found = compare(sides(call), [exact_attention(queries, keys, values)], clock, samples, OURS)
     for way in found["ways"]:
         way["share_of_copy_bandwidth"] = round(moved / way["microseconds"] * 1e6 / bandwidth, 4)
     about = {"batch": batch, "heads": heads, "context": context, "head_dim": head_dim, "bytes": moved}
@@ -108,7 +108,7 @@ def on_this_gpu(quick: bool, keep: Keep) -> None:
     for batch in BATCHES:
         for context in CONTEXTS[:2] if quick else CONTEXTS:
             call = inputs_of(batch, HEADS, context, HEAD_DIM, "cuda")
-            found = measure(call, sides, ColdClock(), QUICK_TURNS if quick else TURNS, bandwidth)
+            found = measure(call, sides, ColdClock(), QUICK_SAMPLES if quick else SAMPLES, bandwidth)
             result["shapes"].append(found)
             keep(result)
             _tell(found, f"{time.monotonic() - started:.0f} s")

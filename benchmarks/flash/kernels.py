@@ -9,7 +9,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from benchmarks.flash.contest import Attend, Side
+from benchmarks.flash.comparison import Attend, Side
 from benchmarks.flash.shapes import Shape
 from benchmarks.flash.ways import EXERCISE, KernelWay
 from benchmarks.timing.entry_calls import entry_call

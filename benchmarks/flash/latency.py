@@ -15,7 +15,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.flash.command import Keep, command
-from benchmarks.flash.contest import MOST_SECONDS, Clock, GraphClock, Side, Turns, contest
+from benchmarks.flash.comparison import MOST_SECONDS, Clock, GraphClock, SampleCount, Side, compare
 from benchmarks.flash.exact import exact_attention
 from benchmarks.flash.kernels import inputs_of, kernel_sides, libraries
 from benchmarks.flash.shapes import MAIN_LENGTH, MANY_HEADS, Shape, all_shapes, quick_shapes
@@ -27,15 +27,15 @@ from common.gpu.clocks import read_clocks
 if TYPE_CHECKING:
     import torch
 
-TURNS, QUICK_TURNS = Turns(40, 1.2), Turns(5, 0.2)
+SAMPLES, QUICK_SAMPLES = SampleCount(40, 1.2), SampleCount(5, 0.2)
 _BUSY_SECONDS = 1.0  # nvidia-smi takes a moment to sample
 _CALLS_AT_WORK = 20  # in a graph: more of it can be queued than of single calls
 Sides = Callable[[Shape], tuple[list[Side], list["torch.Tensor"]]]
 
 
-def measure(shape: Shape, sides: Sides, clock: Clock, turns: Turns) -> dict[str, Any]:
+def measure(shape: Shape, sides: Sides, clock: Clock, samples: SampleCount) -> dict[str, Any]:
     """All kernels at one shape. `sides` gives them and the right answers."""
-    found = contest(*sides(shape), clock, turns, V2)
+    found = compare(*sides(shape), clock, samples, V2)
     for way in found["ways"]:
         way["tflops"] = round(shape.flops / way["microseconds"] * 1e-6, 2)
     return {**shape.plain(), **found}
@@ -91,7 +91,7 @@ def on_this_gpu(quick: bool, keep: Keep) -> None:
     }
     shapes = quick_shapes() if quick else all_shapes()
     for number, shape in enumerate(shapes):
-        found = measure(shape, sides, GraphClock(), QUICK_TURNS if quick else TURNS)
+        found = measure(shape, sides, GraphClock(), QUICK_SAMPLES if quick else SAMPLES)
         result["shapes"].append(found)
         keep(result)
         _tell(found, f"{number + 1} of {len(shapes)}, {time.monotonic() - started:.0f} s")

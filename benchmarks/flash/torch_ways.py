@@ -6,7 +6,7 @@ import functools
 from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
-from benchmarks.flash.contest import Side
+from benchmarks.flash.comparison import Side
 from benchmarks.flash.ways import BACKENDS
 
 if TYPE_CHECKING:

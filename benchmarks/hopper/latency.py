@@ -13,7 +13,7 @@ import time
 from typing import TYPE_CHECKING, Any
 
 from benchmarks.flash.command import Keep, command
-from benchmarks.flash.contest import GraphClock, Side, Turns, contest
+from benchmarks.flash.comparison import GraphClock, SampleCount, Side, compare
 from benchmarks.flash.exact import exact_attention
 from benchmarks.flash.kernels import inputs_of, kernel_sides, libraries
 from benchmarks.flash.shapes import Shape
@@ -26,7 +26,7 @@ from grader.spec import registry
 if TYPE_CHECKING:
     import torch
 
-TURNS, QUICK_TURNS = Turns(40, 1.5), Turns(5, 0.2)
+SAMPLES, QUICK_SAMPLES = SampleCount(40, 1.5), SampleCount(5, 0.2)
 _BOTH = (64, 128)
 
 
@@ -81,7 +81,7 @@ def on_this_gpu(quick: bool, keep: Keep) -> None:
     }
     all_shapes = shapes()
     for number, shape in enumerate(all_shapes):
-        found = contest(*sides(shape), GraphClock(), QUICK_TURNS if quick else TURNS, CUDNN)
+        found = compare(*sides(shape), GraphClock(), QUICK_SAMPLES if quick else SAMPLES, CUDNN)
         for way in found["ways"]:
             way["tflops"] = round(shape.flops / way["microseconds"] * 1e-6, 2)
         result["shapes"].append({**shape.plain(), **found})

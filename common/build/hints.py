@@ -79,7 +79,7 @@ def _hint_for_missing_member(found: re.Match[str]) -> str:
     kind, member = found[1], found[2]
     if kind in ("uint3", "dim3"):
         return "threadIdx, blockIdx, blockDim and gridDim have x, y and z, and nothing else"
-    return f"look up what {kind} is made of: {member} is no part of it"
+    return f"look up what {kind} is made of: {member} is not part of it"
 
 
 # Headers of the standard library that define something other than what they are called.

@@ -2,7 +2,7 @@
 
 
 class CourseError(Exception):
-    """Something the user can mend. Its text says what, where, what was expected and what to try.
+    """Something the user can fix. Its text says what, where, what was expected and what to try.
 
     Every command shows it as a sentence and never as a traceback.
     """

@@ -18,7 +18,7 @@ _RELOCATIONS = ".rela.nv_debug_line_sass"
 
 
 class NotACubin(CourseError):
-    """What was read is no cubin that this module understands."""
+    """What was read is not a cubin that this module understands."""
 
 
 @dataclass(frozen=True)
@@ -36,7 +36,7 @@ def read(data: bytes) -> list[KernelText]:
         found = list(sections(data))
         lines = _line_tables(found)
     except (struct.error, IndexError, UnicodeDecodeError, ValueError) as problem:
-        raise NotACubin(f"this is no cubin that can be read: {problem}") from problem
+        raise NotACubin(f"this is not a cubin that can be read: {problem}") from problem
     return [
         KernelText(section.name.removeprefix(_TEXT), section.data, lines.get(number, {}))
         for number, section in enumerate(found)

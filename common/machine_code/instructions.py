@@ -1,4 +1,4 @@
-"""Machine code of compute capability 8.0 to 9.0: 16 bytes an instruction, with its scheduling inside.
+"""Machine code of compute capability 8.0 to 9.0: 16 bytes per instruction, with its scheduling inside.
 
 ptxas decides when an instruction may issue, and writes that beside it: how many cycles the warp stalls at
 least before its next one.

@@ -84,7 +84,7 @@ class Device(ABC):
 
     @abstractmethod
     def table(self, rows: Sequence[Sequence[int]]) -> object:
-        """A table for an entry point's host code, 8 bytes a field. It is read before the call returns."""
+        """A table for an entry point's host code, 8 bytes per field. It is read before the call returns."""
 
     @abstractmethod
     def stream(self) -> int:

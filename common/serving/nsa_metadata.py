@@ -30,7 +30,7 @@ FLASHMLA_TILE_WORDS = 8  # what its scheduler keeps for each part of the device
 
 
 class Mode(Enum):
-    """What a step computes: one token a request, all its drafts at once, or those that were accepted."""
+    """What a step computes: one token per request, all its drafts at once, or those that were accepted."""
 
     DECODE = "decode"
     TARGET_VERIFY = "target-verify"

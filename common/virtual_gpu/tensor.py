@@ -32,7 +32,7 @@ def dtype_name(dtype: Any) -> str:
         return np.dtype(dtype).name
     except TypeError as problem:
         raise TypeError(
-            f"{dtype!r} is no element type: pass a name such as float16, or a numpy or torch type"
+            f"{dtype!r} is not an element type: pass a name such as float16, or a numpy or torch type"
         ) from problem
 
 

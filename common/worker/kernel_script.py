@@ -74,7 +74,9 @@ class Kernels:
                 raise native.Refused(f"{kernel} uses {shown}, which is not of Triton's language")
             at = getattr(at, name, None)
         if not _is_of_the_language(at):
-            raise native.Refused(f"{kernel} uses {shown}, which is no function or type of Triton's language")
+            raise native.Refused(
+                f"{kernel} uses {shown}, which is not a function or type of Triton's language"
+            )
 
 
 def _is_of_the_language(value: Any) -> bool:
@@ -182,7 +184,7 @@ class Launches:
             memory = self._memory[key] = Memory(self._file, *key)
         kernel = getattr(self.kernels.module, asked["kernel"], None) if self.kernels is not None else None
         if not isinstance(kernel, triton.runtime.interpreter.InterpretedFunction):
-            raise ValueError(f"{asked['kernel']} is no kernel of the file: define it at its top level")
+            raise ValueError(f"{asked['kernel']} is not a kernel of the file: define it at its top level")
         travelled: list[tuple[dict[str, Any], torch.Tensor]] = []
 
         def value(item: Any) -> Any:

@@ -73,7 +73,7 @@ class WorkerMisbehaved(CourseError):
     """The worker process answered as no worker does, which only foreign code in it can; it was killed."""
 
     def __init__(self, what: str, why: str) -> None:
-        super().__init__(f"{what}: the process {why}, so nothing it says can be believed; it was killed")
+        super().__init__(f"{what}: the process {why}, so nothing it says can be trusted; it was killed")
         self.why = why
 
 
@@ -207,7 +207,7 @@ class Worker:
         answer = self._order({"load": str(path.absolute())}, f"loading {path}", timeout, "library")
         if isinstance(answer, _Problem):
             raise CourseError(f"{path} could not be loaded: {answer.text}")
-        (number,) = self._believable([answer], 1, range(1 << 16), f"loading {path}")
+        (number,) = self._plausible([answer], 1, range(1 << 16), f"loading {path}")
         return number
 
     def call(
@@ -221,7 +221,7 @@ class Worker:
         answer = self._order({"calls": [asdict(order) for order in orders]}, what, timeout, "returned")
         if isinstance(answer, _Problem):
             raise CourseError(answer.text)
-        return self._believable(answer, sum(order.times for order in orders), _INT32, what)
+        return self._plausible(answer, sum(order.times for order in orders), _INT32, what)
 
     def threads(self) -> int:
         """How many threads the process has now."""
@@ -348,7 +348,7 @@ class Worker:
             raise _Nonsense("answered twice")
         return line
 
-    def _believable(self, numbers: list[Any], count: int, allowed: range, what: str) -> list[int]:
+    def _plausible(self, numbers: list[Any], count: int, allowed: range, what: str) -> list[int]:
         # type() and not isinstance(): True is no number here
         if len(numbers) != count or any(type(n) is not int or n not in allowed for n in numbers):
             self._kill()

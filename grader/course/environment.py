@@ -90,9 +90,9 @@ def ensure(groups: Sequence[str]) -> None:
             )
 
 
-def install(groups: Sequence[str], *, patient: bool = True) -> None:
-    """Install groups here in as few runs of pip as possible. `patient`: ask a slow index again."""
-    quick = [] if patient else ["--retries", "0", "--timeout", "10"]
+def install(groups: Sequence[str], *, retries: bool = True) -> None:
+    """Install groups here in as few runs of pip as possible. `retries`: ask a slow index again."""
+    quick = [] if retries else ["--retries", "0", "--timeout", "10"]
     together = [group for group in groups if group != "torch" or has_nvidia_gpu()]
     for group in together:
         _say(f"Installing {GROUPS[group]}{_size(group)}.")

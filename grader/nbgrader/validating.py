@@ -9,5 +9,5 @@ SETTINGS = Path(__file__).parent / "for_students"
 _CELL_SECONDS = 600  # nbgrader gives a cell 30, which a first build alone can take
 
 
-def patient(c: Any) -> None:
+def allow_time_for_builds(c: Any) -> None:
     c.ExecutePreprocessor.timeout = _CELL_SECONDS

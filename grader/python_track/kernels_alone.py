@@ -185,7 +185,7 @@ def _plain(kernel: ast.FunctionDef, known: set[str]) -> ast.FunctionDef:
         argument.annotation = ast.parse("tl.constexpr", mode="eval").body if constant else None
     for default in (*kernel.args.defaults, *kernel.args.kw_defaults):
         if default is not None and not _is_number(default, known):
-            raise NoKernel(kernel.lineno, "defaults that are no numbers")
+            raise NoKernel(kernel.lineno, "defaults that are not numbers")
     kernel.decorator_list = [ast.parse("triton.jit", mode="eval").body]
     kernel.returns = None
     return kernel

@@ -85,7 +85,7 @@ class Spent:
 
     @property
     def downloaded_mb(self) -> float:
-        """What pip said that it fetched: from the index, and from folders that it is told to look in."""
+        """What pip said that it fetched: from the index, and from folders that an option names."""
         units = {"kB": 1e-3, "MB": 1.0, "GB": 1e3}
         sizes = re.findall(r"^ *Downloading \S+ \(([\d.]+) (kB|MB|GB)\)", self.of_pip, re.MULTILINE)
         local = re.findall(r"^ *Processing (/\S+\.whl)", self.of_pip, re.MULTILINE)

@@ -26,7 +26,7 @@ def test_every_file_is_compiled_once(cache):
     assert len(grouped(files, ENGINE, cache)) <= len(GROUPS)
 
 
-def test_sources_that_change_the_rounding_mode_are_told_apart(cache):
+def test_sources_that_change_the_rounding_mode_are_a_group(cache):
     for source in grouped(sorted(ENGINE.rglob("*.cpp")), ENGINE, cache):
         names = [file.name for file in files_of(source, ENGINE)]
         changing = ["-frounding-math" in source.flags] * len(names)
@@ -60,7 +60,7 @@ def test_a_group_includes_no_file_of_its_own_name(cache):
         assert len(files) == 1 or source.path.name not in [file.name for file in files]
 
 
-def test_an_editor_is_told_of_every_file_with_the_flags_of_its_group():
+def test_an_editor_learns_of_every_file_with_the_flags_of_its_group():
     files = sorted(ENGINE.rglob("*.cpp"))
     entries = compile_commands(files, ENGINE, ["g++", "-c", "-O3"])
     assert [Path(entry["file"]) for entry in entries] == files

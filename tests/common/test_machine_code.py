@@ -107,7 +107,7 @@ def test_what_is_only_called_belongs_to_no_line(cubin: bytes):
     assert 0 not in found.lines[: min(calls) // 16]
 
 
-def test_the_engine_is_told_registers_and_code(tmp_path: Path):
+def test_the_engine_gets_registers_and_code(tmp_path: Path):
     source = tmp_path / "k.cu"
     source.write_text(SOURCE)
     kernels = resources(source, arches=["sm_90"])["sm_90"]

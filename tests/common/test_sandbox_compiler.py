@@ -118,7 +118,7 @@ def test_what_was_built_in_the_open_is_not_served_behind_walls(tmp_path):
         build_program([source], Target.virtual(), kind="shared", cache=cache, walls=LIMITS)
 
 
-def test_a_source_that_includes_itself_is_told_so(tmp_path):
+def test_a_source_that_includes_itself_gets_an_error_that_says_so(tmp_path):
     assert "nested depth" in refused(tmp_path, '#include "kernel.cu"\n').diagnostics[0].message
 
 

@@ -1,4 +1,4 @@
-"""A mistake that students make, as an edit of an exercise's solution, and how it must be told."""
+"""A mistake that students make, as an edit of an exercise's solution, and how it must be reported."""
 
 from __future__ import annotations
 

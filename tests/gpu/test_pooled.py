@@ -114,7 +114,7 @@ def test_a_step_that_cannot_be_timed_costs_its_own_target_alone(change, words: s
     assert words in speed.targets[1].message
 
 
-def test_a_step_that_is_large_is_believed():
+def test_a_step_that_is_large_is_accepted():
     """Both clocks agree about a step that takes a while, with nothing timed beside it."""
     target = CopyBandwidth("very many", fraction=0.5, step="double_all")
     speed = measured(SOLUTION, dataclasses.replace(EXERCISE, targets=(target,)))

@@ -34,8 +34,7 @@ from grader.devices.on_gpu.session import GpuSession
 from grader.devices.on_gpu.timed import Timing, TorchCall
 from grader.records.record import Speed
 from grader.spec import Exercise, Size
-from grader.timing.measured import comparison as contest
-from grader.timing.measured import interleaved as turns
+from grader.timing.measured import comparison, interleaved
 from grader.timing.measured import measure as speed_gpu
 
 _addresses = itertools.count(1 << 32, 1 << 32)
@@ -154,7 +153,7 @@ def gpu_on_virtual(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Tem
     monkeypatch.setattr(torch.cuda, "synchronize", lambda: None)
     monkeypatch.setattr(timed, "begin_timing", lambda: None)
     monkeypatch.setattr(timed, "end_timing", lambda: TORCH_SECONDS)
-    monkeypatch.setattr(contest, "TorchGraph", HostGraph)
+    monkeypatch.setattr(comparison, "TorchGraph", HostGraph)
     monkeypatch.setattr(speed_gpu, "GpuSession", EngineSession)
     monkeypatch.setattr(speed_gpu, "exclusive", nullcontext)
     monkeypatch.setattr(speed_gpu, "read_clocks", Clocks)
@@ -170,9 +169,9 @@ def gpu_on_virtual(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Tem
 def few_samples(monkeypatch: pytest.MonkeyPatch) -> None:
     """As few as the statistics can do with: what is tested is what becomes of them."""
     monkeypatch.setattr(speed_gpu, "PAIRS", 2)
-    monkeypatch.setattr(turns, "_HOST_TURNS", 1)
-    monkeypatch.setattr(turns, "_BATCHES", 1)
-    monkeypatch.setattr(turns, "_TIMES_IN_A_BATCH", 2)
+    monkeypatch.setattr(interleaved, "_HOST_TURNS", 1)
+    monkeypatch.setattr(interleaved, "_BATCHES", 1)
+    monkeypatch.setattr(interleaved, "_TIMES_IN_A_BATCH", 2)
 
 
 def library(source: Path) -> Path:

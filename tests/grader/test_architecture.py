@@ -87,7 +87,7 @@ def test_the_library_holds_code_for_the_architecture(tmp_path):
     assert [kernel.arch for kernel in built.resources] == ["sm_90a"]
 
 
-def test_without_the_architecture_the_same_kernel_is_told_what_it_needs(tmp_path):
+def test_without_the_architecture_the_same_kernel_s_error_says_what_it_needs(tmp_path):
     plain = dataclasses.replace(EXERCISE, arch=None)
     record = grade(plain, SOLUTION, submission="one", device="virtual", stages=())
     (error,) = [one for one in record.diagnostics if one["severity"] == "error"]

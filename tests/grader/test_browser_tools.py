@@ -24,8 +24,8 @@ class Machine:
         patch.setattr(browser_tools, "is_installed", lambda group: False)
         patch.setattr(browser_tools, "install", self._install)
 
-    def _install(self, groups: list[str], *, patient: bool) -> None:
-        assert not patient, "without a network it should be over at once"
+    def _install(self, groups: list[str], *, retries: bool) -> None:
+        assert not retries, "without a network it should be over at once"
         self.asked.append(groups)
         if self.fails:
             raise InstallError("pip could not install it")

@@ -19,7 +19,7 @@ def failed(*findings: Finding) -> Outcome:
     )
 
 
-def test_a_hang_is_a_timeout_and_its_cause_is_told():
+def test_a_hang_is_a_timeout_and_its_cause_is_named():
     reason, message = explain(failed(BARRIER, HANG))
     assert reason == "timeout"
     assert message == (

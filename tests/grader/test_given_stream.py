@@ -99,7 +99,7 @@ def test_work_elsewhere_than_on_the_given_stream_is_wrong(name: str, sections: d
     assert ELSEWHERE[name][1] in record.cases[0].message
 
 
-def test_a_function_of_the_host_on_the_stream_is_told_as_what_it_is():
+def test_a_function_of_the_host_on_the_stream_is_named_as_what_it_is():
     record = graded(LAUNCH + " cudaLaunchHostFunc(stream, [](void*) {}, nullptr);")
     assert (record.verdict, record.points) == ("waits for the host", 0)
     assert "cudaLaunchHostFunc" in record.cases[0].message

@@ -71,7 +71,7 @@ def looks_at(monkeypatch: pytest.MonkeyPatch, mine: list[float]) -> tuple[str, i
     def doubted() -> str:
         return fits_clock(samples[BASELINE], samples["submission"])
 
-    unused: Any = None  # the contest above asks nothing of task and sides
+    unused: Any = None  # the comparison above asks nothing of task and sides
     take = functools.partial(
         interleaved.time_interleaved, unused, Case("a case", {}), "cold", dict.fromkeys(SIDES, unused)
     )

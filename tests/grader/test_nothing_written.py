@@ -33,6 +33,6 @@ def test_what_ran_tells_why_nothing_was_written(lines: list[dict[str, Any]], wor
     assert words in why_nothing(report, "copy", "out")
 
 
-def test_a_call_without_a_launch_is_told_so_and_without_a_virtual_gpu_nothing_is_known():
+def test_a_call_without_a_launch_is_named_and_without_a_virtual_gpu_nothing_is_known():
     assert "No kernel was launched: copy() returned" in why_nothing(Report(profile="h200"), "copy", "out")
     assert why_nothing(Report(), "copy", "out") == ""

@@ -62,7 +62,7 @@ def test_one_line_says_where_it_is(fake, capsys, monkeypatch):
     assert shown.count("\n") == 1
 
 
-def test_a_failure_is_told_from_its_first_complaint_on_with_the_place_of_the_rest(fake):
+def test_a_failure_is_shown_from_its_first_complaint_on_with_the_place_of_the_rest(fake):
     fake.says(TALK + ERRORS, 1)
     with pytest.raises(pip.InstallError) as failed:
         pip.pip_install([], "install base", packages=2)

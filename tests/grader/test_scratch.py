@@ -19,7 +19,7 @@ from grader.pipeline.grading import grade
 from grader.records.record import Record, Speed
 from grader.spec import At, Call, Speedup, TimingProtocol
 from grader.spec.random_inputs import Random
-from grader.timing.measured import interleaved as turns
+from grader.timing.measured import interleaved
 from grader.timing.measured import measure as speed_gpu
 from tests.grader.gpu_on_virtual import EngineSession, HostBuffer, gpu_on_virtual
 from tests.grader.pooled_exercise import (
@@ -132,7 +132,7 @@ def test_calls_that_are_timed_have_scratch_of_their_own(
     protocol: TimingProtocol, monkeypatch: pytest.MonkeyPatch
 ):
     monkeypatch.setattr(speed_gpu, "PAIRS", 2)
-    monkeypatch.setattr(turns, "_BATCHES", 1)
+    monkeypatch.setattr(interleaved, "_BATCHES", 1)
     case = EXERCISE.bench[0].name
     target = Speedup((case,), passing=0.5, full=0.6, least_each=0.1, protocol=protocol)
     exercise = dataclasses.replace(EXERCISE, targets=(target,))

@@ -82,7 +82,7 @@ def test_every_layout_is_understood_in_a_zip(tmp_path, layout):
         scratch = tmp_path / f"unpacked{len(prefix)}"
         scratch.mkdir()
         found = find_submissions([archive], IDS, exercise=exercise, scratch=scratch)
-        if layout != "one folder too many":  # there a wrapping folder cannot be told from a student
+        if layout != "one folder too many":  # there a wrapping folder looks like a student
             assert pairs(found) == wanted
         archive.unlink()
 

@@ -127,7 +127,7 @@ def finding_of(folder: Path, kernel: str) -> Finding:
         (2, "cp.async.commit_group", "cp.async.wait_group N"),
     ],
 )
-def test_a_lax_wait_and_a_missing_commit_are_told_apart(tmp_path: Path, how: int, commit: str, wait: str):
+def test_a_lax_wait_and_a_missing_commit_are_distinguished(tmp_path: Path, how: int, commit: str, wait: str):
     lax = finding_of(tmp_path, f"too_lax<{how}><<<1, 32>>>(in, out)")
     assert lax.kind == "async"
     assert f"{wait} leaves the newest N groups in flight, and one was committed after this one" in lax.advice
@@ -144,7 +144,7 @@ def test_groups_that_were_committed_after_a_wait_do_not_count_for_it(tmp_path: P
     assert found.advice.endswith("none was committed after this one before that wait, so N must be 0.")
 
 
-def test_a_reader_that_was_too_early_and_a_copy_that_was_are_told_apart(tmp_path: Path):
+def test_a_reader_that_was_too_early_and_a_copy_that_was_are_distinguished(tmp_path: Path):
     early_read = finding_of(tmp_path, "two_rounds<false, true><<<1, 64>>>(in, out)")
     assert early_read.kind == "race"
     assert "The barrier belongs between the wait and this line." in early_read.advice
@@ -154,7 +154,7 @@ def test_a_reader_that_was_too_early_and_a_copy_that_was_are_told_apart(tmp_path
 
 
 @pytest.mark.parametrize("barriers", ["false, true", "true, false"])
-def test_lanes_of_a_warp_are_told_to_meet_in_their_warp(tmp_path: Path, barriers: str):
+def test_lanes_of_a_warp_get_the_advice_to_meet_in_their_warp(tmp_path: Path, barriers: str):
     found = finding_of(tmp_path, f"two_rounds<{barriers}><<<1, 32>>>(in, out)")
     assert "__syncwarp()" in found.advice
     assert "__syncthreads()" not in found.advice
@@ -177,14 +177,14 @@ def test_a_line_that_was_unrolled_is_one_line(tmp_path: Path):
     assert "Both threads store by this line" in found.advice
 
 
-def test_copies_of_two_threads_to_one_place_are_told_that_no_barrier_helps(tmp_path: Path):
+def test_the_advice_for_copies_of_two_threads_to_one_place_is_not_a_barrier(tmp_path: Path):
     found = finding_of(tmp_path, "copied_twice<<<1, 64>>>(in, out)")
     assert found.mistake == "CopyOverWrite"
     assert "Both threads copy by this line" in found.advice
     assert "differ in threadIdx.x, and no barrier helps" in found.advice
 
 
-def test_threads_with_one_index_are_told_what_tells_them_apart(tmp_path: Path):
+def test_the_advice_for_threads_with_one_index_names_what_distinguishes_them(tmp_path: Path):
     found = finding_of(tmp_path, "one_slot<<<1, dim3(32, 2)>>>(reinterpret_cast<int*>(out))")
     assert found.kind == "race"
     assert (

@@ -253,7 +253,7 @@ def test_a_copy_in_the_wrong_direction_is_refused(start: Start) -> None:
     assert "cudaMemcpyDeviceToHost" in engine.harness.report()["findings"][0]["message"]
 
 
-def test_memory_that_nothing_wrote_is_told_when_it_is_fetched(start: Start) -> None:
+def test_memory_that_nothing_wrote_is_reported_when_it_is_fetched(start: Start) -> None:
     engine = start()
     program = engine.ready()
     a, b, c = program.malloc(256), program.malloc(256), program.malloc(256)

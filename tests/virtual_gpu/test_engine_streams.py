@@ -214,7 +214,7 @@ def test_callbacks_run_in_the_program_and_in_order(program: Program, buffers: Bu
     assert (asked.error, asked.flags & HOST_CALLBACK) == (0, HOST_CALLBACK)
     function, data, token = struct.unpack("=QQQ", asked.payload)
     assert (function, data) == (0x1234, 0x77)
-    # Another wait meanwhile is told the same callback, by its token.
+    # Another wait meanwhile gets the same callback, by its token.
     assert program.on("StreamSync", stream).payload == asked.payload
     assert program.ask("CallbackDone", asked.payload).error == 0
     assert program.ask("CallbackDone", struct.pack("=QQQ", function, data, token)).error == 1

@@ -1,4 +1,4 @@
-"""Memory that a graph allocates is there from its allocation to its free, and mistakes with it are told."""
+"""Memory that a graph allocates is there from its allocation to its free, and mistakes with it are found."""
 
 from __future__ import annotations
 
@@ -53,7 +53,7 @@ _ADD, _ADD_FROM = "  *to += amount;", "  *to += *amount;"
         ("read_before_it_is_written", "init", "which nothing has written", _ADD_FROM),
     ],
 )
-def test_a_mistake_is_told_with_its_line(mistake: str, kind: str, words: str, line: str) -> None:
+def test_a_mistake_is_reported_with_its_line(mistake: str, kind: str, words: str, line: str) -> None:
     found = run(mistake).report.findings
     stated = [(one.kind, one.line) for one in found if words in one.message]
     assert (kind, line_of(line)) in stated, found

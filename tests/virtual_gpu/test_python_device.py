@@ -211,7 +211,7 @@ def test_too_large_a_tensor_and_unknown_options_are_sentences(gpu):
         gpu.tensor("huge", (1 << 45,))
     with pytest.raises(ValueError, match="no elements"):
         gpu.tensor("empty", (0, 4))
-    with pytest.raises(TypeError, match="is no element type"):
+    with pytest.raises(TypeError, match="is not an element type"):
         gpu.tensor("odd", (4,), "float17")
     with pytest.raises(EngineRefused, match="bogus"):
         gpu.set_option("bogus", True)

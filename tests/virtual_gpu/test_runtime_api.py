@@ -113,7 +113,7 @@ def test_both_ends_of_the_protocol_agree():
     ],
     ids=["compressed", "machine_code_only", "too_new"],
 )
-def test_a_program_without_usable_ptx_is_told_how_to_rebuild(tmp_path, flags, sentence):
+def test_a_program_without_usable_ptx_gets_the_way_to_rebuild(tmp_path, flags, sentence):
     source = tmp_path / "program.cu"
     source.write_text(
         "__global__ void nothing() {}\n"

@@ -80,7 +80,7 @@ class EnginePaths:
 
 
 class EngineError(CourseError):
-    """The virtual GPU itself cannot be built. That is no submission's fault: it is no BuildError."""
+    """The virtual GPU itself cannot be built. No submission caused it, so it is not a BuildError."""
 
 
 def build_engine(

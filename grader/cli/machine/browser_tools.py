@@ -17,7 +17,7 @@ def install_browser_driver() -> str:
         return ""
     try:
         # Without a network this should fail at once: nothing depends on it.
-        install([_GROUP], patient=False)
+        install([_GROUP], retries=False)
     except InstallError:
         return "could not install playwright: the tests in a browser are skipped"
     return "installed playwright for the tests in a browser"

@@ -66,7 +66,7 @@ def copy_bandwidth() -> float:
     return 2 * _COPY_BYTES / float(np.median([time_copy(_COPY_BYTES) for _ in range(_REPEATS)]))
 
 
-def _disbelieved(point: Point) -> str:
+def _implausible(point: Point) -> str:
     """A sentence when this process's clock contradicts the events."""
     if point.step is not None:
         return fits_clock_alone(point.mine)
@@ -182,7 +182,7 @@ class _Measurement:
                 unchecked=exercise.yardsticks,
                 outside=[side for side in (BASELINE, SUBMISSION) if side in point.samples],
                 lingers=lambda: self._lingers(point),
-                doubted=lambda: _disbelieved(point),
+                doubted=lambda: _implausible(point),
             )
         except WentWrong as problem:
             if point.step is not None:  # the rest is timed without it
@@ -212,7 +212,7 @@ class _Measurement:
             return "threads of the submission outlive its call, so it may still work after its time was taken"
         moved = self._moved(point) * point.mine.calls
         device = DeviceLimits(self.speed.copy_bandwidth, self._empty_seconds(point))
-        return fits_device(moved, point.mine, device) or self._lingers(point) or _disbelieved(point)
+        return fits_device(moved, point.mine, device) or self._lingers(point) or _implausible(point)
 
     def _lingers(self, point: Point) -> str:
         return works_on(point.samples.get(BASELINE) or self._idle_samples(), point.mine)

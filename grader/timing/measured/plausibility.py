@@ -53,7 +53,7 @@ def fits_device(size: int, mine: Samples, device: DeviceLimits) -> str:
     claimed = _median(mine.events)
     floor = max(0.9 * device.empty_seconds, size / 2 / (device.copy_bandwidth * _FASTER_THAN_COPY))
     if claimed < floor:
-        return f"{claimed * 1e6:.2f} us are less than the device needs ({floor * 1e6:.2f} us): not believed"
+        return f"{claimed * 1e6:.2f} us are less than the device needs ({floor * 1e6:.2f} us): implausible"
     return ""
 
 
@@ -87,7 +87,7 @@ def fits_clock(base: Samples, mine: Samples) -> str:
         return ""
     return (
         f"events claim to save {claimed * 1e6:.1f} us per call, but the grader's clock measured "
-        f"{float(np.median(seen)) * 1e6:.1f} us (give or take {noise * 1e6:.1f}): not believed"
+        f"{float(np.median(seen)) * 1e6:.1f} us (give or take {noise * 1e6:.1f}): implausible"
     )
 
 
@@ -100,7 +100,7 @@ def fits_clock_alone(mine: Samples) -> str:
         return ""
     return (
         f"events report {reported * 1e6:.1f} us per call, but the grader's clock measured "
-        f"{float(np.median(seen)) * 1e6:.1f} us (give or take {noise * 1e6:.1f}): not believed"
+        f"{float(np.median(seen)) * 1e6:.1f} us (give or take {noise * 1e6:.1f}): implausible"
     )
 
 

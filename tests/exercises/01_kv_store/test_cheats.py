@@ -155,7 +155,7 @@ def test_the_exercise_and_its_solution_cannot_be_read(record_of: RecordOf) -> No
         ("h2_exit", "crash"),
     ],
 )
-def test_a_cheat_is_told_what_was_seen(name: str, reason: str, record_of: RecordOf) -> None:
+def test_a_cheat_s_verdict_says_what_was_seen(name: str, reason: str, record_of: RecordOf) -> None:
     record = record_of(name)
     assert next(case.reason for case in record.cases if not case.passed) == reason
 

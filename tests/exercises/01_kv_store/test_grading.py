@@ -52,7 +52,7 @@ def test_there_are_wrong_kernels_enough() -> None:
     assert len(WRONG) >= 12
 
 
-def test_a_mistake_is_told_once_however_many_template_instances_make_it(
+def test_a_mistake_is_reported_once_however_many_template_instances_make_it(
     sections: dict[str, Section],
 ) -> None:
     section = sections["V never committed"]

@@ -44,7 +44,7 @@ def test_every_variant_is_correct_clean_and_one_launch(variant: Path) -> None:
     assert (earned["correct"], earned["clean"], earned["mechanism"]) == (35, 10, 10)
 
 
-def test_a_file_without_the_steps_is_told_so_and_keeps_the_rest() -> None:
+def test_a_file_without_the_steps_learns_so_and_keeps_the_rest() -> None:
     record = graded_once(EXERCISE.solution.with_name("thread_per_element.cu"), UNTIMED)
     for part in record.parts[: len(STEPS)]:
         assert part.points == 0

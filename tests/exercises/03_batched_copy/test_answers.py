@@ -119,7 +119,7 @@ def test_a_measurement_that_says_nothing_is_one_sentence(
     assert error.endswith("`./course measure 03` writes a whole one\n")
 
 
-def test_without_a_measurement_the_way_to_one_is_told(
+def test_without_a_measurement_the_way_to_one_is_named(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     (tmp_path / "mine.toml").write_text("launch_us = 1\n")

@@ -106,7 +106,7 @@ def test_each_fault_shows_and_the_verb_says_which(tmp_path: Path, capsys: pytest
     assert set(stated.values()) == {"does something else"}
 
 
-def test_mended_pieces_are_told_from_faulty_ones() -> None:
+def test_corrected_pieces_are_distinguished_from_faulty_ones() -> None:
     assert {one.reason for one in graded(vars(MENDED)).graded} == {"does what it says"}
     one_mended = graded(vars(FAULTY) | {"copy_regions": MENDED.copy_regions})
     assert [one.name for one in one_mended.graded if one.credit] == ["copy_regions"]

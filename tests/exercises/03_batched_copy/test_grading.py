@@ -58,7 +58,7 @@ def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(
     check_failure(WRONG[name], SOLUTION, *mistaken(name))
 
 
-def test_a_table_in_device_memory_is_not_told_to_widen_its_units(
+def test_a_table_in_device_memory_gets_no_advice_to_widen_its_units(
     mistaken: Callable[[str], tuple[Section, Record]],
 ) -> None:
     _, record = mistaken("table in device memory")

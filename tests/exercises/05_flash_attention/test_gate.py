@@ -1,5 +1,5 @@
 """The acceptance gate of exercise 05, by its command: V3 is kept, V2 does not replace itself, and what is
-wrong with a file is told at its lines."""
+wrong with a file is said at its lines."""
 
 from __future__ import annotations
 

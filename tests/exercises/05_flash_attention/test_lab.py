@@ -194,7 +194,7 @@ def test_no_reason_gives_an_answer_away():
         assert answer.right == "–"
 
 
-def test_a_sheet_is_graded_and_what_is_odd_in_it_is_told(tmp_path, capsys):
+def test_a_sheet_is_graded_and_what_is_odd_in_it_is_reported(tmp_path, capsys):
     path = tmp_path / "mine.toml"
     path.write_text("[one]\nfault = 'strides'\nline = 4000\nlines = 3\n[eight]\nline = 3\n")
     assert cli.main(["lab", "05", str(path)]) == 0
@@ -297,7 +297,7 @@ def test_without_a_file_all_kernels_run_and_the_words_are_listed(capsys):
     assert "answers.toml" in shown
 
 
-def test_an_exercise_without_a_lab_is_told_which_have_one(capsys):
+def test_for_an_exercise_without_a_lab_the_error_names_those_with_one(capsys):
     assert cli.main(["lab", "01"]) == USAGE_ERROR
     assert f"exercises with a lab: {LAB.exercise}" in capsys.readouterr().err
 

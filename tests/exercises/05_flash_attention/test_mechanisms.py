@@ -180,7 +180,7 @@ def test_more_blocks_than_run_at_once_are_seen(blocks: tuple[int, int, int], pas
 
 
 def test_mechanisms_are_looked_at_where_blocks_have_more_than_a_tile() -> None:
-    """With fewer tiles than blocks that run at once, no kernel could be told from a persistent one."""
+    """With fewer tiles than blocks that run at once, every kernel looks like a persistent one."""
     case = next(case for case in EXERCISE.cases if case.name == EXERCISE.mechanism_case)
     tiles = case.size.batch * case.size.heads * len(tiles_of_keys(case.size))
     assert tiles > 5 * Evidence(case, (), ()).multiprocessors

@@ -12,7 +12,7 @@ from tests.exercises.wrong_kernel import Wrong
 class Mistake(Wrong):
     """`part` is the step that must fail, or "correct" for the whole; the last of its `cases` shows it, and
     the others are right. With a `kind`, a finding of that kind must name the line; with `lacks`, everything
-    is right and that mechanism is not there, which is told with the `line` where there is one."""
+    is right and that mechanism is not there, which is said with the `line` where there is one."""
 
     cases: tuple[str, ...] = ()
     kind: str = ""

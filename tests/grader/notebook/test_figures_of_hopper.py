@@ -65,7 +65,7 @@ def test_every_tile_is_dealt_once_and_pairs_are_as_much_work():
     assert {sum(_key_tiles(tile, 512, 64, 64) for tile in pair) for pair in _pairs(8)} == {9}
 
 
-def test_a_baseline_is_drawn_where_it_was_measured_and_told_to_be_missing_elsewhere(
+def test_a_baseline_is_drawn_where_it_was_measured_and_named_as_missing_elsewhere(
     monkeypatch: pytest.MonkeyPatch,
 ):
     monkeypatch.setattr(figures_times, "measured_baseline", lambda *_: None)

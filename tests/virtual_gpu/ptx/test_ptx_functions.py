@@ -124,13 +124,13 @@ def test_indirect_branch(ptx):
         { T: .branchtargets B; brx.idx.uni %r1, T; B: add; }
         A: B: ret;""",
     )
-    # The inner B comes first, so it keeps the plain name and the outer one is told apart from it.
+    # The inner B comes first, so it keeps the plain name and the outer one gets another.
     assert function["labels"] == {"B": 2, "A": 3, "B#2": 3}
     assert function["branch_targets"] == {"T": ["A", "B#2"], "T#2": ["B"]}
     assert [i["operands"][1]["name"] for i in function["body"][:2]] == ["T", "T#2"]
 
 
-def test_call_parameters_of_equal_name_are_told_apart(ptx):
+def test_call_parameters_of_equal_name_are_distinguished(ptx):
     function = kernel(
         ptx,
         """.reg .b32 %r<3>;
@@ -154,7 +154,7 @@ def test_call_parameters_of_equal_name_are_told_apart(ptx):
     ]
 
 
-def test_local_variable_is_told_apart_from_a_module_variable(ptx):
+def test_local_variable_is_distinguished_from_a_module_variable(ptx):
     text = """.global .u32 x;
     .entry k() { .reg .b64 %rd<2>; { .shared .u32 x[2]; mov.u64 %rd1, x; } mov.u64 %rd1, x; }"""
     function = ptx.module(HEADER + text)["functions"][0]

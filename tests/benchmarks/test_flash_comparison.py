@@ -10,7 +10,7 @@ import pytest
 import torch
 
 from benchmarks.flash import decode, latency
-from benchmarks.flash.contest import Attend, Side, Turns, contest
+from benchmarks.flash.comparison import Attend, SampleCount, Side, compare
 from benchmarks.flash.exact import exact_attention, largest_error
 from benchmarks.flash.kernels import inputs_of
 from benchmarks.flash.shapes import Shape
@@ -19,7 +19,7 @@ from common.core.errors import CourseError
 from grader.spec import Call
 from tests.benchmarks import planted_flash
 
-FEW = Turns(3, 1.0)
+FEW = SampleCount(3, 1.0)
 
 
 class SetClock:
@@ -76,19 +76,19 @@ def test_wrong_failing_and_slow_ways_are_left_out_and_why_is_said() -> None:
         Side("slow", "v1", [slow]),
         Side("does nothing", "level", [lambda: stale], [stale]),
     ]
-    found = contest(sides, [exact_attention(*tensors_of(call))], SetClock({slow: 0.05}), FEW, "right")
+    found = compare(sides, [exact_attention(*tensors_of(call))], SetClock({slow: 0.05}), FEW, "right")
     assert [way["name"] for way in found["ways"]] == ["right"]
     assert found["ways"][0]["ratio"] == 1
     assert list(found["left_out"]) == ["wrong", "fails", "slow", "does nothing"]
     assert found["left_out"]["fails"] == "does not run here: No available kernel."
     assert found["left_out"]["slow"] == "a call takes 50 ms"
     with pytest.raises(CourseError, match="wrong, the reference for all ratios, is left out"):
-        contest(sides[1:2], [exact_attention(*tensors_of(call))], SetClock(), FEW, "wrong")
+        compare(sides[1:2], [exact_attention(*tensors_of(call))], SetClock(), FEW, "wrong")
 
 
-def test_long_rounds_have_fewer_turns_but_some() -> None:
-    turns = Turns(40, 1.2)
-    assert [turns.of(seconds) for seconds in (1e-4, 0.0599, 10.0)] == [40, 20, 12]
+def test_long_rounds_have_fewer_samples_but_some() -> None:
+    samples = SampleCount(40, 1.2)
+    assert [samples.of(seconds) for seconds in (1e-4, 0.0599, 10.0)] == [40, 20, 12]
 
 
 def test_a_measurement_says_what_its_shape_is_and_how_fast_each_way() -> None:

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 Attend = Callable[[], "torch.Tensor"]
 MOST_ERROR = 1e-2  # relative, of a right answer
 MOST_SECONDS = 20e-3  # the longest call that is timed
-_LEAST_TURNS = 12
+_LEAST_SAMPLES = 12
 
 
 @dataclass(frozen=True)
@@ -31,14 +31,14 @@ class Side:
 
 
 @dataclass(frozen=True)
-class Turns:
+class SampleCount:
     """How often each side is timed: `most` times, fewer where rounds take long."""
 
     most: int
     seconds: float
 
     def of(self, round_seconds: float) -> int:
-        least = min(_LEAST_TURNS, self.most)
+        least = min(_LEAST_SAMPLES, self.most)
         return max(least, min(self.most, int(self.seconds / max(round_seconds, 1e-9))))
 
 
@@ -72,8 +72,8 @@ class ColdClock:
         return lambda: cold_seconds(calls[0])
 
 
-def contest(
-    sides: Sequence[Side], wanted: Sequence[torch.Tensor], clock: Clock, turns: Turns, against: str
+def compare(
+    sides: Sequence[Side], wanted: Sequence[torch.Tensor], clock: Clock, samples: SampleCount, against: str
 ) -> dict[str, Any]:
     """Times and errors of all sides that are right and quick enough, and why others are left out. `wanted`
     are the right answers, one for each set of inputs."""
@@ -89,7 +89,7 @@ def contest(
         raise CourseError(f"{against}, the reference for all ratios, is left out: {left_out[against]}")
     kept = [side for side in sides if side.name in errors]
     measures = {side.name: clock.prepared(side.calls) for side in kept}
-    count = turns.of(sum(measures[side.name]() * len(side.calls) for side in kept))
+    count = samples.of(sum(measures[side.name]() * len(side.calls) for side in kept))
     times = summary(in_turns(measures, count), against)
     ways = [
         {"name": side.name, "kind": side.kind, **times[side.name], "error": float(f"{errors[side.name]:.4g}")}
