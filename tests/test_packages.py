@@ -74,6 +74,13 @@ def test_nothing_but_tests_imports_tests(folder: str) -> None:
     assert [str(file) for file in files for name in imported(file) if name.split(".")[0] == "tests"] == []
 
 
+def test_the_engine_phrases_findings_in_checks_alone() -> None:
+    """What runs instructions passes facts; the sentences are in checks/."""
+    files = (REPOSITORY / "common" / "virtual_gpu" / "engine" / "exec").glob("*.cpp")
+    phrased = re.compile(r'(?:\bchecks::\w+\([^;]*?"[^"\n]* |(?:\.|->)(?:message|advice) *\+?= )')
+    assert [(file.name, found[0]) for file in files for found in phrased.finditer(file.read_text())] == []
+
+
 def test_docs_are_pages_that_nothing_can_import() -> None:
     assert list((REPOSITORY / "docs").rglob("*.py")) == []
 

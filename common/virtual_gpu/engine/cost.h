@@ -5,11 +5,11 @@
 // thing the device cannot do faster, and the longest of those is named as what limits the launch:
 //   dram      64-byte pieces read and written, part-written sectors read first / copy bandwidth
 //   l2        32-byte sectors that miss L1, and all that are stored / L2 bandwidth
-//   issue     machine instructions, one a cycle and scheduler
+//   issue     machine instructions, one per cycle and scheduler
 //   fp32, integer, special, double, tensor    the pipes of the schedulers
-//   shared    passes over shared memory, one a cycle and SM
-//   lsu       128-byte lines looked up, one a cycle and SM
-//   atomics   passes over the busiest sectors of atomics, one a cycle and L2 slice
+//   shared    passes over shared memory, one per cycle and SM
+//   lsu       128-byte lines looked up, one per cycle and SM
+//   atomics   passes over the busiest sectors of atomics, one per cycle and L2 slice
 //   code      machine code that is in no cache yet
 //   dispatch  blocks / rate at which blocks are handed out
 //   latency   waves of resident blocks x the time of one block that has the device for itself, or the time of

@@ -16,10 +16,20 @@ bool is_bulk(const Block& b, uint32_t stamp) {
   return opcode(b, who_op(stamp)).starts_with("cp.async.bulk");
 }
 
-std::string async_name(const Block& b, uint32_t op) {
-  const std::string_view name = opcode(b, op);
-  if (name.starts_with("wgmma")) return "wgmma";
-  return name.starts_with("cp.reduce") ? "bulk reduction" : "bulk copy";
+const char* text(BulkOver over) {
+  switch (over) {
+    case BulkOver::kCopyInFlight:
+      return "has another copy in flight into it";
+    case BulkOver::kAsyncRead:
+      return "has it read asynchronously";
+    case BulkOver::kRead:
+      return "may still read it";
+    case BulkOver::kWrite:
+      return "may still write it";
+    case BulkOver::kAtomic:
+      return "may still update it";
+  }
+  return "";
 }
 
 std::string behind(const Block& b, uint32_t op) {
@@ -182,12 +192,12 @@ void overwrites_async_read(Warp& w, const Op& op, int lane, uint32_t address, ui
   report(w, op, lane, Mistake::kWriteOverAsyncRead, build, who_op(stamp));
 }
 
-void bulk_over_use(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp, const char* how) {
+void bulk_over_use(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp, BulkOver over) {
   Block& b = *w.block;
   const auto build = [&](Finding& f) {
     f.address = address;
     f.message = who(w, lane) + " starts a bulk copy into " + shared_text(b, address) + " while thread " +
-                thread_text(*b.launch, who_thread(stamp)) + " " + how + behind(b, who_op(stamp));
+                thread_text(*b.launch, who_thread(stamp)) + " " + text(over) + behind(b, who_op(stamp));
     f.advice =
         "A stage may be filled again only when all are done with it: let its users arrive at an mbarrier, "
         "and "
@@ -246,11 +256,10 @@ void ends_before_copy(Block& b, uint32_t thread, uint32_t op, bool is_store) {
                        : "Let a thread wait for the copy's mbarrier before the end, or do not start it.";
 }
 
-void bulk_operand(Warp& w, const Op& op, int lane, const std::string& what, const std::string& advice) {
-  report(w, op, lane, Mistake::kBulkOperand, [&](Finding& f) {
-    f.message = "the " + async_name(*w.block, op.index) + " of " + who(w, lane) + " is not possible: " + what;
-    f.advice = advice;
-  });
+std::string async_name(const Block& b, uint32_t op) {
+  const std::string_view name = opcode(b, op);
+  if (name.starts_with("wgmma")) return "wgmma";
+  return name.starts_with("cp.reduce") ? "bulk reduction" : "bulk copy";
 }
 
 void missed_phase(Warp& w, const Op& op, int lane, uint32_t address, const Mbarrier& m, uint32_t phase) {

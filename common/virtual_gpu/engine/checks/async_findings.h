@@ -23,15 +23,14 @@ bool unordered_bulk_load(Warp& w, const Op& op, int lane, uint32_t address, uint
 void overwrites_async_read(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp);
 
 // A bulk copy into shared memory that a thread may still read or write, or that another one fills or reads.
-void bulk_over_use(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp, const char* how);
+enum class BulkOver { kCopyInFlight, kAsyncRead, kRead, kWrite, kAtomic };
+void bulk_over_use(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp, BulkOver over);
 // The asynchronous proxy reads what nothing orders before it, or what was never written.
 void async_reads_unordered(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp);
 void async_reads_unwritten(Warp& w, const Op& op, int lane, uint32_t address);
 void missing_proxy_fence(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp);
 // The block has ended, and the copy that `op` of `thread` started has not.
 void ends_before_copy(Block& b, uint32_t thread, uint32_t op, bool is_store);
-// An operand that the hardware does not take: "its size, 20 bytes, is no multiple of 16".
-void bulk_operand(Warp& w, const Op& op, int lane, const std::string& what, const std::string& advice);
 
 // A warp waits for a phase that is over, and so is the next: it cannot see the one it waits for any more.
 void missed_phase(Warp& w, const Op& op, int lane, uint32_t address, const Mbarrier& m, uint32_t phase);
@@ -52,6 +51,8 @@ void registers_in_flight(Warp& w, const Op& op, uint32_t product, bool writes, b
 void no_such_block(Warp& w, const Op& op, int lane, uint32_t rank, uint32_t count);
 void block_has_exited(Warp& w, const Op& op, int lane, uint32_t rank);
 
+// "wgmma", "bulk copy" or "bulk reduction".
+std::string async_name(const Block& b, uint32_t op);
 // "bar[+0 bytes] is in phase 1 and lacks 1 of 4 arrivals and 2048 bytes", for barriers that a warp waits at.
 std::string mbarrier_standings(const Block& b);
 

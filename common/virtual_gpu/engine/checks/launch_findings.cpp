@@ -152,6 +152,10 @@ void child_refused(Warp& w, const Op& op, int lane, const std::string& why) {
   });
 }
 
+void unknown_condition(Warp& w, const Op& op, int lane) {
+  child_refused(w, op, lane, "no graph has a condition with this handle");
+}
+
 Finding unsupported(const Unsupported& what) {
   Finding f;
   f.mistake = Mistake::kUnsupported;

@@ -13,6 +13,7 @@ void endless(Warp& w, const Op& op, int lane, HangReason reason);
 void deadlock(Warp& w, const Op& op, int lane);
 // A launch, copy or fill that device code asks for.
 void child_refused(Warp& w, const Op& op, int lane, const std::string& why);
+void unknown_condition(Warp& w, const Op& op, int lane);
 Finding unsupported(const Unsupported& what);
 
 // Where the split goes on: the instruction it waits at, else the end of the block that runs next. In a loop

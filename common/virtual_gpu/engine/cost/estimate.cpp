@@ -16,7 +16,7 @@ namespace {
 // Replayed warp instructions: a share of what the engine ran, so that modelling costs little beside running.
 constexpr double kShareReplayed = 0.1, kLeastReplayed = 600'000, kMostReplayed = 3'000'000;
 constexpr double kJoint = 4;                // how sharply the slower of SMs and DRAM decides
-constexpr double kUnlimited = 1e9;          // bytes a cycle
+constexpr double kUnlimited = 1e9;          // bytes per cycle
 constexpr double kLeftTrips = 0.6;          // of n trips, n to this power do not overlap with others' traffic
 constexpr uint32_t kLeastRounds = 4;        // of a loop that stands for a long block
 constexpr double kFewWaves = 3;             // beyond, blocks that end at different times fill the SMs evenly

@@ -38,8 +38,8 @@ constexpr double kPhaseTest = 55, kPhaseArrive = 25, kArriveToWake = 75;
 // A named barrier, from an arrival until who waits goes on.
 constexpr double kNamedToWake = 44;
 constexpr double kProxyFence = 20, kSetRegisters = 170;
-// The copy engine: for the warp that asks; bytes a cycle that it brings to one SM and takes from it; until a
-// store is seen to be done, behind that.
+// The copy engine: for the warp that asks; bytes per cycle that it brings to one SM and takes from it; until
+// a store is seen to be done, behind that.
 constexpr double kCopyIssue = 25, kCopyBytes = 100, kStoreBytes = 32, kStoreDone = 50;
 // Until a tensor map is there for the first copy of an SM that needs one.
 constexpr double kMapFetch = 850;

@@ -126,9 +126,9 @@ struct BlockTrace {
   uint32_t mbarrier(uint32_t address) const;
   void arrives(uint32_t warp, uint32_t op, uint32_t barrier, uint32_t phase);
   void waited(uint32_t warp, uint32_t op, uint32_t barrier, uint32_t phase);
-  // The op that runs now, in a basic block of so many ops, asked in vain. When the warp comes back to that
-  // block at once, it was polling: how often it asks says nothing about how long it would wait on a GPU, and
-  // the trace keeps the last time alone.
+  // The op that runs now, in a basic block of so many ops, did not get what it asked for. When the warp comes
+  // back to that block at once, it was polling: how often it asks says nothing about how long it would wait
+  // on a GPU, and the trace keeps the last time alone.
   void failed_wait(uint32_t warp, uint32_t block, uint32_t ops);
 
   std::vector<WarpTrace> warps;

@@ -72,7 +72,7 @@ void Block::start(uint64_t number) {
     w.lanes_met_apart = false;
     w.instructions = w.clock_reads = 0;
     w.polls = 0;
-    w.impatience = 0;
+    w.yields = 0;
     w.splits.clear();
     w.joins.clear();
     w.ready = 0;

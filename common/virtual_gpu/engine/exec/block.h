@@ -136,7 +136,7 @@ struct Block {
   uint32_t cluster_rank = 0;
   std::unique_ptr<Cluster> alone;                    // without one: the cluster that it is by itself
   std::vector<uint8_t*> local;                       // per warp: local memory, word-interleaved by lane
-  std::vector<uint32_t> local_size;                  // bytes a lane
+  std::vector<uint32_t> local_size;                  // bytes per lane
   std::vector<std::vector<uint32_t>> local_written;  // per warp, per byte: lanes that wrote it
   std::string printf_text;
   bool printf_cut = false;  // it printed more than that

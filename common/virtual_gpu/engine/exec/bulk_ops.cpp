@@ -5,6 +5,7 @@
 
 #include "checks/access_findings.h"
 #include "checks/async_findings.h"
+#include "checks/bulk_operands.h"
 #include "checks/report.h"
 #include "checks/shared_check.h"
 #include "cost/trace.h"
@@ -15,6 +16,9 @@
 #include "exec/tensor_box.h"
 
 namespace vgpu {
+
+using checks::BulkOperand;
+using checks::BulkOver;
 
 namespace {
 
@@ -62,19 +66,10 @@ void count(Warp& w, const Op& op, uint64_t address, uint64_t bytes, bool writes)
   if (map) map->mark(address, sectors);
 }
 
-void refuse(Warp& w, const Op& op, int lane, int error, const std::string& what, const std::string& advice) {
-  set_launch_error(*w.block, error);
-  checks::bulk_operand(w, op, lane, what, advice);
-}
-
-bool aligned(Warp& w, const Op& op, int lane, const char* what, uint64_t value, uint32_t unit) {
+bool aligned(Warp& w, const Op& op, int lane, BulkOperand operand, uint64_t value, uint32_t unit) {
   if (value % unit == 0) return true;
-  refuse(
-      w, op, lane, cuda::kMisalignedAddress,
-      std::string(what) + ", " + (value > 0xffffffff ? hex(value) : std::to_string(value)) +
-          ", is no multiple of " + std::to_string(unit),
-      "Bulk copies move whole pieces of 16 bytes between addresses that are multiples of 16; declare shared "
-      "arrays with __align__(128).");
+  set_launch_error(*w.block, cuda::kMisalignedAddress);
+  checks::misaligned_bulk(w, op, lane, operand, value, unit);
   return false;
 }
 
@@ -86,9 +81,8 @@ void check_destination(Warp& w, const Op& op, int lane, const std::vector<BulkPa
   for (const BulkPart& p : parts)
     for (uint32_t word = p.shared / 4; word < (p.shared + p.bytes) / 4; ++word) {
       if (const uint32_t stamp = sh.in_flight[word]; stamp != 0 && b.options->check_async) {
-        const char* how =
-            stamp & kWhoAtomic ? "has another copy in flight into it" : "has it read asynchronously";
-        return checks::bulk_over_use(w, op, lane, word * 4, stamp, how);
+        const BulkOver over = stamp & kWhoAtomic ? BulkOver::kCopyInFlight : BulkOver::kAsyncRead;
+        return checks::bulk_over_use(w, op, lane, word * 4, stamp, over);
       }
       if (!b.options->check_race) continue;
       const bool split = sh.split[word] >= b.start_tick;
@@ -96,14 +90,14 @@ void check_destination(Warp& w, const Op& op, int lane, const std::vector<BulkPa
       for (uint32_t i = split ? word * 4 : word; i < (split ? word * 4 + 4 : word + 1); ++i) {
         const struct {
           uint32_t tick, who;
-          const char* how;
-        } seen[] = {{s.read_tick[i], s.read_who[i], "may still read it"},
-                    {s.read2_tick[i], s.read2_who[i], "may still read it"},
-                    {s.write_tick[i], s.write_who[i], "may still write it"},
-                    {s.atomic_tick[i], s.atomic_who[i], "may still update it"}};
+          BulkOver over;
+        } seen[] = {{s.read_tick[i], s.read_who[i], BulkOver::kRead},
+                    {s.read2_tick[i], s.read2_who[i], BulkOver::kRead},
+                    {s.write_tick[i], s.write_who[i], BulkOver::kWrite},
+                    {s.atomic_tick[i], s.atomic_who[i], BulkOver::kAtomic}};
         for (const auto& e : seen)
           if (e.tick >= b.full_tick && !is_ordered(b, w, lane, e.tick, who_thread(e.who)))
-            return checks::bulk_over_use(w, op, lane, word * 4, e.who, e.how);
+            return checks::bulk_over_use(w, op, lane, word * 4, e.who, e.over);
       }
     }
 }
@@ -212,18 +206,19 @@ void copy_bytes(Warp& w, const Op& op, int lane) {
   const BulkDetail& d = *op.bulk;
   const uint64_t source = place_value(w, op, d.source, lane);
   const uint32_t size = place_value32(w, op, d.size, lane);
-  if (!aligned(w, op, lane, "its size", size, kBulkUnit)) return;
+  if (!aligned(w, op, lane, BulkOperand::kSize, size, kBulkUnit)) return;
   if (size == 0) {
-    refuse(w, op, lane, cuda::kIllegalInstruction, "its size is 0", "Copy at least 16 bytes.");
+    set_launch_error(b, cuda::kIllegalInstruction);
+    checks::empty_bulk(w, op, lane);
     return;
   }
-  if (!aligned(w, op, lane, "its source address", source, kBulkUnit)) return;
+  if (!aligned(w, op, lane, BulkOperand::kSource, source, kBulkUnit)) return;
   if (d.kind == BulkKind::kPrefetch) {
     in_global(w, op, lane, source, size, false);
     return;
   }
   const uint64_t destination = place_value(w, op, d.destination, lane);
-  if (!aligned(w, op, lane, "its destination address", destination, kBulkUnit)) return;
+  if (!aligned(w, op, lane, BulkOperand::kDestination, destination, kBulkUnit)) return;
   ++b.worker->ops[op.index].global_requests;
   if (d.kind == BulkKind::kStore) {
     const uint32_t from = static_cast<uint32_t>(source);
@@ -261,25 +256,19 @@ void copy_box(Warp& w, const Op& op, int lane) {
   if (!read_tensor_map(w, op, lane, place_value(w, op, d.map, lane), &map)) return;
   int32_t at[kMostTensorDimensions] = {};
   for (int i = 0; i < d.rank; ++i) at[i] = static_cast<int32_t>(place_value32(w, op, d.coordinates[i], lane));
-  if (std::string problem, advice; !box_fits(map, d.rank, at, &problem, &advice)) {
-    refuse(w, op, lane, cuda::kIllegalInstruction, problem, advice);
-    return;
-  }
+  if (!box_fits(w, op, lane, map, d.rank, at)) return;
   const bool stores = d.kind == BulkKind::kStore;
   const int32_t* const negative = std::find_if(at, at + d.rank, [](int32_t c) { return c < 0; });
   if (stores && negative != at + d.rank) {
-    // Hardware fills what a load finds before the tensor, and stops a store there.
-    refuse(w, op, lane, cuda::kIllegalInstruction,
-           "its coordinate " + std::to_string(negative - at) + " is " + std::to_string(*negative),
-           "A box may be stored past the end of a tensor, where it is clipped, but not before its beginning. "
-           "Begin at 0, and leave the rows or columns before it out of the tile.");
+    set_launch_error(b, cuda::kIllegalInstruction);
+    checks::stores_before_tensor(w, op, lane, static_cast<int>(negative - at), *negative);
     return;
   }
   if (d.kind == BulkKind::kPrefetch) return;
   ++b.worker->ops[op.index].global_requests;
   const uint32_t shared = place_value32(w, op, stores ? d.source : d.destination, lane);
   constexpr uint32_t kBoxAlignment = 128;
-  if (!aligned(w, op, lane, "its shared address", in_block(shared), kBoxAlignment)) return;
+  if (!aligned(w, op, lane, BulkOperand::kShared, in_block(shared), kBoxAlignment)) return;
   const uint32_t bytes = box_bytes(map);
   auto good_parts = [&](uint32_t address) {
     std::vector<BulkPart> parts = box_parts(map, at, address);

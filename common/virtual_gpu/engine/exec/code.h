@@ -127,7 +127,7 @@ struct OpValues {
   uint16_t written = 0, read = 0;
 };
 
-// Where a value lies in the register file; 0 bytes a lane for a predicate.
+// Where a value lies in the register file; 0 bytes per lane for a predicate.
 struct ValuePlace {
   uint32_t offset = 0;
   uint8_t bytes = 0;

@@ -185,7 +185,7 @@ uint64_t free_memory(const DeviceCall& call) {
 uint64_t set_condition(const DeviceCall& call) {
   const auto found = call.children.conditions.find(call.argument(0));
   if (found == call.children.conditions.end())
-    checks::child_refused(call.w, call.op, call.lane, "no graph has a condition with this handle");
+    checks::unknown_condition(call.w, call.op, call.lane);
   else
     found->second.value = static_cast<uint32_t>(call.argument(1));
   return cuda::kSuccess;

@@ -262,9 +262,9 @@ double thread_seconds() {
 // When to give up on a launch: a thread has run it for too long, or nobody waits for it any more. What counts
 // is the CPU time of the thread that has most: on a busy machine a launch may do as much as on an idle one,
 // and threads that have no block left do not lengthen the time of one that is in a loop.
-class Patience {
+class TimeBudget {
  public:
-  explicit Patience(LaunchEnvironment& env) : env_(env) {}
+  explicit TimeBudget(LaunchEnvironment& env) : env_(env) {}
   double seconds() const { return std::chrono::duration<double>(Clock::now() - begin_).count(); }
   bool at_end() {
     const double now = seconds();
@@ -300,17 +300,17 @@ class Patience {
 
 // Runs the blocks side by side. False, with memory as it was before, when that could have come out otherwise
 // than one block after the other: threads met in memory, or the launch failed and others had gone ahead.
-bool side_by_side(Attempt& attempt, Patience& patience, uint64_t blocks) {
+bool side_by_side(Attempt& attempt, TimeBudget& budget, uint64_t blocks) {
   Launch& launch = attempt.launch;
   DeviceMemory& memory = launch.env.memory;
   UndoLog undo(memory);
   for (auto& w : attempt.workers) w->touched = std::make_unique<TouchMap>(memory, undo);
   launch.out_of_time = [&] {
-    if (undo.full() || patience.abandoned()) launch.stop = true;
-    return patience.at_end();
+    if (undo.full() || budget.abandoned()) launch.stop = true;
+    return budget.at_end();
   };
   run_to_the_end(launch, attempt.workers, blocks);
-  if (patience.ended()) return true;  // there is no time for another way
+  if (budget.ended()) return true;  // there is no time for another way
   std::vector<const TouchMap*> touched;
   for (const auto& w : attempt.workers) touched.push_back(w->touched.get());
   const bool collided = TouchMap::conflict(touched);
@@ -324,26 +324,26 @@ bool side_by_side(Attempt& attempt, Patience& patience, uint64_t blocks) {
 
 LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env) {
   KernelCode& kernel = static_cast<ModuleImage*>(request.module)->code_of(request.kernel);
-  Patience patience(env);
+  TimeBudget budget(env);
   const uint64_t blocks = request.grid.count();
   const bool in_turns = kernel.traits.orders_blocks || request.cooperative || env.options.check_global_race;
   const int threads = static_cast<int>(std::min<uint64_t>(
       static_cast<uint64_t>(env.options.threads > 0 ? env.options.threads : thread_pool().size()), blocks));
   auto timed = [&](Attempt& attempt) {
     LaunchReport report = attempt.report();
-    report.wall_seconds = patience.seconds();
+    report.wall_seconds = budget.seconds();
     return report;
   };
   if (threads > 1 && !in_turns && !kernel.blocks_collide) {
     Attempt attempt(request, env, kernel, threads);
-    if (side_by_side(attempt, patience, blocks)) return timed(attempt);
+    if (side_by_side(attempt, budget, blocks)) return timed(attempt);
   }
 
   Attempt attempt(request, env, kernel, 1);
   Launch& launch = attempt.launch;
   launch.out_of_time = [&] {
-    const bool end = patience.at_end();
-    if (patience.abandoned()) launch.stop = true;
+    const bool end = budget.at_end();
+    if (budget.abandoned()) launch.stop = true;
     return end;
   };
   if (!in_turns || launch.cluster.count() > 1) {

@@ -106,7 +106,7 @@ static_assert(sizeof(Op) == 72);
 // A row of an opcode table. `signature` lists the operands in PTX order, separated by blanks:
 //   p        predicate (a lane mask); a negated source is resolved before the op runs
 //   p|p      the pair form %p|%q (the second may be absent or the sink; then Op::dst2 is a scratch slot)
-//   16 32 64 a register or immediate of that width, one value a lane
+//   16 32 64 a register or immediate of that width, one value per lane
 //   #        a compile-time constant: goes to TableDetail::imm (several: packed 8 bits each, first lowest)
 //   32x4     a vector operand {a,b,c,d} of that many registers: all operands then come in Op::list,
 //            in order, scalars included (destination first), and `dst`/`src` are unused

@@ -17,7 +17,7 @@ constexpr uint64_t kSlice = 200'000;  // warp instructions a split runs before o
 constexpr uint64_t kLook = 1000;
 constexpr uint64_t kShortSlice = 2'000;  // … when other splits of its warp could run
 constexpr uint32_t kPollLimit = 64;      // polls before it makes way: it waits for somebody
-constexpr int kPatience = 8;             // times it makes way before lanes at joins are let go for its sake
+constexpr int kMostYields = 8;           // times it makes way before lanes at joins are let go for its sake
 
 void run_ops(Warp& w, const Code& code, const Op* op, const Op* end, Mask mask) {
   const int full = mask == kAllLanes;
@@ -189,8 +189,8 @@ Ran run_warp(Warp& w) {
     }
     if (w.polls >= kPollLimit) {
       w.polls = 0;
-      if (++w.impatience >= kPatience) {
-        w.impatience = 0;
+      if (++w.yields >= kMostYields) {
+        w.yields = 0;
         release_joins(w);
       }
       if (w.ready <= 1 || ++turns >= 32) return Ran::kPolls;

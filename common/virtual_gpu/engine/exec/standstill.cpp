@@ -31,7 +31,7 @@ class Hash {
 void add_warp(const Warp& w, Hash& hash) {
   hash.value(w.exited);
   hash.value(w.current);
-  hash.value(w.impatience);
+  hash.value(w.yields);
   for (const Split& s : w.splits) {
     hash.value(static_cast<int>(s.state));
     if (s.state == SplitState::kFree) continue;

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <cstring>
 
-#include "checks/async_findings.h"
+#include "checks/bulk_operands.h"
 #include "checks/report.h"
 #include "cuda_error.h"
 
@@ -40,28 +40,19 @@ bool read_tensor_map(Warp& w, const Op& op, int lane, uint64_t address, TensorMa
   if (from != nullptr) std::memcpy(map, from, sizeof *map);
   if (from != nullptr && map->magic == kTensorMapMagic && address % 64 == 0) return true;
   set_launch_error(b, cuda::kIllegalInstruction);
-  checks::bulk_operand(
-      w, op, lane, "there is no tensor map at " + hex(address),
-      "Make it with cuTensorMapEncodeTiled on the host, and pass it as a const __grid_constant__ "
-      "CUtensorMap parameter (or copy it to device memory, aligned to 64 bytes).");
+  checks::no_tensor_map(w, op, lane, address);
   return false;
 }
 
-bool box_fits(const TensorMap& map, int rank, const int32_t* at, std::string* problem, std::string* advice) {
-  if (rank != map.rank) {
-    *problem = "it names " + std::to_string(rank) + " coordinates, and its tensor map has " +
-               count_of(map.rank, "dimension");
-    *advice = "Use the form of the instruction that has the map's number of dimensions.";
-    return false;
-  }
+bool box_fits(Warp& w, const Op& op, int lane, const TensorMap& map, int rank, const int32_t* at) {
   const int64_t offset = int64_t{at[0]} * map.element_bytes;
-  if (offset % kChunk != 0) {
-    *problem = "its first coordinate, " + std::to_string(at[0]) + ", lies " + std::to_string(offset) +
-               " bytes into a row, which is no multiple of 16";
-    *advice = "Along the first dimension a box begins at a multiple of 16 bytes.";
-    return false;
-  }
-  return true;
+  if (rank == map.rank && offset % kChunk == 0) return true;
+  set_launch_error(*w.block, cuda::kIllegalInstruction);
+  if (rank != map.rank)
+    checks::wrong_box_rank(w, op, lane, rank, static_cast<int>(map.rank));
+  else
+    checks::misaligned_box(w, op, lane, at[0], offset);
+  return false;
 }
 
 BulkType element_type(const TensorMap& map) {

@@ -1,7 +1,6 @@
 // Tensor maps: which bytes of device memory a box of a tensor is, and where they lie in shared memory.
 #pragma once
 
-#include <string>
 #include <vector>
 
 #include "exec/async_detail.h"
@@ -14,8 +13,8 @@ namespace vgpu {
 // none.
 bool read_tensor_map(Warp& w, const Op& op, int lane, uint64_t address, TensorMap* map);
 
-// Whether a copy of this rank may start at `at`; else what is wrong and what to do.
-bool box_fits(const TensorMap& map, int rank, const int32_t* at, std::string* problem, std::string* advice);
+// Whether a copy of this rank may start at `at`; false, with a finding, where it may not.
+bool box_fits(Warp& w, const Op& op, int lane, const TensorMap& map, int rank, const int32_t* at);
 
 uint32_t box_bytes(const TensorMap& map);
 // How a reduction combines the elements.

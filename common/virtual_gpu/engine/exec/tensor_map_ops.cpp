@@ -2,7 +2,7 @@
 // copies the map from shared to global memory.
 #include <cstring>
 
-#include "checks/async_findings.h"
+#include "checks/bulk_operands.h"
 #include "checks/report.h"
 #include "checks/shared_check.h"
 #include "cuda_error.h"
@@ -86,8 +86,7 @@ void replace_map_field(Warp& w, const Op& op) {
     std::memcpy(&map, bytes, sizeof map);
     if (map.magic != kTensorMapMagic) {
       set_launch_error(*w.block, cuda::kIllegalInstruction);
-      checks::bulk_operand(w, op, lane, "there is no tensor map at " + hex(address),
-                           "Copy one that cuTensorMapEncodeTiled made to this place first.");
+      checks::no_tensor_map_copied(w, op, lane, address);
       continue;
     }
     put(map, d.field, d.ordinal, place_value(w, op, d.source, lane));

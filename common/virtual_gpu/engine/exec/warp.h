@@ -64,7 +64,7 @@ struct Warp {
   uint64_t global_stores = 0;        // the same
   uint32_t polls = 0;                // since it last made way for others
   uint64_t clock_reads = 0;
-  int impatience = 0;  // how often it made way while lanes of it waited at joins
+  int yields = 0;  // how often it made way while lanes of it waited at joins
   std::vector<Split> splits;
   std::vector<Join> joins;
   int ready = 0;  // splits in state kReady

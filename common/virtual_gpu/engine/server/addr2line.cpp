@@ -23,7 +23,7 @@ namespace {
 using Clock = std::chrono::steady_clock;
 
 // Milliseconds as a rule; a file with the debug information of a whole framework is not worth the wait.
-constexpr std::chrono::seconds kPatience{3};
+constexpr std::chrono::seconds kAnswerTime{3};
 constexpr int kLookMilliseconds = 100;
 constexpr size_t kMostOutput = 16u << 20;
 
@@ -56,7 +56,7 @@ std::string output_in_time(int input, pid_t child) {
   char piece[4096];
   while (text.size() < kMostOutput) {
     const auto passed = Clock::now() - begin;
-    if (passed > kPatience && passed - waited_for_a_cpu(child) > kPatience) break;
+    if (passed > kAnswerTime && passed - waited_for_a_cpu(child) > kAnswerTime) break;
     pollfd state{input, POLLIN, 0};
     const int found = poll(&state, 1, kLookMilliseconds);
     if (found < 0) break;

@@ -59,7 +59,8 @@ class Connection {
   bool peer_gone() const;
 
  private:
-  // Told by the first bytes alone: something that does not speak the protocol may never send a whole header.
+  // Decided by the first bytes alone: something that does not speak the protocol may never send a whole
+  // header.
   bool starts_wrong() const;
   // The header of the next request, once enough of it has arrived.
   bool peek(wire::RequestHeader* header) const;

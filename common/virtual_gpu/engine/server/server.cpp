@@ -83,8 +83,8 @@ void Server::wait_for_requests() {
   // Only the program's silence counts: a harness may ask for reports all the while.
   const bool work_waits = session_.scheduler.pending() != 0;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(last_call_ + kIdle - Clock::now());
-  const int patience = work_waits ? std::max(0, static_cast<int>(left.count())) : -1;
-  poll(polled, count, request_waits ? 0 : patience);
+  const int wait_ms = work_waits ? std::max(0, static_cast<int>(left.count())) : -1;
+  poll(polled, count, request_waits ? 0 : wait_ms);
   for (nfds_t i = 0; i < count; ++i) peers[i]->readable = polled[i].revents != 0;
   const bool program_calls = polled[count - 1].revents != 0;  // work waits only while there is a program
   if (work_waits && !request_waits && !program_calls && Clock::now() - last_call_ >= kIdle) {

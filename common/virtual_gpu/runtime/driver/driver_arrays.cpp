@@ -84,7 +84,7 @@ bool resource_of(const CUDA_RESOURCE_DESC* given, cudaResourceDesc* out) {
   }
 }
 
-// The driver reads whole numbers as parts of 1 unless it is told not to; the runtime asks the other way
+// The driver reads whole numbers as parts of 1 unless a flag says otherwise; the runtime asks the other way
 // round.
 cudaTextureDesc sampling_of(const CUDA_TEXTURE_DESC& given, const cudaResourceDesc& resource) {
   cudaTextureDesc out{};
