@@ -73,6 +73,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "grader/test_mutants.py::test_mutants_of_the_first_exercise",
         "grader/test_mutant_sample.py",
         "grader/test_same_code.py",
+        "grader/test_captures.py",
         "grader/test_given_stream.py",
         "grader/test_timed_calls.py",
         "grader/test_attacks_by_other_apis.py",

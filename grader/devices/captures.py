@@ -19,7 +19,14 @@ _JOIN = (
     "of theirs at the end"
 )
 # Advice by the error of the capture.
-_ADVICE = {900: _FORBIDDEN, 901: _EITHER, 904: _JOIN, 905: _JOIN, 906: _DEFAULT_STREAM, 907: _JOIN}
+_ADVICE = {
+    "cudaErrorStreamCaptureUnsupported": _FORBIDDEN,
+    "cudaErrorStreamCaptureInvalidated": _EITHER,
+    "cudaErrorStreamCaptureUnjoined": _JOIN,
+    "cudaErrorStreamCaptureIsolation": _JOIN,
+    "cudaErrorStreamCaptureImplicit": _DEFAULT_STREAM,
+    "cudaErrorCapturedEvent": _JOIN,
+}
 
 
 def require_captured(entry: str, codes: Sequence[int], nodes: int) -> None:
@@ -29,10 +36,11 @@ def require_captured(entry: str, codes: Sequence[int], nodes: int) -> None:
     `codes` are the calls' return codes in order, the end of the capture last.
     """
     if code := next((code for code in codes if code), 0):
-        advice = _ADVICE.get(code) or _ADVICE.get(codes[-1], "")
+        name = error_name(code)
+        advice = _ADVICE.get(name) or _ADVICE.get(error_name(codes[-1]), "")
         raise CallFailed(
             CANNOT_BE_CAPTURED,
-            f"{entry} cannot be captured into a CUDA graph: {error_name(code)} ({code})"
+            f"{entry} cannot be captured into a CUDA graph: {name} ({code})"
             + (f". {advice[0].upper()}{advice[1:]}" if advice else ""),
         )
     if nodes == 0:

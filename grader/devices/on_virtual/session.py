@@ -37,7 +37,7 @@ TIMING = {"calls_in_graph": CALLS_IN_A_GRAPH}
 MEASURING = {"memory": True, "race": False, "init": False, "sync": False, "async": False, **TIMING}
 WAITS_FOR_HOST = "waits for the host"  # the reason of a call whose stream waits for a function of the host
 TOO_MANY_LAUNCHES = "too many launches"  # … of a call with more launches than anybody looks at
-_NOT_READY = 600  # cudaErrorNotReady: what the harness's synchronisation says of such a stream
+_NOT_READY = "cudaErrorNotReady"  # what the harness's synchronisation says of such a stream
 _HOST_FUNCTION = (
     "put a function of the host on the stream (cudaLaunchHostFunc, cudaStreamAddCallback), and what follows "
     "it waits for the host: do all of a call's work in kernels"
@@ -164,7 +164,7 @@ class VirtualSession:
             if settled:  # of a program that has ended the engine may report only an error
                 gpu.require_worker(entry)
             reason, message = judge_answer(entry, call, returned or settled)
-            if settled == _NOT_READY and not returned:
+            if settled and not returned and error_name(settled) == _NOT_READY:
                 reason, message = WAITS_FOR_HOST, f"{entry} {_HOST_FUNCTION}"
         except OutOfTime as over:  # the call returned, but its launches take too long
             self.close()
