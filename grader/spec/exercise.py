@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Protocol
 from grader.spec.call import Buffers, Call
 from grader.spec.case import Case, Size, named
 from grader.spec.comparison import Comparison
-from grader.spec.target import BASELINE, Mechanism, Points, Speedup, Target, TimingProtocol
+from grader.spec.target import BASELINE, Mechanism, Points, Speedup, Target, TimingProtocol, cases_of
 
 if TYPE_CHECKING:
     from grader.spec.question import Question, Sheet
@@ -200,6 +200,12 @@ class Exercise:
     def modelled_cases(self) -> list[Case]:
         """The cases of those targets."""
         names = {name for target in self.modelled_targets for name in target.cases}
+        return [case for case in self.bench if case.name in names]
+
+    @property
+    def timed_cases(self) -> list[Case]:
+        """The bench cases that any target of the exercise's own entry is about, on whatever device."""
+        names = {name for target in self.targets for name in cases_of(target)}
         return [case for case in self.bench if case.name in names]
 
     def step(self, entry: str) -> Step:

@@ -87,6 +87,13 @@ class HostTime:
 Target = Speedup | CopyBandwidth | HostTime
 
 
+def cases_of(target: Target) -> tuple[str, ...]:
+    """The exercise's bench cases that it is about: none where it is about a step's."""
+    if isinstance(target, CopyBandwidth):
+        return () if target.step else (target.case,)
+    return target.cases
+
+
 @dataclass(frozen=True)
 class Points:
     """The points of each part. Clean, mechanism and speed count only for a correct kernel."""

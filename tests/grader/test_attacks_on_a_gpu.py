@@ -8,9 +8,10 @@ import pytest
 
 from grader.pipeline import grading
 from grader.records.record import Record
+from grader.spec import Case, Exercise, Speedup
 from tests.grader.attacks import ATTACKS
 from tests.grader.gpu_on_virtual import GpuOnVirtual, gpu_on_virtual
-from tests.grader.stepped_exercise import EXERCISE, SOLUTION
+from tests.grader.stepped_exercise import EXERCISE, LARGER, SMALL, SOLUTION
 from tests.made_source import made_source
 
 pytestmark = pytest.mark.usefixtures(gpu_on_virtual.__name__)
@@ -26,9 +27,10 @@ def on_a_gpu(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grading, "device_of", lambda kind: WithMemoryHere())
 
 
-def graded(text: str) -> Record:
+def graded(text: str, exercise: Exercise = WHOLE, *stages: str) -> Record:
     source = made_source("kernel.cu", text)
-    return grading.grade(WHOLE, source, submission="x", device="gpu", seed="a seed", stages=("checks",))
+    wanted = ("checks", *stages)
+    return grading.grade(exercise, source, submission="x", device="gpu", seed="a seed", stages=wanted)
 
 
 @pytest.mark.parametrize(
@@ -44,6 +46,20 @@ def graded(text: str) -> Record:
 def test_an_attack_that_only_the_virtual_gpu_sees_earns_nothing(name: str, verdict: str):
     record = graded(ATTACKS[name])
     assert (record.verdict, record.points) == (verdict, 0), record.parts
+
+
+def test_a_timed_size_is_asked_about_though_its_target_names_one_that_only_a_gpu_runs():
+    """Must not earn: anything, by work of the host at a size that the virtual GPU can run."""
+    giant = Case("giant", {"n": 1 << 30, "copies": 4}, gpu_only=True)
+    with_giant = Speedup((LARGER, giant.name), passing=1.2, full=1.5, protocol="graph", share=0.5)
+    exercise = dataclasses.replace(
+        WHOLE,
+        bench=(*WHOLE.bench, giant),
+        targets=(Speedup((SMALL,), passing=1.2, full=1.5, protocol="graph", share=0.5), with_giant),
+    )
+    record = graded(ATTACKS["the host at a timed size"], exercise, "speed")
+    assert (record.verdict, record.points) == ("not in a kernel", 0), record.parts
+    assert [case.name for case in record.cases if not case.passed] == [LARGER]
 
 
 def test_an_honest_kernel_earns_its_points():

@@ -51,10 +51,11 @@ def check_on_virtual(
     task: Task, program: Libraries, context: Context, secret: str, timed: Sequence[Case] = ()
 ) -> list[CaseRun]:
     """Run the public cases again on the virtual GPU, which reports findings, for a task that ran on a GPU;
-    and the `timed` ones, so that no kernel is checked at some sizes and timed at others."""
+    and those of the `timed` ones that it can run, so that no kernel is checked at some sizes and timed at
+    others."""
     device = context.device.virtual
     public = [(case, public) for case, public in cases_on(device, task, secret) if public]
-    public += [(case, True) for case in timed]
+    public += [(case, True) for case in timed if device.runs(case)]
     with device.session(program) as session:
         budget = device.time_budget()
         runs = run_cases(task, session, public, secret, phase="checks", notify=context.notify, budget=budget)

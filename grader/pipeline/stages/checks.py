@@ -38,7 +38,7 @@ def run(submission: Submission, context: Context, earlier: Results) -> Checks | 
     exercise, device = submission.exercise, context.device
     runs, wrong = correctness.runs, []
     if not device.reports_findings:
-        timed = exercise.modelled_cases if "speed" in context.wanted else ()
+        timed = exercise.timed_cases if "speed" in context.wanted else ()
         runs = tuple(check_on_virtual(exercise, program, context, context.seed, timed))
         wrong = [run.result for run in runs if run.result.reason in SEEN_ON_VIRTUAL]
     reports = [run.report for run in runs]

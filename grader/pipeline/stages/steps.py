@@ -81,7 +81,7 @@ def grade_step(step: Step, program: Libraries, context: Context) -> GradedStep:
         runs = [_missing(step, runs[0])]
     looked_at, reports = runs, [run.report for run in runs]
     if not device.reports_findings and all_right(runs):
-        looked_at = check_on_virtual(step, program, own, secret)
+        looked_at = check_on_virtual(step, program, own, secret, step.bench)
         reports = [run.report for run in looked_at]
         runs += [run for run in looked_at if run.result.reason in SEEN_ON_VIRTUAL]
     seen: list[MechanismResult] = []
