@@ -14,7 +14,6 @@ from __future__ import annotations
 import fcntl
 import shutil
 import sys
-from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing, contextmanager
 from dataclasses import dataclass, field
@@ -23,7 +22,7 @@ from pathlib import Path
 from common.core.errors import CourseError, MachineOverloaded
 from common.core.files import PARTIAL, write_whole
 from grader.classes.dependencies import changed, dependencies, read_key, record_key
-from grader.classes.executor import UNGRADED, Executor, Task, bare_record
+from grader.classes.executor import UNGRADED, Executor, Task, bare_record, task_name
 from grader.classes.grading_process import DEFAULT_GRADER, Orphans
 from grader.classes.local_processes import LocalProcesses
 from grader.classes.progress import run_progress
@@ -34,7 +33,7 @@ from grader.records.record import Record
 from grader.spec import Exercise, seeds
 from grader.spec.names import file_name
 from grader.words.numbers import counted
-from grader.words.text import listed
+from grader.words.text import first_of, listed
 
 UNREADABLE = "unreadable submission"
 SECRET = ".secret"
@@ -152,13 +151,15 @@ def _what_changed(
     """A sentence for each reason why submissions that have a record are graded again."""
     if run.fresh:
         return
-    causes = Counter[tuple[str, ...]]()
+    causes: dict[tuple[str, ...], list[str]] = {}
     for submission in submissions:
         if before := _key_of(run.record_path(submission)):
-            causes[tuple(changed(before, depends[submission.exercise]))] += 1
-    for names, count in causes.items():
+            names = tuple(changed(before, depends[submission.exercise]))
+            causes.setdefault(names, []).append(task_name(submission))
+    for names, whose in causes.items():
         if names:
-            yield f"{counted(count, 'record')} made before {listed(names)} changed: graded again"
+            count = counted(len(whose), "record")
+            yield f"{count} made before {listed(names)} changed: graded again ({first_of(whose)})"
 
 
 def _prepare(run: ClassRun, submission: Submission, depends: Mapping[str, str]) -> Record | Task:

@@ -5,7 +5,9 @@ from __future__ import annotations
 import ast
 import functools
 import hashlib
+import importlib.metadata
 import json
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 
@@ -26,6 +28,8 @@ _READ = {
 }
 _SCRIPTS = sorted((REPOSITORY / "common" / "worker").glob("*.py"))  # processes are started with them
 _SUBMISSION = "the submission"
+EXERCISE = "the exercise"
+_CLOCK = REPOSITORY / "common" / "gpu" / "support.cu"  # the trusted library, which measures on a GPU
 _EXERCISE = ("*.py", "baseline*.cu", "*.cuh", "*.json")  # not the README, nor the starter
 
 
@@ -35,14 +39,21 @@ def dependencies(
     """Hashes by name, of all but the submission itself. `grader` is the function that grades."""
     modules = frozenset([grader.partition(":")[0], *_imports(exercise.folder.glob("*.py"))])
     return {
-        "the exercise": _of_files(_found(exercise.folder, _EXERCISE)),
+        EXERCISE: code_of_exercise(exercise.folder),
         "the grader": _of_texts([str(VERSION), grader, _of_files({*_modules(modules), *_SCRIPTS})]),
         **{name: _of_files(_found(*place)) for name, place in _READ.items()},
         "the compiler": _compilers(),
         "the device": _of_texts([device.kind, device.name, device.driver]),
+        "the GPU's clock": "" if device.modelled else _of_files([_CLOCK]),
+        "Python or its packages": _of_texts(_versions(exercise)),
         "the settings": _of_texts([f"{wall_seconds:g}"]),
         "the secret": _of_texts([seed]),
     }
+
+
+def code_of_exercise(folder: Path) -> str:
+    """A hash of the files in its folder that marks depend on."""
+    return _of_files(_found(folder, _EXERCISE))
 
 
 def record_key(depends: Mapping[str, str], data: bytes) -> str:
@@ -113,6 +124,21 @@ def _of_files(paths: Iterable[Path]) -> str:
 
 def _of_texts(texts: Iterable[str]) -> str:
     return hashlib.sha256("\0".join(texts).encode()).hexdigest()
+
+
+def _versions(exercise: Exercise) -> Iterator[str]:
+    """Of what computes expected answers and, for a Python file, runs the kernels. A build for GPUs computes
+    the same (2.13.0+cu130), and so does another patch of Python: machines of one run may differ in both."""
+    yield "{}.{}".format(*sys.version_info)
+    for package in ("torch", "numpy", *(("triton",) if exercise.python is not None else ())):
+        yield _version(package).partition("+")[0]
+
+
+def _version(package: str) -> str:
+    try:
+        return importlib.metadata.version(package)
+    except importlib.metadata.PackageNotFoundError:
+        return ""
 
 
 def _compilers() -> str:

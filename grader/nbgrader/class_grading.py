@@ -13,7 +13,6 @@ import hashlib
 import json
 import os
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -23,7 +22,7 @@ from typing import Any
 from common.core.errors import CourseError
 from common.core.files import PARTIAL, write_whole
 from grader.classes.class_run import ClassRun
-from grader.classes.dependencies import changed, code_of
+from grader.classes.dependencies import EXERCISE, changed, code_of, code_of_exercise
 from grader.classes.progress import run_progress
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
 from grader.nbgrader.class_folder import ClassFolder, assignments, find_assignment
@@ -38,9 +37,10 @@ from grader.nbgrader.term.apply import Plan, apply, changes, is_settled, make_pl
 from grader.nbgrader.term.by_hand import keep_given, read_given
 from grader.nbgrader.term.plan import Pair, read_term
 from grader.records.record import Record
+from grader.spec import registry
 from grader.spec.names import file_name
 from grader.words.numbers import counted
-from grader.words.text import listed
+from grader.words.text import first_of, listed
 
 _BATCH = 200  # submissions in one transaction: what all share is asked for once in each
 _HANDED_IN = "the files handed in"
@@ -232,6 +232,7 @@ class Book:
             LATENESS: self._lateness(pair),
             "the lab's key": _lab_key(assignment),
             DROPPED: sorted(self.plan.dropped(assignment)),
+            EXERCISE: _exercise_code(assignment),
             "how marks are written": _marking_code(),
         }
         hashes = {name: _hash(json.dumps(what, default=_plain).encode()) for name, what in made_from.items()}
@@ -261,6 +262,12 @@ def _lab_key(assignment: str) -> str:
     return _hash(lab.key.read_bytes()) if lab is not None and lab.key.is_file() else ""
 
 
+def _exercise_code(assignment: str) -> str:
+    """Predictions have tolerances and shares of the points, which no record holds."""
+    folder = next((one for one in registry.exercise_folders() if one.name == assignment), None)
+    return "" if folder is None else code_of_exercise(folder)
+
+
 @functools.cache
 def _marking_code() -> str:
     return code_of(*_MARKS)
@@ -284,14 +291,15 @@ def changed_since(folder: ClassFolder, pair: Pair, key: str) -> list[str] | None
 
 def _what_changed(folder: ClassFolder, keys: Mapping[Pair, str]) -> Iterator[str]:
     """A sentence for each reason why points in the gradebook are stale; new files are none."""
-    causes = Counter[tuple[str, ...]]()
+    causes: dict[tuple[str, ...], list[str]] = {}
     for pair, key in keys.items():
         names = changed_since(folder, pair, key)
         if names and _HANDED_IN not in names:
-            causes[tuple(names)] += 1
-    for cause, count in causes.items():
-        rows = counted(count, "submission's points", "submissions' points")
-        yield f"{rows} in the gradebook, made before {listed(cause)} changed: written again"
+            causes.setdefault(tuple(names), []).append(" ".join(pair))
+    for cause, whose in causes.items():
+        rows = counted(len(whose), "submission's points", "submissions' points")
+        changes = f"made before {listed(cause)} changed: written again ({first_of(whose)})"
+        yield f"{rows} in the gradebook, {changes}"
 
 
 def _written_path(folder: ClassFolder, pair: Pair) -> Path:

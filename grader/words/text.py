@@ -18,6 +18,7 @@ _RIGHT = ">"
 _WHOLE = "~"  # a column of sentences: wrapped, never cut
 _NARROWEST = 40
 _LONGEST = 4000
+_MOST_NAMES = 12
 
 
 def harmless(text: str) -> str:
@@ -44,6 +45,13 @@ def listed(names: Sequence[str]) -> str:
     """ "one", "one and two", "one, two and three"."""
     *most, last = names
     return f"{', '.join(most)} and {last}" if most else last
+
+
+def first_of(names: Sequence[str]) -> str:
+    """All of them, or a dozen and how many more there are."""
+    if len(names) <= _MOST_NAMES:
+        return listed(names)
+    return listed([*names[:_MOST_NAMES], f"{len(names) - _MOST_NAMES:,} more"])
 
 
 def _untabbed(text: str) -> str:

@@ -17,6 +17,7 @@ import pytest
 
 from common.core.paths import REPOSITORY
 from grader.nbgrader.apps import nbgrader_functions
+from grader.spec import registry
 from tests.nbgrader.small_course import FIRST
 from tests.nbgrader.tiny_notebook import QUESTION, cell_of
 from tests.waiting import LONG, wait_until
@@ -158,3 +159,29 @@ def test_points_of_many_take_one_transaction_and_few_statements(small_class, mar
     opening = 2  # commits of nbgrader itself, when it opens a gradebook
     assert counted["commits"] == opening + 1, counted
     assert counted["statements"] <= 30 * len(newer), counted
+
+
+def as_in_another_process() -> None:
+    registry.load.cache_clear()
+    package = registry.package_of(registry.EXERCISES / FIRST)
+    for name in [name for name in sys.modules if name.partition(".")[0] == package]:
+        del sys.modules[name]
+
+
+def test_a_prediction_that_counts_otherwise_changes_marks_whose_records_are_the_same(
+    small_class, marks, capsys
+):
+    before = small_class.autograde()["student0"]
+    path = registry.EXERCISES / FIRST / "exercise.py"
+    text = path.read_text()
+    try:
+        path.write_text(text.replace("Factor(1.0, 4.0)", "Factor(10.0, 40.0)"))
+        as_in_another_process()
+        capsys.readouterr()
+        after = small_class.autograde()["student0"]
+        said = capsys.readouterr().err
+    finally:
+        path.write_text(text)
+        as_in_another_process()
+    assert after.points > before.points
+    assert "in the gradebook, made before the exercise changed: written again (student0 01_first" in said
