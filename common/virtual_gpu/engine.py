@@ -189,9 +189,9 @@ class Engine:
     def _greet(self) -> Greeting:
         try:
             return self.channel.hello()
-        except EngineDied:
-            self._process.wait()
-            words = self._last_words()
+        except EngineDied as problem:
+            self._status()
+            words = self._last_words() or ("" if self.channel.gone else f": {problem}")
             self.close()
             raise CourseError(f"the virtual GPU did not start{words}") from None
         except BaseException:

@@ -91,8 +91,8 @@ class HarnessChannel:
         self._socket.close()
 
     def hello(self) -> Greeting:
-        _, payload, descriptors = self._exchange(
-            Request.HELLO, _HELLO.pack(VERSION, _ROLE_HARNESS, os.getpid()), self._limit()
+        _, payload, descriptors = self._answer(
+            Request.HELLO, _HELLO.pack(VERSION, _ROLE_HARNESS, os.getpid())
         )
         base, size, *_ = _HELLO_REPLY.unpack_from(payload)
         device, pinned = descriptors
@@ -156,23 +156,29 @@ class HarnessChannel:
         return self._exchange(Request.HARNESS_SYNC, b"", limit or self._limit())[0]
 
     def _ask(self, request: Request, body: bytes = b"", limit: TimeLimit | None = None) -> bytes:
-        try:
-            error, payload, _ = self._exchange(request, body, limit or self._limit())
-        except OutOfTime as over:
-            raise EngineDied(
-                f"the engine of the virtual GPU does not answer {request.name}: {over}"
-            ) from over
+        error, payload, _ = self._answer(request, body, limit)
         if error:
             sentence = payload.decode(errors="replace") or f"{request.name} was refused with error {error}"
             raise EngineRefused(error, sentence)
         return payload
+
+    def _answer(
+        self, request: Request, body: bytes, limit: TimeLimit | None = None
+    ) -> tuple[int, bytes, list[int]]:
+        """Of a request that runs nothing of the program's: silence is the engine's own fault."""
+        try:
+            return self._exchange(request, body, limit or self._limit())
+        except OutOfTime as over:
+            raise EngineDied(
+                f"the engine of the virtual GPU does not answer {request.name}: {over}"
+            ) from over
 
     def _exchange(self, request: Request, body: bytes, limit: TimeLimit) -> tuple[int, bytes, list[int]]:
         descriptors: list[int] = []
         with self._lock:
             self._serial += 1
             try:
-                self._socket.sendall(_REQUEST.pack(MAGIC, request, len(body), self._serial) + body)
+                self._send(_REQUEST.pack(MAGIC, request, len(body), self._serial) + body, limit)
                 magic, error, _, size, serial = _REPLY.unpack(self._receive(_REPLY.size, limit, descriptors))
                 payload = self._receive(size, limit, descriptors)
             except TimeoutError:
@@ -183,6 +189,16 @@ class HarnessChannel:
         if magic != MAGIC or serial != self._serial:
             raise EngineDied("the engine of the virtual GPU answered in another protocol: rebuild it")
         return error, payload, descriptors
+
+    def _send(self, data: bytes, limit: TimeLimit) -> None:
+        """An engine that reads nothing must not hold this process up either."""
+        left = memoryview(data)
+        while left:
+            wait_ready(self._socket.fileno(), select.POLLOUT, limit)
+            try:
+                left = left[self._socket.send(left, socket.MSG_DONTWAIT) :]
+            except BlockingIOError:
+                continue
 
     def _receive(self, size: int, limit: TimeLimit, descriptors: list[int]) -> bytes:
         data = bytearray()

@@ -10,9 +10,10 @@ import pytest
 from common.build.program import Target, build_program
 from common.sandbox.policy import Walls
 from common.sandbox.watchdog import Limits
+from common.virtual_gpu import memory_share
 from common.virtual_gpu.device import VirtualGpu
 from common.virtual_gpu.engine import Engine
-from common.virtual_gpu.wire import EngineDied
+from common.virtual_gpu.wire import EngineDied, EngineRefused
 from common.worker.calls import i32
 from common.worker.process import WorkerStopped
 
@@ -105,3 +106,27 @@ def test_an_engine_that_takes_too_much_for_itself_is_ended():
         watchdog._limits = Limits(memory_bytes=MIB)  # less than it has by now
         with pytest.raises(EngineDied, match="used more than 1 MiB of memory and was ended"):
             reports_without_end(engine)
+
+
+@pytest.mark.parametrize(("at_once", "devices"), [(1, 2), (2, 1), (2, 2), (16, 2)])
+def test_devices_at_once_are_offered_no_more_than_the_machine_has(at_once: int, devices: int, monkeypatch):
+    """By gradings that run at once, and by a submission's device beside the baseline's."""
+    available = 40 << 30
+    monkeypatch.setattr(memory_share, "available_bytes", lambda: available)
+    monkeypatch.setenv(memory_share.AT_ONCE, str(at_once))
+    offered = memory_share.memory_share("h200", devices)
+    assert at_once * devices * offered <= 0.6 * available
+    assert at_once * devices * (offered + MIB) > 0.6 * available, "and no less than its share"
+
+
+def test_two_devices_of_two_gradings_give_together_what_one_alone_would(path: Path, monkeypatch):
+    monkeypatch.setattr(memory_share, "available_bytes", lambda: 2 << 30)
+    monkeypatch.setenv(memory_share.AT_ONCE, "2")
+    offered = memory_share.memory_share("h200", 1)
+    assert 2 * offered <= 2 << 30
+    for_each = {"walls": Walls.virtual(), "libraries": [path]}
+    with VirtualGpu(**for_each) as one, VirtualGpu(**for_each) as other:
+        for gpu in (one, other):
+            gpu.harness.free(gpu.harness.allocate("all but a little", offered - 16 * MIB, 256))
+            with pytest.raises(EngineRefused, match="memory"):
+                gpu.harness.allocate("more", offered + 16 * MIB, 256)

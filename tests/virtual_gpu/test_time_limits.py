@@ -8,6 +8,7 @@ import pytest
 
 from common.build.program import Target, build_program
 from common.virtual_gpu.session import run_program
+from tests.waiting import LONG
 
 BEHIND = "p[1000000 + threadIdx.x * 977 + i * 131]"
 ENDLESS = {
@@ -72,3 +73,16 @@ def assert_ended(program: Path, number: int) -> None:
     assert not run.timed_out
     assert run.status == 0
     assert "limit" in {finding.kind for finding in run.report.findings}
+
+
+@pytest.mark.parametrize("loop", ["bad loads", "bad stores", "bad atomics"])
+def test_a_budget_of_instructions_holds_where_each_of_them_is_bad(loop: str, program: Path):
+    """Where no limit on time would end it."""
+    number = str(list(ENDLESS).index(loop))
+    run = run_program(
+        program, [number], options={"max_warp_instructions": 100_000}, timeout=10 * LONG, stdout=-1
+    )
+    assert not run.timed_out
+    kinds = {finding.kind for finding in run.report.findings}
+    assert "hang" in kinds
+    assert "limit" not in kinds
