@@ -78,6 +78,8 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "grader/test_timed_calls.py",
         "grader/test_attacks_by_other_apis.py",
         "grader/test_fresh_attacks.py",
+        "grader/test_patched_worker.py",
+        "grader/test_jobs_at_once.py",
         "grader/test_attacks_on_a_gpu.py",
         "grader/test_seen_by_the_host.py",
         "grader/test_grade_verb.py::test_a_grading_can_be_repeated",
