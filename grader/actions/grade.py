@@ -17,6 +17,7 @@ from grader.records.device_info import DeviceInfo
 from grader.records.record import Record
 from grader.records.replay import with_current_names
 from grader.spec import registry
+from grader.words import numbers
 
 
 def found_in(paths: Sequence[Path], exercise: str | None, scratch: Path) -> Found:
@@ -47,7 +48,20 @@ def has_full_marks(record: Record) -> bool:
     return record.max_points > 0 and record.points >= record.max_points
 
 
-def read_alike(run: ClassRun, records: Sequence[Record]) -> tuple[list[similarity.Pair], Path] | None:
+def note_on_alike(run: ClassRun, records: Sequence[Record]) -> str:
+    """What to say of submissions with similar text; empty where there is nothing to say. Whatever goes wrong
+    here, the class has its marks: that is a note, too."""
+    try:
+        alike = _read_alike(run, records)
+    except Exception as problem:
+        return f"submissions were not compared with each other: {type(problem).__name__}: {problem}"
+    if alike is None or not alike[0]:
+        return ""
+    pairs, path = alike
+    return f"{numbers.counted(len(pairs), 'pair')} of submissions are similar: see {path}"
+
+
+def _read_alike(run: ClassRun, records: Sequence[Record]) -> tuple[list[similarity.Pair], Path] | None:
     """Submissions of one exercise with similar text, for a person to look at, and the file of their table.
     None where there is nothing to compare."""
     by_exercise: dict[str, dict[str, str]] = {}

@@ -11,6 +11,7 @@ import pytest
 
 from common.core.errors import CourseError
 from grader.actions import grade as action
+from grader.classes import similarity
 from grader.classes.class_run import ClassRun, grade_all
 from grader.cli.instructor import grade
 from grader.records.record import Record
@@ -96,6 +97,23 @@ def test_similar_submissions_are_reported(course, capsys):
     assert "1 pair of submissions are similar" in capsys.readouterr().err
     [row] = csv.DictReader((course / "grades" / "similarity.csv").open())
     assert (row["first"], row["second"], row["alike"]) == ("alice", "bob", "1.00")
+
+
+def test_a_comparison_that_fails_costs_no_file_of_the_class(course, capsys, monkeypatch):
+    """Records, table and pages are written before submissions are compared."""
+
+    def fails(*_: object) -> None:
+        raise MemoryError("a text that nobody thought of")
+
+    monkeypatch.setattr(similarity, "similar_pairs", fails)
+    path = hand_in(course, alice="// fine", bob="// wrong")
+    assert verb(path, "--csv", "grades.csv", "--html", "pages", "--output", "out") == 0
+    rows = list(csv.DictReader((course / "grades.csv").open()))
+    assert [row["submission"] for row in rows] == ["alice", "bob"]
+    assert (course / "pages" / "index.html").is_file()
+    assert len(list((course / "out" / "records").glob("*/*.json"))) == 2
+    said = capsys.readouterr().err
+    assert "submissions were not compared with each other: MemoryError: a text that nobody" in said
 
 
 def test_marks_from_another_device_than_the_official_one_say_so(course, capsys):

@@ -1,4 +1,4 @@
-"""What a program can make many of has a limit in the engine: the report stays small, and says what it left out."""
+"""What a program can make many of has a limit in the engine: reports stay small, and say what they left out."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""An engine that does not answer is given up at a limit, whatever it was asked, and the call has its verdict."""
+"""An engine that does not answer is given up at a limit, whatever it was asked; the call has its verdict."""
 
 from __future__ import annotations
 

@@ -19,7 +19,7 @@ from grader.actions.grade import (
     found_in,
     graded,
     has_full_marks,
-    read_alike,
+    note_on_alike,
     references,
     repeatable,
     repeated,
@@ -39,7 +39,6 @@ from grader.render.csv import write_csv
 from grader.render.gradescope import write_results
 from grader.render.pages.class_page import write_pages
 from grader.spec import registry
-from grader.words import numbers
 
 _EPILOGUE = """\
 The exit status is 0 when every submission got a verdict, whatever its points. As a self-check it is 1 when a
@@ -111,11 +110,8 @@ def _grade_paths(options: argparse.Namespace, settings: Settings, place: Place) 
             draw_new_secret(run)
         records = _graded(run, found.submissions)
     _show(options, settings, run, records)
-    if alike := read_alike(run, records):
-        pairs, path = alike
-        if pairs:
-            counted = numbers.counted(len(pairs), "pair")
-            print(f"note: {counted} of submissions are similar: see {path}", file=sys.stderr)
+    if note := note_on_alike(run, records):
+        print(f"note: {note}", file=sys.stderr)
     return 0
 
 

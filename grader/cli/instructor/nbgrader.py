@@ -19,7 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from common.core.errors import CourseError
-from grader.actions.grade import read_alike
+from grader.actions.grade import note_on_alike
 from grader.classes.class_run import ClassRun
 from grader.classes.local_processes import LocalProcesses
 from grader.classes.run_log import read_runs
@@ -133,10 +133,8 @@ def _look_at_all(folder: ClassFolder, run: ClassRun) -> None:
     print(f"statistics: {page}", file=sys.stderr)
     if runs := read_runs(run.output):
         print(f"the runs: {write_run_page(runs, folder.grades)}", file=sys.stderr)
-    if (alike := read_alike(run, known)) and alike[0]:
-        pairs, path = alike
-        counted = numbers.counted(len(pairs), "pair")
-        print(f"note: {counted} of submissions are similar: see {path}", file=sys.stderr)
+    if note := note_on_alike(run, known):
+        print(f"note: {note}", file=sys.stderr)
 
 
 def _parser() -> argparse.ArgumentParser:
