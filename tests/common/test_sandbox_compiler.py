@@ -57,7 +57,9 @@ def own_cache(tmp_path: Path) -> Cache:
     return Cache([tmp_path / "cache", default_cache().root])
 
 
-def refused(tmp_path: Path, text: str, walls: CompilerWalls = LIMITS) -> BuildError:
+def refused(
+    tmp_path: Path, text: str, walls: CompilerWalls = LIMITS, *, names_file: bool = True
+) -> BuildError:
     source = tmp_path / "submission" / "kernel.cu"
     source.parent.mkdir(exist_ok=True)
     source.write_text(text)
@@ -66,7 +68,7 @@ def refused(tmp_path: Path, text: str, walls: CompilerWalls = LIMITS) -> BuildEr
     error = caught.value
     assert SECRET not in error.log
     assert error.diagnostics, error.log
-    assert error.diagnostics[0].file == str(source)
+    assert error.diagnostics[0].file == (str(source) if names_file else None)
     assert not list((tmp_path / "cache" / "work").iterdir())
     return error
 
@@ -105,6 +107,17 @@ def test_an_honest_kernel_compiles_links_and_is_measured_behind_walls(tmp_path):
 def test_a_hidden_file_cannot_be_read_into_a_build(tmp_path, hidden, text):
     error = refused(tmp_path, text.format(path=hidden, repository=REPOSITORY))
     assert "no other file can be read while it is compiled" in (error.diagnostics[0].hint or "")
+
+
+@pytest.mark.parametrize("what", ["a file", "a folder"])
+def test_has_include_tells_that_a_name_is_there_and_nothing_more(tmp_path, hidden, what):
+    """One bit for each build, for a name that the author knows already: docs/security.md says so."""
+    there = hidden if what == "a file" else hidden.parent
+    ask = '#if __has_include("{}")\n#error it is there\n#else\n#error nothing is there\n#endif\n'
+    error = refused(tmp_path, ask.format(there), names_file=False)
+    assert f"{there}: Permission denied" in error.log
+    assert "it is there" not in error.log
+    assert "nothing is there" in refused(tmp_path, ask.format(hidden.with_name("other.h"))).log
 
 
 def test_what_was_built_in_the_open_is_not_served_behind_walls(tmp_path):
