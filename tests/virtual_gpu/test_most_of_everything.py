@@ -1,4 +1,4 @@
-"""What a program can make many of has a limit in the engine: reports stay small, and say what they left out."""
+"""What a program can make many of has a limit in the engine, and the report says what it leaves out."""
 
 from __future__ import annotations
 
