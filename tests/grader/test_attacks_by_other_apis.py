@@ -46,25 +46,25 @@ def test_the_driver_api_earns_what_the_runtime_api_earns(what: str):
     assert driver.points < 100
 
 
-def test_a_module_of_the_driver_api_is_not_run():
-    """Must not earn: any point."""
-    load = """CUmodule module;
+_LOAD = """CUmodule module;
   CUfunction function;
   cuModuleLoadData(&module, hidden_text.c_str());
   cuModuleGetFunction(&function, module, "hidden_copy");
   """
-    launch = """int count = static_cast<int>(row.count);
+_LAUNCH_LOADED = """int count = static_cast<int>(row.count);
     const void* arguments[] = {&row.source, &row.target, &count};
     cuLaunchKernel(function, (count + 255) / 256, 1, 1, 256, 1, 1, 0, stream, const_cast<void**>(arguments),
                    nullptr);"""
-    text = DRIVER + SMUGGLED.replace("NAME", "hidden_copy")
-    record = graded(edited(text, load + EACH_ROW.format(launch)))
+MODULE = edited(DRIVER + SMUGGLED.replace("NAME", "hidden_copy"), _LOAD + EACH_ROW.format(_LAUNCH_LOADED))
+
+
+def test_a_module_of_the_driver_api_is_not_run():
+    """Must not earn: any point."""
+    record = graded(MODULE)
     assert record.points == 0, record.parts
 
 
-def test_a_graph_of_its_own_nodes_does_not_show_the_host_the_rows():
-    """Must not earn: any point."""
-    nodes = """static int seen[32768];
+_NODES = """static int seen[32768];
     cudaGraph_t graph;
     cudaGraphExec_t executable;
     cudaGraphNode_t node;
@@ -75,7 +75,12 @@ def test_a_graph_of_its_own_nodes_does_not_show_the_host_the_rows():
     cudaGraphLaunch(executable, stream);
     cudaStreamSynchronize(stream);
     put_all(row.target, seen, static_cast<int>(row.count), stream);"""
-    record = graded(edited(HOST_ANSWERS, EACH_ROW.format(nodes)), quick=True)
+OWN_NODES = edited(HOST_ANSWERS, EACH_ROW.format(_NODES))
+
+
+def test_a_graph_of_its_own_nodes_does_not_show_the_host_the_rows():
+    """Must not earn: any point."""
+    record = graded(OWN_NODES, quick=True)
     assert record.points == 0, record.parts
 
 
@@ -131,12 +136,42 @@ __global__ void copy_kept(const int* source, int* target, int count) {
 """
 
 
-def test_the_heap_of_device_code_keeps_nothing_that_a_variable_would_not():
+def _kept_in(where: str) -> str:
     launch = EACH_ROW.format("copy_kept<<<1, 1, 0, stream>>>(row.source, row.target, row.count);")
-    wheres = ("room", "static_cast<int*>(malloc(sizeof room))")
-    variable, heap = (graded(edited(KEPT.replace("WHERE", where), launch), quick=True) for where in wheres)
+    return edited(KEPT.replace("WHERE", where), launch)
+
+
+KEPT_IN_THE_HEAP = _kept_in("static_cast<int*>(malloc(sizeof room))")
+
+
+def test_the_heap_of_device_code_keeps_nothing_that_a_variable_would_not():
+    """Must not earn: any point."""
+    variable, heap = (graded(text, quick=True) for text in (_kept_in("room"), KEPT_IN_THE_HEAP))
     assert points(heap) == points(variable)
-    assert heap.points < 50
+    assert heap.points == 0
+
+
+# The host hands its answers over in so many small pieces that each of them could be a parameter.
+SMALL_PIECES = edited(
+    HOST_ANSWERS,
+    EACH_ROW.format(
+        """static int seen[32768];
+    for (int64_t i = 0; i < row.count; i += 4)
+      cudaMemcpyAsync(seen + i, row.source + i, row.count - i < 4 ? 4 * (row.count - i) : 16,
+                      cudaMemcpyDeviceToHost, stream);
+    cudaStreamSynchronize(stream);
+    for (int64_t i = 0; i < row.count; i += 4)
+      cudaMemcpyAsync(row.target + i, seen + i, row.count - i < 4 ? 4 * (row.count - i) : 16,
+                      cudaMemcpyHostToDevice, stream);"""
+    ),
+)
+
+
+def test_copies_of_many_small_pieces_are_no_parameters():
+    """Must not earn: any point."""
+    record = graded(SMALL_PIECES, quick=True)
+    assert record.verdict == "not in a kernel", record.cases
+    assert record.points == 0, record.parts
 
 
 # Threads that arrive at an mbarrier by their copies.

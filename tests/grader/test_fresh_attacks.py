@@ -104,12 +104,14 @@ def test_device_code_that_nvcc_did_not_make_is_not_run(name: str):
     assert "device code that is not in the submitted file" in record.cases[0].message
 
 
+_SECTION = '__attribute__((section(".nv_fatbin"), used))'
+BESIDE = edited(f"{_SECTION} static const unsigned long long more[16] = {{0xBA55ED50}};", LAUNCH)
+
+
 def test_nor_is_code_beside_that_of_nvcc():
     """Must not earn: any point. With data in the section of device code, ptxas's figures would not be those
     of the code that runs."""
-    section = '__attribute__((section(".nv_fatbin"), used))'
-    beside = f"{section} static const unsigned long long more[16] = {{0xBA55ED50}};"
-    record = graded(edited(beside, LAUNCH))
+    record = graded(BESIDE)
     assert record.points == 0, record.parts
     assert "device code that is not in the submitted file" in record.cases[0].message
 

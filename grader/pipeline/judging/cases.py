@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -32,6 +33,7 @@ TOO_LONG = "too long"
 # Later cases would fail in the same way: they are not run.
 FATAL = ("timeout", "limit", "load", TOO_LONG, TOO_MANY_LAUNCHES)
 KEPT = "kept answer"
+_FOREIGN = "device code that is not in the submitted file"  # as the engine says it
 # Reasons that a GPU cannot detect.
 SEEN_ON_VIRTUAL = (NOT_IN_A_KERNEL, OFF_STREAM, TOO_MANY_LAUNCHES, WAITS_FOR_HOST)
 
@@ -148,6 +150,22 @@ def without_answers_of_others(runs: Sequence[CaseRun]) -> list[CaseRun]:
             run.result.passed, run.result.reason = False, NOT_IN_A_KERNEL
             run.result.message = run.perhaps_not_by_kernels
     return list(runs)
+
+
+def not_by_code_of_the_file(run: CaseRun) -> CaseRun:
+    """Of a case that passed on the GPU and not on the virtual GPU: not in a kernel, where the virtual GPU saw
+    that the GPU ran device code which nvcc did not compile from the file. It runs none, and says so; a call
+    that does not ask for its errors launches nothing there, and returns all the same."""
+    launched = any(outcome.report.launches for outcome in run.outcomes)
+    refused = run.result.reason == "error" and _FOREIGN in run.result.message
+    nothing = run.result.reason == "mismatch" and run.counts and not launched
+    if not (refused or nothing):
+        return run
+    message = (
+        f"right on the GPU, but no kernel of the file made it so. On the virtual GPU: {run.result.message}"
+    )
+    result = dataclasses.replace(run.result, reason=NOT_IN_A_KERNEL, message=message)
+    return dataclasses.replace(run, result=result)
 
 
 def _judge(

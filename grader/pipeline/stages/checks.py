@@ -39,7 +39,8 @@ def run(submission: Submission, context: Context, earlier: Results) -> Checks | 
     runs, wrong = correctness.runs, []
     if not device.reports_findings:
         timed = exercise.timed_cases if "speed" in context.wanted else ()
-        runs = tuple(check_on_virtual(exercise, program, context, context.seed, timed))
+        right = earlier.correct
+        runs = tuple(check_on_virtual(exercise, program, context, context.seed, timed, right=right))
         wrong = [run.result for run in runs if run.result.reason in SEEN_ON_VIRTUAL]
     reports = [run.report for run in runs]
     if exercise.blocks_share and earlier.correct and not wrong:
