@@ -73,6 +73,33 @@ def test_records_are_those_of_this_machine_but_for_times(course, cluster: DaskHe
         assert without_times(there.record_path(submission)) == without_times(here.record_path(submission))
 
 
+def test_a_grader_that_breaks_is_tried_twice_with_its_seed_as_on_this_machine(
+    course, cluster: DaskHere, tmp_path
+):
+    mark = tmp_path / "mark"
+    for run in (class_run(course), class_run(course, "elsewhere")):
+        mark.unlink(missing_ok=True)
+        text = f"// mark: {mark} \n// fail\n"
+        submissions = [submit(course, "alice", text)]
+        elsewhere = run.output.name == "elsewhere"
+        [record] = graded_on(cluster.file, run, submissions) if elsewhere else grade_all(run, submissions)
+        assert mark.read_text() == "xx"
+        assert (record.verdict, record.seed) == (UNGRADED, run.seed_of(FIRST))
+        assert "the grader itself is broken" in record.flags[0]
+        assert "tried twice" in record.flags[0]
+        [row] = read_runs(run.output)[-1].rows
+        assert "the grader itself is broken" in row.lost[0], "the instructor's page on the run has it"
+
+
+def test_what_broke_once_has_its_record_and_the_instructor_is_told(course, cluster: DaskHere, tmp_path):
+    run = class_run(course)
+    submission = submit(course, "alice", f"// stumble: {tmp_path / 'once'} \n// fine")
+    [record] = graded_on(cluster.file, run, [submission])
+    assert record.verdict == "full marks"
+    [row] = read_runs(run.output)[-1].rows
+    assert "the grader itself is broken" in row.lost[0]
+
+
 def test_what_was_graded_elsewhere_is_not_graded_again_here(course, cluster: DaskHere, tmp_path):
     mark = tmp_path / "mark"
     submission = submit(course, "alice", f"// mark: {mark} \n")
