@@ -124,8 +124,8 @@ def test_two_devices_of_two_gradings_give_together_what_one_alone_would(path: Pa
     monkeypatch.setenv(memory_share.AT_ONCE, "2")
     offered = memory_share.memory_share("h200", 1)
     assert 2 * offered <= 2 << 30
-    for_each = {"walls": Walls.virtual(), "libraries": [path]}
-    with VirtualGpu(**for_each) as one, VirtualGpu(**for_each) as other:
+    one, other = (VirtualGpu(walls=Walls.virtual(), libraries=[path]) for _ in range(2))
+    with one, other:
         for gpu in (one, other):
             gpu.harness.free(gpu.harness.allocate("all but a little", offered - 16 * MIB, 256))
             with pytest.raises(EngineRefused, match="memory"):
