@@ -30,6 +30,7 @@ _SCRIPTS = sorted((REPOSITORY / "common" / "worker").glob("*.py"))  # processes 
 _SUBMISSION = "the submission"
 EXERCISE = "the exercise"
 _CLOCK = REPOSITORY / "common" / "gpu" / "support.cu"  # the trusted library, which measures on a GPU
+_NOT_ASKED = ""  # in place of the hash of what a grade on this device does not depend on
 _EXERCISE = ("*.py", "baseline*.cu", "*.cuh", "*.json")  # not the README, nor the starter
 
 
@@ -44,7 +45,7 @@ def dependencies(
         **{name: _of_files(_found(*place)) for name, place in _READ.items()},
         "the compiler": _compilers(),
         "the device": _of_texts([device.kind, device.name, device.driver]),
-        "the GPU's clock": "" if device.modelled else _of_files([_CLOCK]),
+        "the GPU's clock": _NOT_ASKED if device.modelled else _of_files([_CLOCK]),
         "Python or its packages": _of_texts(_versions(exercise)),
         "the settings": _of_texts([f"{wall_seconds:g}"]),
         "the secret": _of_texts([seed]),
@@ -70,8 +71,13 @@ def read_key(text: str | bytes) -> dict[str, str]:
 
 
 def changed(before: Mapping[str, str], now: Mapping[str, str]) -> list[str]:
-    """The names of what is not as it was."""
-    return [name for name in now if before.get(name) != now[name]]
+    """The names of what is not as it was. What only one side asks for is left out: that follows from another
+    change, such as the device's."""
+    return [
+        name
+        for name, value in now.items()
+        if before.get(name) != value and _NOT_ASKED not in (before.get(name), value)
+    ]
 
 
 def code_of(*modules: str) -> str:
