@@ -16,7 +16,7 @@ void launch(vgpu::ModuleImage& image, const std::string& name, vgpu::LaunchEnvir
   request.kernel = image.kernel(name);
   if (request.kernel == nullptr || request.kernel->param_bytes > kMostParameters) return;
   request.grid = {2, 1, 1};
-  request.block = {64, 1, 1};
+  request.block = {128, 1, 1};  // as wgmma wants them
   request.cluster = {1, 1, 1};
   request.dynamic_shared = 1024;
   request.params.assign(request.kernel->param_bytes, 0);

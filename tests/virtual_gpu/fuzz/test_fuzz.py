@@ -21,6 +21,7 @@ from common.build.engine.build import SOURCE_DIR, _sanitizer_flags
 from common.build.link import link
 from common.build.toolchain import find_host_compiler, find_nvcc
 from common.build.unit import Unit
+from tests.virtual_gpu.engine_client import EngineProcess, Harness, Program
 from tests.virtual_gpu.engine_units import all_but_main, engine_units, linker
 from tests.virtual_gpu.fuzz import seeds
 from tests.waiting import LONG
@@ -114,3 +115,17 @@ def test_damaged_input_ends_nothing(name: str, tmp_path: Path):
 def test_every_target_has_a_file_and_every_file_a_target():
     files = {path.stem for path in HERE.glob("*.cpp")} - {"standalone"}
     assert files == set(TARGETS)
+
+
+@pytest.mark.parametrize("dialogue", [seeds._textures, seeds._blas, seeds._hopper])
+def test_a_dialogue_that_fuzzing_begins_with_is_honest(dialogue: Callable[[Program, Harness], None]):
+    """Where the engine refused the first request, no damage would get any further."""
+    engine = EngineProcess()
+    try:
+        program = engine.ready()
+        dialogue(program, engine.harness)
+        assert program.ask("DeviceSync").error == 0
+        report = engine.harness.report()
+        assert (report["findings"], report["sticky_error"]) == ([], 0)
+    finally:
+        engine.stop()
