@@ -11,7 +11,7 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
-from common.core.proc import all_processes
+from common.core.proc import all_processes, stat_of
 
 # What a victim's command line has.
 VICTIMS = {
@@ -20,6 +20,7 @@ VICTIMS = {
     "compiler": ("cicc", "cudafe++", "ptxas"),
 }
 RUN = "run"
+_LOOK_SECONDS = 0.2  # between two lists of all processes of a run
 _SOON = 20.0  # seconds: a victim of the kind comes, or another has to do
 
 
@@ -57,6 +58,8 @@ class Killer:
 
     def __init__(self, kills: list[str], rng: random.Random) -> None:
         self._left, self._rng, self._count = list(kills), rng, len(kills)
+        self._seen: set[tuple[int, bytes]] = set()  # all that ran below the run, by number and birth
+        self._looked = 0.0
         self.killed: dict[str, int] = dict.fromkeys((*VICTIMS, RUN), 0)
 
     def see_to_its_end(
@@ -65,11 +68,13 @@ class Killer:
         """The process of the run that ended by itself; those that are killed are started again."""
         run = start()
         while run.poll() is None:
+            self._look(run.pid)
             due = (self._count - len(self._left) + 0.5) / (self._count + 1)
             if not self._left or progress() < due:
                 time.sleep(0.02)
             elif self._left[0] == RUN:
                 self._left.pop(0)
+                self._look(run.pid, now=True)
                 os.killpg(run.pid, signal.SIGKILL)
                 run.wait()
                 self.killed[RUN] += 1
@@ -78,11 +83,25 @@ class Killer:
                 self._kill_part(run, self._left.pop(0))
         return run
 
+    def left(self) -> list[int]:
+        """Of all processes that were seen below a run, in whatever session, those that live."""
+        found = [(stat_of(pid), born) for pid, born in self._seen]
+        return [stat.pid for stat, born in found if stat is not None and stat.lives and stat.born == born]
+
+    def _look(self, root: int, *, now: bool = False) -> None:
+        if now or time.monotonic() - self._looked > _LOOK_SECONDS:
+            self._looked = time.monotonic()
+            self._seen |= {(pid, stat.born) for pid in below(root) if (stat := stat_of(pid)) is not None}
+
     def _kill_part(self, run: subprocess.Popen[str], kind: str) -> None:
+        """One of that kind; where none comes soon, one of another."""
         time.sleep(self._rng.uniform(0, 0.5))
-        deadline = time.monotonic() + _SOON
-        while run.poll() is None and time.monotonic() < deadline:
-            if kill_one(run.pid, VICTIMS[kind], self._rng):
-                self.killed[kind] += 1
-                return
+        began = time.monotonic()
+        while run.poll() is None and time.monotonic() - began < 2 * _SOON:
+            self._look(run.pid)
+            late = time.monotonic() - began > _SOON
+            for one in VICTIMS if late else (kind,):
+                if kill_one(run.pid, VICTIMS[one], self._rng):
+                    self.killed[one] += 1
+                    return
             time.sleep(0.01)
