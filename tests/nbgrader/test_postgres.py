@@ -1,6 +1,6 @@
 """A gradebook in PostgreSQL, which courses with many graders have: the same points as in SQLite.
 
-Needs PostgreSQL's server (Debian's package `postgresql`; it need not run) and psycopg in Python.
+Needs PostgreSQL's server: Debian's package `postgresql`; it need not run.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ pytestmark = [
         reason="needs PostgreSQL: apt-get install postgresql",
     ),
     pytest.mark.skipif(
-        importlib.util.find_spec("psycopg") is None, reason="needs psycopg: pip install 'psycopg[binary]'"
+        importlib.util.find_spec("psycopg") is None,
+        reason="needs psycopg: pip install -r requirements/test.txt",
     ),
 ]
 
