@@ -4,6 +4,8 @@ will change, and the next autograde changes exactly that."""
 from __future__ import annotations
 
 import shutil
+import sys
+from importlib.abc import MetaPathFinder
 
 import pytest
 
@@ -165,13 +167,25 @@ def test_points_that_left_the_gradebook_are_said_and_kept(term_class, capsys):
     old.unlink()
 
 
-def test_a_gradebook_that_cannot_be_opened_is_named_before_anything_is_graded(term_class, tmp_path):
+class NotInstalled(MetaPathFinder):
+    """Python finds no psycopg, as where nobody installed it."""
+
+    def find_spec(self, name: str, path: object = None, target: object = None) -> None:
+        if name == "psycopg":
+            raise ModuleNotFoundError(f"No module named {name!r}")
+
+
+def test_a_gradebook_that_cannot_be_opened_is_named_before_anything_is_graded(
+    term_class, tmp_path, monkeypatch
+):
     from grader.nbgrader.gradebook import check_gradebook
 
     (tmp_path / "text.db").write_text("this is not a database" * 100)
     with pytest.raises(CourseError, match=r"gradebook sqlite:///.*text\.db cannot be used: file is not a"):
         check_gradebook(term_class.folder, [f"--db=sqlite:///{tmp_path}/text.db"])
-    with pytest.raises(CourseError, match=r"\*\*\*@host.*psycopg") as problem:
+    monkeypatch.setattr(sys, "meta_path", [NotInstalled(), *sys.meta_path])
+    monkeypatch.delitem(sys.modules, "psycopg", raising=False)
+    with pytest.raises(CourseError, match=r"\*\*\*@host.*for PostgreSQL: psycopg") as problem:
         check_gradebook(term_class.folder, ["--db=postgresql://me:secret@host/book"])
     assert "secret" not in str(problem.value)
 
