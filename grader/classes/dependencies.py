@@ -95,8 +95,14 @@ def _modules(names: frozenset[str]) -> tuple[Path, ...]:
         if name in found or (path := _file_of(name)) is None:
             continue
         found[name] = path
-        waiting += _imports([path])
+        waiting += _imports_of(path)
     return tuple(sorted(set(found.values())))
+
+
+@functools.cache
+def _imports_of(path: Path) -> tuple[str, ...]:
+    """Of one of the course's own modules: most are behind every exercise, and parsing them takes seconds."""
+    return tuple(_imports([path]))
 
 
 def _imports(files: Iterable[Path]) -> Iterator[str]:

@@ -192,7 +192,8 @@ def _write_batch(
 ) -> dict[Pair, str]:
     """In one transaction. Where one of them fails, each is written by itself, and problems are returned."""
     try:
-        with one_transaction(functions, {pair: records[pair] for pair in batch if pair in records}):
+        at_hand = {pair: records[pair] for pair in batch if pair in records}
+        with one_transaction(functions, batch, at_hand):
             for student, assignment in batch:
                 must_succeed("nbgrader", functions.autograde(assignment, student, force=True, create=True))
                 then((student, assignment))

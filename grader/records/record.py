@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
-from common.core.files import write_json
+from common.core.files import write_whole
 from grader.records.device_info import DeviceInfo
 from grader.words import numbers
 
@@ -199,7 +199,11 @@ class Record:
         return Record(**plain)
 
     def write(self, path: Path) -> None:
-        write_json(path, self.to_dict(), private=True)
+        """One line per field and per row of its lists. A class has thousands of records with thousands of
+        counters each: `asdict` and json's indentation would be most of the time of writing its points."""
+        fields = {name: value for name, value in vars(self).items() if value or name != "result"}
+        lines = (f"{json.dumps(name)}: {_in_rows(value)}" for name, value in fields.items())
+        write_whole(path, "{\n " + ",\n ".join(lines) + "\n}\n", private=True)
 
     @staticmethod
     def read(path: Path) -> Record:
@@ -207,3 +211,9 @@ class Record:
             return Record.from_dict(json.loads(path.read_text()))
         except (OSError, ValueError, TypeError, KeyError, AttributeError) as problem:
             raise CourseError(f"{path} is not a grading record: {problem}") from problem
+
+
+def _in_rows(value: object) -> str:
+    if not isinstance(value, list) or not value:
+        return json.dumps(value, default=vars)
+    return "[\n  " + ",\n  ".join(json.dumps(item, default=vars) for item in value) + "\n ]"

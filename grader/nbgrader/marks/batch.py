@@ -11,7 +11,7 @@ import functools
 import json
 import sys
 import types
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from typing import Any
 from unittest import mock
@@ -25,23 +25,26 @@ from nbgrader import api
 from nbgrader.converters import Autograde
 from nbgrader.converters.base import BaseConverter
 from nbgrader.nbgraderformat import common
+from sqlalchemy.orm import selectinload
 
 from grader.nbgrader.marks.trusted_grade import records_at_hand
 from grader.records.record import Record
 
 
 @contextmanager
-def one_transaction(functions: Any, records: Mapping[tuple[str, str], Record]) -> Iterator[None]:
-    """What nbgrader writes into the gradebook in this block is committed at its end, or not at all.
+def one_transaction(
+    functions: Any, pairs: Iterable[tuple[str, str]], records: Mapping[tuple[str, str], Record]
+) -> Iterator[None]:
+    """What nbgrader writes about these submissions in this block is committed at its end, or not at all.
     `records` are those of the kernels, by student and assignment."""
     coursedir = functions.coursedir
     shared = api.Gradebook(coursedir.db_url, coursedir.course_id)
     close, commit = shared.close, shared.db.commit
     shared.close = lambda: None
     shared.db.commit = lambda: None
-    shared.db().autoflush = False  # before every query; _remember does it before those that need it
-    _remember(shared)
+    shared.db().autoflush = False  # before every query: none needs what is pending
     try:
+        _remember(shared, pairs)
         with records_at_hand(records), _patched(lambda *arguments, **options: shared):
             yield
         commit()
@@ -61,22 +64,28 @@ class _OnePass(Autograde):
         BaseConverter.convert_single_notebook(self, notebook_filename)
 
 
-_OF_A_SUBMISSION = ("find_submission", "find_submission_notebook")
-_SAME_FOR_ALL = ("find_assignment", "find_notebook", "find_source_cell", "find_graded_cell")
+_SAME_FOR_ALL = ("find_student", "find_assignment", "find_notebook", "find_source_cell", "find_graded_cell")
 
 
-def _remember(shared: Any) -> None:
-    """Ask the database once for what all submissions share, and once for the cells of a submission."""
+def _remember(shared: Any, pairs: Iterable[tuple[str, str]]) -> None:
+    """Ask the database once for what all submissions share, and once for all rows of these submissions, which
+    are made where they are missing. nbgrader's steps then find them here, and one flush writes all."""
     for name in _SAME_FOR_ALL:
         setattr(shared, name, functools.cache(getattr(shared, name)))
+    submissions = _rows_of(shared, pairs)
 
-    # The rows of the submission being written, which may be pending; a missing one is asked for again.
-    for name in _OF_A_SUBMISSION:
-        setattr(shared, name, functools.lru_cache(maxsize=1)(_flushed(shared, getattr(shared, name))))
+    def find_submission(assignment: str, student: str) -> Any:
+        return submissions[student, assignment]
+
+    def find_submission_notebook(notebook: str, assignment: str, student: str) -> Any:
+        found = (one for one in find_submission(assignment, student).notebooks if one.name == notebook)
+        if (row := next(found, None)) is None:
+            raise api.MissingEntry(f"no {notebook} in {assignment} of {student}")
+        return row
 
     @functools.lru_cache(maxsize=1)
     def rows(*place: str) -> dict[tuple[str, str], Any]:
-        found = shared.find_submission_notebook(*place)
+        found = find_submission_notebook(*place)
         return {(kind, row.cell.name): row for kind in ("grades", "comments") for row in getattr(found, kind)}
 
     def find(kind: str, cell: str, *place: str) -> Any:
@@ -85,18 +94,39 @@ def _remember(shared: Any) -> None:
         except KeyError as problem:
             raise api.MissingEntry(f"no {cell} in {'/'.join(place)}") from problem
 
+    shared.find_submission, shared.find_submission_notebook = find_submission, find_submission_notebook
     shared.find_grade = functools.partial(find, "grades")
     shared.find_comment = functools.partial(find, "comments")
 
 
-def _flushed(shared: Any, find: Callable[..., Any]) -> Callable[..., Any]:
-    """A query that sees what is pending."""
+def _rows_of(shared: Any, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Any]:
+    """The submissions by student and assignment, with all that belongs to them."""
+    wanted = set(pairs)
+    missing = wanted - set(_found(shared, wanted))
+    for student in sorted({student for student, _ in missing}):
+        shared.update_or_create_student(student)
+    shared.db.flush()
+    for student, assignment in sorted(missing):
+        shared.add_submission(assignment, student)
+    shared.db.flush()
+    shared.db.expire_all()  # what was made lacks columns that are queries, such as scores
+    return _found(shared, wanted)
 
-    def found(*place: str) -> Any:
-        shared.db.flush()
-        return find(*place)
 
-    return found
+def _found(shared: Any, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], Any]:
+    notebook = api.SubmittedNotebook
+    kinds = ((notebook.grades, api.Grade.cell), (notebook.comments, api.Comment.cell))
+    notebooks = selectinload(api.SubmittedAssignment.notebooks)
+    found = (
+        shared.db.query(api.SubmittedAssignment)
+        .join(api.Assignment, api.Assignment.id == api.SubmittedAssignment.assignment_id)
+        .filter(api.Assignment.name.in_({assignment for _, assignment in wanted}))
+        .filter(api.SubmittedAssignment.student_id.in_({student for student, _ in wanted}))
+        .options(selectinload(api.SubmittedAssignment.assignment))
+        .options(*(notebooks.selectinload(rows).selectinload(cell) for rows, cell in kinds))
+    )
+    rows = {(one.student_id, one.assignment.name): one for one in found}
+    return {pair: row for pair, row in rows.items() if pair in wanted}
 
 
 @contextmanager
