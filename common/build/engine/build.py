@@ -60,9 +60,6 @@ _SANITIZERS = {
 }
 _MOVED_MEMORY = "-DVGPU_BESIDE_A_SANITIZER"
 _STANDARD_HEADERS = "standard_headers.h"
-# g++ searches its memory for what it can use again, often if it reads a precompiled header of 100 MB. If that
-# waits for 256 MiB, g++ needs a seventh less time, and 60 to 70 MiB more memory at its most.
-_LESS_COLLECTING = ("--param", "ggc-min-heapsize=262144")
 _STUBS_SCRIPT = "gen_stubs.py"
 _PROFILES = "profiles.json"
 _TIMEOUT_SECONDS = 3600.0  # some minutes on a laptop; a single slow core may take much longer
@@ -289,12 +286,11 @@ def _units(
     cache: Cache,
     last_flags: Sequence[str] = (),
 ) -> list[Unit]:
-    memory = () if _is_clang(cxx) else _LESS_COLLECTING
     return [
         Unit(
             source=source.path,
             precompiled=standard_headers(folder, cxx),
-            command=_command(cxx, (*flags, *source.flags, *memory, *last_flags), folder),
+            command=_command(cxx, (*flags, *source.flags, *last_flags), folder),
             fingerprint=digest(cxx.fingerprint, nvcc.fingerprint if nvcc else ""),
             toolchain_root=nvcc.root if nvcc else None,
         )
@@ -309,11 +305,7 @@ def _command(cxx: HostCompiler, flags: Sequence[str], folder: Path) -> tuple[str
 def standard_headers(folder: Path, cxx: HostCompiler) -> Path | None:
     """What the files in `folder` are compiled faster with; clang++ does without."""
     header = folder / _STANDARD_HEADERS
-    return header if header.is_file() and not _is_clang(cxx) else None
-
-
-def _is_clang(cxx: HostCompiler) -> bool:
-    return "clang" in cxx.version
+    return header if header.is_file() and "clang" not in cxx.version else None
 
 
 def _built_in_profiles(source_dir: Path, cache: Cache) -> list[Path]:
