@@ -46,7 +46,7 @@ def records(tmp_path_factory: pytest.TempPathFactory) -> dict[int, list[Record]]
     return graded
 
 
-def told(record: Record) -> dict[str, Any]:
+def what_is_graded(record: Record) -> dict[str, Any]:
     """All of it, but for times of the clock and for nvcc's own name of an unnamed namespace, which follows
     from the folder that the file lay in while it was graded."""
     data: dict[str, Any] = json.loads(without_times(record))
@@ -57,7 +57,7 @@ def told(record: Record) -> dict[str, Any]:
 
 @pytest.mark.parametrize("number", range(len(KINDS)), ids=list(KINDS))
 def test_a_record_is_that_of_one_job(number: int, records: dict[int, list[Record]]):
-    assert told(records[MANY][number]) == told(records[1][number])
+    assert what_is_graded(records[MANY][number]) == what_is_graded(records[1][number])
 
 
 def test_there_are_modelled_times_findings_and_counters_to_compare(records: dict[int, list[Record]]):
