@@ -31,6 +31,7 @@ def must_be_installed() -> None:
 def run_nbgrader(folder: ClassFolder, arguments: Sequence[str]) -> int:
     """nbgrader's own command line on the class, in the current folder: students fetch and submit there."""
     from nbgrader.apps.nbgraderapp import NbGraderApp
+    from traitlets.config import Application
 
     with _for_class(folder) as root:
         try:
@@ -38,7 +39,9 @@ def run_nbgrader(folder: ClassFolder, arguments: Sequence[str]) -> int:
         except SystemExit as ended:
             return ended.code if isinstance(ended.code, int) else 1 if ended.code else 0
         finally:
-            NbGraderApp.clear_instance()
+            # By now it is the subcommand, which the same command would get again with these options.
+            if Application.initialized():
+                Application.instance().clear_instance()
     return 0
 
 
