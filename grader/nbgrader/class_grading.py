@@ -1,8 +1,4 @@
-"""Autogrades a class: first all kernels, in parallel and resumable, then nbgrader writes the points.
-
-grades/written/ASSIGNMENT/STUDENT    what a submission's points in the gradebook were made from; written last,
-                                     so that a run which was killed only ever writes the same points again
-"""
+"""Autogrades a class: first all kernels, in parallel and resumable, then nbgrader writes the points."""
 
 from __future__ import annotations
 
@@ -15,34 +11,31 @@ import os
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
-from common.core.files import PARTIAL, write_whole
+from common.core.files import PARTIAL
 from grader.classes.class_run import ClassRun
 from grader.classes.dependencies import EXERCISE, changed, code_of, code_of_exercise
-from grader.classes.progress import run_progress
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
 from grader.nbgrader.class_folder import ClassFolder, assignments, find_assignment
 from grader.nbgrader.gradebook import fill, must_be_usable, opened, read_at_once
 from grader.nbgrader.handing_in.handed_in import look_over_these, read_notes, unreadable
 from grader.nbgrader.kernels import grade_kernels, submission_of
-from grader.nbgrader.marks.batch import one_transaction
 from grader.nbgrader.marks.lab_sheet import lab_of
 from grader.nbgrader.marks.late import LatePerDay
 from grader.nbgrader.marks.trusted_grade import TrustedGrade
 from grader.nbgrader.term.apply import Plan, apply, changes, is_settled, make_plan, remember, settle
 from grader.nbgrader.term.by_hand import keep_given, read_given
 from grader.nbgrader.term.plan import Pair, read_term
+from grader.nbgrader.writing import write_points, written_path
 from grader.records.record import Record
 from grader.spec import registry
-from grader.spec.names import file_name
 from grader.words.numbers import counted
 from grader.words.text import first_of, listed
 
-_BATCH = 200  # submissions in one transaction: what all share is asked for once in each
 _HANDED_IN = "the files handed in"
 LATENESS = "the due date, an extension or the penalty"
 DROPPED = "a dropped question"
@@ -123,7 +116,7 @@ def autograde(
             if not run.fresh:
                 for line in _what_changed(folder, keys):
                     _note(line)
-            problems |= _write(plan, keys, records, functions)
+            problems |= write_points(plan, keys, records, functions)
             with opened(functions) as gradebook:
                 there = [pair for pair in fit if pair not in problems]
                 given = read_given(folder)
@@ -155,58 +148,6 @@ def _note(text: str) -> None:
     print(f"note: {text}", file=sys.stderr, flush=True)
 
 
-def _write(
-    plan: Plan, keys: Mapping[Pair, str], records: Mapping[Pair, Record], functions: Any
-) -> dict[Pair, str]:
-    """Let nbgrader write the points of these; returns problems by submission."""
-    problems: dict[Pair, str] = {}
-    if not keys:
-        return problems
-    folder, given = plan.folder, read_given(plan.folder)
-
-    def settled(pair: Pair) -> None:
-        settle(plan, functions, functions.gradebook, pair, given)
-
-    with run_progress(len(keys)) as progress:
-        for batch in _batches(list(keys)):
-            for pair in batch:
-                # A run killed in between must not leave new points under an old key.
-                _written_path(folder, pair).unlink(missing_ok=True)
-            failed = _write_batch(batch, records, functions, settled)
-            for pair in batch:
-                if pair not in failed:
-                    write_whole(_written_path(folder, pair), keys[pair])
-                state = "points not written" if pair in failed else "points written"
-                progress.finished(" ".join(pair), state)
-            problems |= failed
-    return problems
-
-
-def _batches(pairs: Sequence[Pair]) -> Iterator[Sequence[Pair]]:
-    for first in range(0, len(pairs), _BATCH):
-        yield pairs[first : first + _BATCH]
-
-
-def _write_batch(
-    batch: Sequence[Pair], records: Mapping[Pair, Record], functions: Any, then: Callable[[Pair], None]
-) -> dict[Pair, str]:
-    """In one transaction. Where one of them fails, each is written by itself, and problems are returned."""
-    try:
-        at_hand = {pair: records[pair] for pair in batch if pair in records}
-        with one_transaction(functions, batch, at_hand):
-            for student, assignment in batch:
-                must_succeed("nbgrader", functions.autograde(assignment, student, force=True, create=True))
-                then((student, assignment))
-        return {}
-    except CourseError as problem:
-        if len(batch) == 1:
-            return {batch[0]: str(problem)}
-    problems: dict[Pair, str] = {}
-    for pair in batch:
-        problems |= _write_batch([pair], records, functions, then)
-    return problems
-
-
 @dataclass(frozen=True)
 class Book:
     """The open gradebook of a class, and what its points are made from."""
@@ -215,6 +156,8 @@ class Book:
     functions: Any
     gradebook: Any
     plan: Plan
+    # Many submissions are of one exercise, whose files do not change meanwhile.
+    exercise_code: Callable[[str], str] = field(default_factory=lambda: functools.cache(_exercise_code))
 
     def key(self, pair: Pair, record: Record | None) -> str:
         """Hashes by name, as JSON, of everything that the points and the graded notebook are made from."""
@@ -233,7 +176,7 @@ class Book:
             LATENESS: self._lateness(pair),
             "the lab's key": _lab_key(assignment),
             DROPPED: sorted(self.plan.dropped(assignment)),
-            EXERCISE: _exercise_code(assignment),
+            EXERCISE: self.exercise_code(assignment),
             "how marks are written": _marking_code(),
         }
         hashes = {name: _hash(json.dumps(what, default=_plain).encode()) for name, what in made_from.items()}
@@ -249,7 +192,7 @@ class Book:
         coursedir = self.functions.coursedir
         autograded = Path(coursedir.format_path(coursedir.autograded_directory, student, assignment))
         try:
-            if _written_path(self.folder, pair).read_text() != key:
+            if written_path(self.folder, pair).read_text() != key:
                 return False
         except OSError:
             return False
@@ -285,7 +228,7 @@ def _hash(data: bytes) -> str:
 def changed_since(folder: ClassFolder, pair: Pair, key: str) -> list[str] | None:
     """What changed since the points were written; None where none are known to be."""
     try:
-        return changed(json.loads(_written_path(folder, pair).read_bytes()), json.loads(key))
+        return changed(json.loads(written_path(folder, pair).read_bytes()), json.loads(key))
     except (OSError, ValueError, AttributeError):
         return None
 
@@ -301,11 +244,6 @@ def _what_changed(folder: ClassFolder, keys: Mapping[Pair, str]) -> Iterator[str
         rows = counted(len(whose), "submission's points", "submissions' points")
         changes = f"made before {listed(cause)} changed: written again ({first_of(whose)})"
         yield f"{rows} in the gradebook, {changes}"
-
-
-def _written_path(folder: ClassFolder, pair: Pair) -> Path:
-    student, assignment = pair
-    return folder.grades / "written" / file_name(assignment) / file_name(student)
 
 
 def _submission(gradebook: Any, pair: Pair) -> tuple[float, float, bool] | None:

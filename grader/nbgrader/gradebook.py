@@ -51,20 +51,25 @@ def must_be_usable(functions: Any, book: Any) -> None:
 
 
 def read_at_once(book: Any, assignments: Sequence[str]) -> None:
-    """Read these assignments' submissions with their scores in one query, and find them there from now on:
-    nbgrader asks the database several times for each."""
+    """Read these assignments' submissions with their scores in a few queries, and find them there from now
+    on: nbgrader asks the database several times for each, and looks through all rows for each score."""
     from nbgrader.api import Assignment, MissingEntry, SubmittedAssignment
-    from sqlalchemy.orm import selectinload, undefer
+    from sqlalchemy.orm import selectinload
+    from sqlalchemy.orm.attributes import set_committed_value
 
-    scores = ("score", "max_score", "needs_manual_grade")
     found = (
         book.db.query(SubmittedAssignment)
         .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
         .filter(Assignment.name.in_(assignments))
-        .options(*(undefer(getattr(SubmittedAssignment, name)) for name in scores))
         .options(selectinload(SubmittedAssignment.notebooks), selectinload(SubmittedAssignment.assignment))
     )
     rows = {(one.assignment.name, one.student_id): one for one in found}
+    scores = _scores(book, assignments)
+    for one in rows.values():
+        score, to_read = scores.get(one.id, (0.0, 0))
+        values = {"score": score, "max_score": one.assignment.max_score, "needs_manual_grade": bool(to_read)}
+        for name, value in values.items():
+            set_committed_value(one, name, value)
 
     def find_submission(assignment: str, student: str) -> Any:
         try:
@@ -74,6 +79,23 @@ def read_at_once(book: Any, assignments: Sequence[str]) -> None:
 
     book.find_submission = find_submission
     book.find_assignment = functools.cache(type(book).find_assignment.__get__(book))
+
+
+def _scores(book: Any, assignments: Sequence[str]) -> dict[str, tuple[float, int]]:
+    """The sum of a submission's points and how many of its cells a person has to read, by its id."""
+    from nbgrader.api import Assignment, Grade, SubmittedAssignment, SubmittedNotebook
+    from sqlalchemy import case, func
+
+    to_read = func.sum(case((Grade.needs_manual_grade, 1), else_=0))
+    found = (
+        book.db.query(SubmittedNotebook.assignment_id, func.sum(Grade.score), to_read)
+        .join(Grade, Grade.notebook_id == SubmittedNotebook.id)
+        .join(SubmittedAssignment, SubmittedAssignment.id == SubmittedNotebook.assignment_id)
+        .join(Assignment, Assignment.id == SubmittedAssignment.assignment_id)
+        .filter(Assignment.name.in_(assignments))
+        .group_by(SubmittedNotebook.assignment_id)
+    )
+    return {one: (float(score), number) for one, score, number in found}
 
 
 def fill(functions: Any, folder: ClassFolder, assignments: Sequence[str]) -> list[str]:

@@ -143,7 +143,7 @@ def test_points_of_many_take_one_transaction_and_few_statements(small_class, mar
     for name in newer:
         kernel = small_class.folder.handed_in(name, FIRST) / "kernel.cu"
         kernel.write_text(f"{kernel.read_text()}\n// once more\n")
-    real = class_grading._write
+    real = class_grading.write_points
 
     def write(*arguments: Any) -> dict:
         for happening, listener in heard:
@@ -154,7 +154,7 @@ def test_points_of_many_take_one_transaction_and_few_statements(small_class, mar
             for happening, listener in heard:
                 event.remove(Engine, happening, listener)
 
-    with mock.patch.object(class_grading, "_write", write):
+    with mock.patch.object(class_grading, "write_points", write):
         small_class.autograde()
     opening = 2  # commits of nbgrader itself, when it opens a gradebook
     assert counted["commits"] == opening + 1, counted

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
-from nbconvert.exporters import NotebookExporter
+from nbconvert.exporters import Exporter, NotebookExporter
 
 from common.core.errors import CourseError
 
@@ -117,3 +117,18 @@ class SubmittedNotebookExporter(NotebookExporter):
         resources["metadata"].update(name=path.stem, path=str(path.parent))
         made: tuple[str, dict[str, Any]] = self.from_notebook_node(notebook, resources=resources, **kwargs)
         return made
+
+    def from_notebook_node(
+        self, nb: nbformat.NotebookNode, resources: dict[str, Any] | None = None, **kwargs: Any
+    ) -> tuple[str, dict[str, Any]]:
+        """A cell in each row. nbconvert validates what the steps made; to write it, nbformat would copy and
+        validate it once more, and indent it with an encoder that is written in Python."""
+        made, resources = Exporter.from_notebook_node(self, nb, resources, **kwargs)
+        return _in_rows(made), resources
+
+
+def _in_rows(notebook: nbformat.NotebookNode) -> str:
+    cells = ",\n".join(json.dumps(cell, ensure_ascii=False) for cell in notebook.cells)
+    others = {name: value for name, value in notebook.items() if name != "cells"}
+    rest = "".join(f",\n{json.dumps(name)}: {json.dumps(value)}" for name, value in others.items())
+    return f'{{"cells": [\n{cells}\n]{rest}}}\n'

@@ -12,13 +12,12 @@ import json
 import sys
 import types
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any
 from unittest import mock
 
 import jsonschema
 import nbformat.v4.nbbase
-import nbformat.v4.nbjson
 import nbgrader.apps.api
 from nbconvert.exporters import exporter
 from nbgrader import api
@@ -33,10 +32,14 @@ from grader.records.record import Record
 
 @contextmanager
 def one_transaction(
-    functions: Any, pairs: Iterable[tuple[str, str]], records: Mapping[tuple[str, str], Record]
+    functions: Any,
+    pairs: Iterable[tuple[str, str]],
+    records: Mapping[tuple[str, str], Record],
+    committing: AbstractContextManager[Any],
 ) -> Iterator[None]:
     """What nbgrader writes about these submissions in this block is committed at its end, or not at all.
-    `records` are those of the kernels, by student and assignment."""
+    `records` are those of the kernels, by student and assignment. `committing` is held meanwhile, which is
+    when rows are locked that others may write, if no submission has to be added."""
     coursedir = functions.coursedir
     shared = api.Gradebook(coursedir.db_url, coursedir.course_id)
     close, commit = shared.close, shared.db.commit
@@ -47,9 +50,17 @@ def one_transaction(
         _remember(shared, pairs)
         with records_at_hand(records), _patched(lambda *arguments, **options: shared):
             yield
-        commit()
+        with committing:
+            commit()
     finally:
         close()
+
+
+def add_missing(functions: Any, pairs: Collection[tuple[str, str]]) -> None:
+    """Add the submissions that the gradebook lacks, without points."""
+    with functions.gradebook as book:
+        _add(book, set(pairs) - set(_found(book, pairs)))
+        book.db.commit()
 
 
 class _OnePass(Autograde):
@@ -102,15 +113,18 @@ def _remember(shared: Any, pairs: Iterable[tuple[str, str]]) -> None:
 def _rows_of(shared: Any, pairs: Iterable[tuple[str, str]]) -> dict[tuple[str, str], Any]:
     """The submissions by student and assignment, with all that belongs to them."""
     wanted = set(pairs)
-    missing = wanted - set(_found(shared, wanted))
+    _add(shared, wanted - set(_found(shared, wanted)))
+    shared.db.expire_all()  # what was made lacks columns that are queries, such as scores
+    return _found(shared, wanted)
+
+
+def _add(shared: Any, missing: Collection[tuple[str, str]]) -> None:
     for student in sorted({student for student, _ in missing}):
         shared.update_or_create_student(student)
     shared.db.flush()
     for student, assignment in sorted(missing):
         shared.add_submission(assignment, student)
     shared.db.flush()
-    shared.db.expire_all()  # what was made lacks columns that are queries, such as scores
-    return _found(shared, wanted)
 
 
 def _found(shared: Any, wanted: Collection[tuple[str, str]]) -> dict[tuple[str, str], Any]:
@@ -139,9 +153,8 @@ def _patched(gradebook: Callable[..., Any]) -> Iterator[None]:
                 stack.enter_context(mock.patch.object(module, "Gradebook", gradebook))
         stack.enter_context(mock.patch.object(nbgrader.apps.api, "Autograde", _OnePass))
         stack.enter_context(mock.patch.object(common, "jsonschema", cells))
-        # Exporters copy the notebook before each list of steps and before they write it: nobody else has it.
-        for module in (exporter, nbformat.v4.nbjson):
-            stack.enter_context(mock.patch.object(module, "copy", types.SimpleNamespace(deepcopy=_itself)))
+        # Exporters copy the notebook before the steps: nobody else has it.
+        stack.enter_context(mock.patch.object(exporter, "copy", types.SimpleNamespace(deepcopy=_itself)))
         # Each cell is made by us; the whole notebook is validated when it is written.
         stack.enter_context(mock.patch.object(nbformat.v4.nbbase, "validate", _accept))
         yield
