@@ -40,6 +40,21 @@ def one_transaction(
     """What nbgrader writes about these submissions in this block is committed at its end, or not at all.
     `records` are those of the kernels, by student and assignment. `committing` is held meanwhile, which is
     when rows are locked that others may write, if no submission has to be added."""
+    with _committed_at_end(functions, committing) as shared:
+        _remember(shared, pairs)
+        with records_at_hand(records), _patched(lambda *arguments, **options: shared):
+            yield
+
+
+def add_missing(functions: Any, pairs: Collection[tuple[str, str]]) -> None:
+    """Add the submissions that the gradebook lacks, without points."""
+    with _committed_at_end(functions, contextlib.nullcontext()) as shared:
+        _add(shared, set(pairs) - set(_found(shared, pairs)))
+
+
+@contextmanager
+def _committed_at_end(functions: Any, committing: AbstractContextManager[Any]) -> Iterator[Any]:
+    """The gradebook, of which nbgrader commits and closes nothing by itself."""
     coursedir = functions.coursedir
     shared = api.Gradebook(coursedir.db_url, coursedir.course_id)
     close, commit = shared.close, shared.db.commit
@@ -47,20 +62,11 @@ def one_transaction(
     shared.db.commit = lambda: None
     shared.db().autoflush = False  # before every query: none needs what is pending
     try:
-        _remember(shared, pairs)
-        with records_at_hand(records), _patched(lambda *arguments, **options: shared):
-            yield
+        yield shared
         with committing:
             commit()
     finally:
         close()
-
-
-def add_missing(functions: Any, pairs: Collection[tuple[str, str]]) -> None:
-    """Add the submissions that the gradebook lacks, without points."""
-    with functions.gradebook as book:
-        _add(book, set(pairs) - set(_found(book, pairs)))
-        book.db.commit()
 
 
 class _OnePass(Autograde):
