@@ -3,8 +3,8 @@
     python -m benchmarks.turnaround.large_class
 
 Task times are CPU seconds of `./course check` as measured (benchmarks/data/turnaround/answer_times.json); one
-worker per CPU takes the next task from one queue. The shares of right, wrong and broken kernels, and how
-often a node is lost, are assumptions. Nothing is known here of a scheduler under that load, of networks, or
+worker per CPU takes the next task from one queue. Points are written at the rate of points.json, beside it. The
+shares of right, wrong and broken kernels, and how often a node is lost, are assumptions. Nothing is known here of a scheduler under that load, of networks, or
 of file systems. The result goes to benchmarks/data/turnaround/large_class.json.
 """
 
@@ -22,9 +22,9 @@ from common.core.files import write_json
 from grader.words.numbers import duration
 
 MEASURED = DATA / "turnaround" / "answer_times.json"
+POINTS = DATA / "turnaround" / "points.json"
 RESULT = DATA / "turnaround" / "large_class.json"
 SHARES = {"right": 0.6, "first case fails": 0.3, "does not compile": 0.1}  # assumed
-POINTS_SECONDS = 0.058  # of one process, for each submission's points: docs/teaching.md
 
 
 @dataclass(frozen=True)
@@ -44,7 +44,7 @@ class Outcome:
     graded_seconds: float  # from the start until the last record
     busy: float  # the share of all CPUs' time in which they graded
     tried_again: int
-    points_seconds: float  # afterwards, of one process
+    points_seconds: float  # afterwards, on a machine like that of points.json
 
 
 def task_seconds(measured: Mapping[str, Mapping[str, Mapping[str, float]]], site: Site) -> list[float]:
@@ -63,6 +63,7 @@ def task_seconds(measured: Mapping[str, Mapping[str, Mapping[str, float]]], site
 def simulate(times: Sequence[float], site: Site) -> Outcome:
     """Each worker takes the next task when it is free. What a lost node graded begins again elsewhere."""
     work = sum(times)
+    points = json.loads(POINTS.read_text())
     ideal = work / (site.nodes * site.cpus) + site.first_build_seconds
     draw = random.Random(2)
     losses = {draw.randrange(site.nodes): draw.uniform(0, ideal) for _ in range(site.lost_nodes)}
@@ -87,7 +88,7 @@ def simulate(times: Sequence[float], site: Site) -> Outcome:
         graded_seconds=round(last),
         busy=round(work / (last * site.nodes * site.cpus), 3),
         tried_again=again,
-        points_seconds=round(len(times) * POINTS_SECONDS),
+        points_seconds=round(len(times) * points["written"]["seconds"] / points["submissions"]),
     )
 
 
@@ -96,7 +97,7 @@ def rows(site: Site, outcome: Outcome) -> Iterator[str]:
     yield f"CPU time together   {outcome.cpu_hours:,.0f} h"
     yield f"until all graded    {duration(outcome.graded_seconds)}, CPUs {outcome.busy:.0%} busy"
     yield f"tried again         {outcome.tried_again}, after {site.lost_nodes} nodes were lost"
-    yield f"points written      {duration(outcome.points_seconds)}, by one process"
+    yield f"points written      {duration(outcome.points_seconds)}, by one machine"
 
 
 def main() -> int:
