@@ -56,6 +56,8 @@ class Counters:
     local_store_sectors: int = 0
     matrix_instructions: int = 0
     wgmma_instructions: int = 0
+    wgmma_waits: int = 0
+    wgmma_open_waits: int = 0
     barriers: int = 0
     branches: int = 0
     divergent_branches: int = 0

@@ -14,6 +14,8 @@ from .shapes import products
 _LEAST_ROWS = 8  # of a copy, or all that there are: 1,024 bytes, where cp.async moves at most 512 for a warp
 _ROW_BYTES = 128  # of a tile
 _MOST_OF_WGMMA = 32  # products of 16 x 8 x 16 in one warp's part of the largest wgmma, 64 x 256 x 16
+_GROUP_ROWS = 64  # of queries, a warpgroup's
+_MOST_KEYS = 256  # of a tile: wgmma has no more columns
 _LEAST_OF_WGMMA = 4  # in that of the smallest that makes sense here, 64 x 32 x 16
 
 
@@ -84,6 +86,34 @@ class TwoConsumers:
             f"a block has {min(threads)} threads ({evidence.case.name}): with one producer and two consumer "
             "warpgroups it has 384, and while one multiplies, the other computes weights"
         )
+
+
+@dataclass(frozen=True)
+class WeightsUnderProducts:
+    """Warps leave a product in flight when they have waited for another one: tile after tile but the first,
+    while the weights are computed. So only cases with several tiles of keys show it."""
+
+    name: str = "weights are computed while products run"
+
+    def look(self, evidence: Evidence) -> str | None:
+        size = evidence.case.size
+        seen = sum(launch.counters.wgmma_open_waits for launch in evidence.launches)
+        groups = -(-size.length // _GROUP_ROWS)
+        keys = [
+            min(size.length, (group + 1) * _GROUP_ROWS) if size.causal else size.length
+            for group in range(groups)
+        ]
+        least = 4 * size.batch * size.heads * sum(-(-number // _MOST_KEYS) - 1 for number in keys)
+        if seen >= least:
+            return None
+        return (
+            f"{seen:,} waits of warps left a product in flight ({evidence.case.name}), where {least:,} are "
+            "needed: begin a tile's scores before the values of the tile before it are multiplied, and "
+            "wait_for_products<1>() before weigh()"
+        )
+
+    def look_anywhere(self, evidence: Evidence) -> str | None:
+        return self.look(evidence)
 
 
 @dataclass(frozen=True)

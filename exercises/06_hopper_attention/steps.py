@@ -18,7 +18,13 @@ from .layout import (
     summed,
     summed_as_it_lies,
 )
-from .mechanisms import NoScoresInSharedMemory, ProductsOfFourWarps, TilesByCopyEngine, TwoConsumers
+from .mechanisms import (
+    NoScoresInSharedMemory,
+    ProductsOfFourWarps,
+    TilesByCopyEngine,
+    TwoConsumers,
+    WeightsUnderProducts,
+)
 from .mistakes import MISTAKES
 from .shapes import attention, bytes_read, elements
 
@@ -138,6 +144,7 @@ STEPS = (
             ProductsOfFourWarps(),
             NoScoresInSharedMemory(),
             TwoConsumers(),
+            WeightsUnderProducts(),
         ),
     ),
 )

@@ -62,6 +62,20 @@ def test_a_wrong_kernel_fails_for_its_own_reason_at_its_own_line(
         assert (wrong.kind, wrong.line_number(solution)) in places
 
 
+def test_products_in_order_have_no_weights_under_them(solution: str, tmp_path: Path) -> None:
+    """Right, with two consumers, and faster than the baseline: what is missing is what step 4 is about."""
+    source = tmp_path / "kernel.cu"
+    source.write_text(edited(solution, [("wait_for_products<1>();", "wait_for_products<0>();")]))
+    record = graded(EXERCISE, source, ("checks", "mechanism"))
+    assert not record.findings
+    earned = points(record)
+    assert {step: earned[step] == EXERCISE.steps[number].points for number, step in enumerate(STEPS)} == {
+        step: step != "weights under products" for step in STEPS
+    }
+    [part] = [part for part in record.parts if part.name == "weights under products"]
+    assert "0 waits of warps left a product in flight" in part.message
+
+
 def test_three_consumers_are_right_too(tmp_path: Path) -> None:
     """The solution has them over many keys alone, at sizes that a virtual GPU takes too long for."""
     source = tmp_path / "kernel.cu"

@@ -76,6 +76,9 @@ void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64
   if (op.fn[1] == wgmma_product) {
     c.matrix_instructions += warps;
     c.wgmma_instructions += warps;
+  } else if (op.fn[1] == wgmma_wait) {
+    c.wgmma_waits += n.waits;
+    c.wgmma_open_waits += n.open_waits;
   } else if (op.cls == InstrClass::kMatrix) {
     c.matrix_instructions += warps * op.table.issues;
   }
@@ -191,6 +194,7 @@ void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
       a.waited_bytes += b.waited_bytes;
       a.ahead_bytes += b.ahead_bytes;
       a.overlapped_bytes += b.overlapped_bytes;
+      a.open_waits += b.open_waits;
       a.divergent += b.divergent;
     }
     for (size_t k = 0; k < blocks.size(); ++k) {

@@ -323,12 +323,17 @@ void wgmma_wait(Warp& w, const Op& op) {
   const uint32_t keep = static_cast<uint32_t>(op.groups);
   if (p.committed >= keep) p.waited = std::max(p.waited, p.committed - keep);
   std::vector<bool> done(unit.reads.size(), false);
-  bool any = false;
+  bool any = false, more = false;
   for (size_t i = 0; i < unit.reads.size(); ++i) {
     const AsyncRead& read = unit.reads[i];
-    done[i] = read.by_warp && read.thread / kLanes == w.id && read.group < p.waited;
+    const bool own = read.by_warp && read.thread / kLanes == w.id;
+    done[i] = own && read.group < p.waited;
     any |= done[i];
+    more |= own && !done[i] && read.group < p.committed;
   }
+  OpCounts& count = b.worker->ops[op.index];
+  count.waits += any || more;
+  count.open_waits += more;
   if (any) finish_reads(b, done);
 }
 
