@@ -8,7 +8,7 @@ import nbformat
 from nbconvert.exporters import HTMLExporter
 
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
-from grader.nbgrader.class_folder import NOTEBOOKS, assignments
+from grader.nbgrader.class_folder import NOTEBOOKS, ClassFolder, assignments
 from grader.nbgrader.showing.beside_answers import mark_scheme
 from grader.spec import registry
 from tests.nbgrader.small_course import FIRST
@@ -26,20 +26,47 @@ def test_every_answer_of_the_course_has_a_section_in_its_mark_scheme(monkeypatch
         assert by_hand <= set(mark_scheme(assignment)), assignment
 
 
+def page_for_graders(folder: ClassFolder, student: str) -> str:
+    """As formgrader makes it."""
+    path = folder.autograded / student / FIRST / f"{FIRST}.ipynb"
+    shown = {"submission_id": "1", "assignment_id": FIRST, "student": student}
+    with nbgrader_functions(folder) as functions:
+        page, _ = HTMLExporter(config=functions.config).from_filename(str(path), resources=shown)
+    return str(page)
+
+
 def test_graders_see_them_and_students_do_not(small_class):
     (registry.SOLUTIONS / FIRST / "mark_scheme.md").write_text(SCHEME)
     small_class.hand_in("ada", small_class.released, KERNEL)
     small_class.autograde()
-    path = small_class.folder.autograded / "ada" / FIRST / f"{FIRST}.ipynb"
+    page = page_for_graders(small_class.folder, "ada")
     with nbgrader_functions(small_class.folder) as functions:
-        shown = {"submission_id": "1", "assignment_id": FIRST, "student": "ada"}
-        page, _ = HTMLExporter(config=functions.config).from_filename(str(path), resources=dict(shown))
         must_succeed("feedback", functions.generate_feedback(FIRST, "ada"))
     assert "zyzzyva" in page
     assert "fine, and &lt;b&gt;bold" in page
     feedback = small_class.folder.root / "feedback" / "ada" / FIRST / f"{FIRST}.html"
     assert "zyzzyva" not in feedback.read_text()
     assert "and &lt;b&gt;bold" not in feedback.read_text()
+
+
+def test_graders_see_what_a_late_submission_loses_of_the_points_that_it_has_now(small_class):
+    """Formgrader says nothing of it by itself, and nbgrader's figure is of the points before somebody read."""
+    folder = small_class.folder
+    config = folder.root / "nbgrader_config.py"
+    config.write_text(f"{config.read_text()}\nc.LatePerDay.percent = 10\n")
+    folder.term.write_text("[due]\n01 = 2020-01-10T12:00:00+00:00\n")
+    for name, handed_in_at in (("late", "2020-01-11 18:00:00 UTC"), ("in_time", "2020-01-10 11:00:00 UTC")):
+        place = small_class.hand_in(name, small_class.released)
+        (place / "timestamp.txt").write_text(handed_in_at)
+    small_class.autograde()
+    assert "of 10 points 2 are taken off, which leaves 8." in page_for_graders(folder, "late")
+    with nbgrader_functions(folder) as functions, functions.gradebook as book:
+        book.find_grade(QUESTION, FIRST, FIRST, "late").manual_score = 5
+        book.db.commit()
+    page = page_for_graders(folder, "late")
+    assert "by 30 h 0 min: of 15 points 3 are taken off, which leaves 12." in page
+    assert page.count("taken off") == 1
+    assert "taken off" not in page_for_graders(folder, "in_time")
 
 
 def test_a_page_of_feedback_loads_nothing_from_another_machine(small_class):

@@ -1,5 +1,5 @@
-"""Shows a grader in formgrader what an answer is judged by: its part of the mark scheme, and the kernel.
-Feedback for students has neither."""
+"""Shows a grader in formgrader what an answer is judged by, its part of the mark scheme and the kernel, and
+what a late submission loses. Feedback for students has neither scheme nor kernel."""
 
 from __future__ import annotations
 
@@ -16,6 +16,7 @@ from common.core.errors import CourseError
 from grader.classes.submissions import read_source
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.kernels import submission_of
+from grader.nbgrader.showing.late import late_penalty
 from grader.spec import registry
 
 _SECTION = re.compile(r"^## +(\S+)\s*$", re.MULTILINE)
@@ -29,7 +30,8 @@ class BesideAnswers(Preprocessor):
         assignment, student = resources["assignment_id"], resources["student"]
         scheme = mark_scheme(assignment)
         kernel = _kernel(ClassFolder(Path(self.config.CourseDirectory.root)), student, assignment)
-        cells: list[NotebookNode] = []
+        late = late_penalty(self, student, assignment)
+        cells = [new_markdown_cell(late)] if late else []
         for cell in nb.cells:
             by_hand = utils.is_grade(cell) and utils.is_solution(cell)
             if by_hand and kernel:
