@@ -3,9 +3,9 @@
     python -m benchmarks.turnaround.large_class
 
 Task times are CPU seconds of `./course check` as measured (benchmarks/data/turnaround/answer_times.json); one
-worker per CPU takes the next task from one queue. Points are written at the rate of points.json, beside it. The
-shares of right, wrong and broken kernels, and how often a node is lost, are assumptions. Nothing is known here of a scheduler under that load, of networks, or
-of file systems. The result goes to benchmarks/data/turnaround/large_class.json.
+worker per CPU takes the next task from one queue. Points are written at the rate of points.json, beside it.
+The shares of right, wrong and broken kernels, and how often a node is lost, are assumptions. Nothing is known
+here of a scheduler under that load, of networks, or of file systems. The result goes to large_class.json.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ def test_graders_see_them_and_students_do_not(small_class):
 
 
 def test_graders_see_what_a_late_submission_loses_of_the_points_that_it_has_now(small_class):
-    """Formgrader says nothing of it by itself, and nbgrader's figure is of the points before somebody read."""
+    """Formgrader says nothing of it by itself, and nbgrader has that of the points before somebody read."""
     folder = small_class.folder
     config = folder.root / "nbgrader_config.py"
     config.write_text(f"{config.read_text()}\nc.LatePerDay.percent = 10\n")
