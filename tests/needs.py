@@ -128,6 +128,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "common/test_resources.py",
         "common/test_sandbox_compiler.py",
         "common/test_sandbox_connections.py",
+        "common/test_static_memory.py::test_a_program_for",
         "common/test_wheels.py",
         "grader/test_build_stage.py",
         "grader/test_symbols.py",

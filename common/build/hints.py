@@ -222,6 +222,10 @@ _HINTS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str | None]
         "static __shared__ arrays end at 48 KB: take dynamic shared memory (extern __shared__) for more",
     ),
     (
+        re.compile(r"uses too much (?:global )?constant data"),
+        "__constant__ variables end at 64 KB: take __device__ const, which a kernel reads like other memory",
+    ),
+    (
         re.compile(r"undefined reference to `main'"),
         "the file has no main(): `./course run` takes whole programs",
     ),

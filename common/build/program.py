@@ -27,6 +27,7 @@ from common.build.nvcc.options import (
     present,
     read_nvcc_line,
 )
+from common.build.static_memory import refuse_excess
 from common.build.toolchain import HostCompiler, Nvcc, find_host_compiler, find_nvcc, library_headers
 from common.build.unit import Compiled, Unit, digest, hash_file, spelled_names
 from common.build.walled import CompilerWalls
@@ -154,6 +155,8 @@ def build_program(
     ]
     label = f"building {', '.join(source.name for source in sources)}"
     objects = compile_cuda(units, cache=cache, label=label, timeout=timeout, walls=walls)
+    if target.on_virtual:
+        refuse_excess(units, objects)
     given = [*map(str, compiled_before), *link_words(chosen, on_virtual=target.on_virtual)]
     flags = [*given, *present(link_flags)] if target.on_virtual else [*given, *link_flags]
     try:

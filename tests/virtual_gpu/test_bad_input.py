@@ -136,6 +136,35 @@ def test_ptx_that_is_not_ptx_is_refused_with_the_line(engine, instruction):
     assert loaded.text().startswith("PTX line ")
 
 
+def test_more_constants_than_a_module_may_have_are_refused(engine):
+    def answer(size: int):
+        variable = f".const .align 4 .b8 table[{size}];\n.visible .entry k("
+        return engine.program.ask(
+            "LoadModule", f"{HEADER}ret;\n}}\n".replace(".visible .entry k(", variable).encode()
+        )
+
+    assert answer(65_536).error == 0
+    refused = answer(65_540)
+    assert refused.error == INVALID_PTX
+    assert "65540 bytes in __constant__ variables" in refused.text()
+
+
+def test_more_static_shared_memory_than_a_block_may_have_is_refused_at_the_launch(engine):
+    def answer(size: int):
+        engine.harness.ask("HarnessReset")
+        text = f"{HEADER}.shared .align 4 .b8 more[{size}];\nmov.u32 %r1, more;\nret;\n}}\n"
+        loaded = engine.program.ask("LoadModule", text.encode())
+        assert loaded.error == 0, loaded.text()
+        engine.program.functions["k"] = engine.program.ask("GetFunction", loaded.payload + b"k").number()
+        return engine.program.launch("k")
+
+    fits = 49_152 - 256  # HEADER has a box of 256 bytes
+    assert answer(fits).error == 0
+    refused = answer(fits + 4)
+    assert refused.error == INVALID_PTX
+    assert "49156 bytes of static shared memory" in refused.text()
+
+
 def test_a_module_that_is_cut_off_is_refused_wherever_the_cut_is(engine):
     for end in range(0, len(PTX.rstrip()) - 1, 37):
         loaded = engine.program.ask("LoadModule", PTX[:end].encode())

@@ -100,6 +100,8 @@ void run_to_the_end(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
   });
 }
 
+constexpr int kMostStaticShared = 48 << 10;  // of a block
+
 }  // namespace
 
 int occupancy_blocks(const KernelInfo& kernel, int block_threads, uint64_t dynamic_shared, const Profile& p) {
@@ -146,6 +148,11 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
                       r.block.z != static_cast<uint32_t>(std::max(1, need[2]))))
     return fail(cuda::kInvalidConfiguration,
                 "blocks of " + dim_text(r.block) + " where the kernel requires another size");
+  if (r.kernel->static_shared > kMostStaticShared)  // ptxas makes no machine code of it
+    return fail(cuda::kInvalidPtx, std::to_string(r.kernel->static_shared) +
+                                       " bytes of static shared memory, of which there are at most " +
+                                       std::to_string(kMostStaticShared) +
+                                       ": take dynamic shared memory for more");
   if (static_cast<int64_t>(r.dynamic_shared) > r.kernel->max_dynamic_shared)
     return fail(cuda::kInvalidValue,
                 std::to_string(r.dynamic_shared) + " bytes of dynamic shared memory, but " +

@@ -63,8 +63,10 @@ ModuleImage::~ModuleImage() {
   for (const auto& [address, kind] : owned_) memory_.release(address, kind, "module unload");
 }
 
-bool ModuleImage::allocate(std::string* message) {
-  int const_bytes = 0;
+constexpr int64_t kMostConstant = 64 << 10;  // of a module
+
+int ModuleImage::allocate(std::string* message) {
+  int64_t const_bytes = 0;
   for (const ptx::Variable& v : text_.variables) {
     if (v.space != Space::kGlobal && v.space != Space::kConst) continue;
     if (v.is_extern) continue;
@@ -74,12 +76,12 @@ bool ModuleImage::allocate(std::string* message) {
     if (a == nullptr) {
       *message = "variable " + short_name(v.name) + " of " + std::to_string(v.bytes) +
                  " bytes does not fit in memory";
-      return false;
+      return cuda::kMemoryAllocation;
     }
     a->from_program = false;
     owned_.push_back({a->base, kind});
     symbols_[v.name] = {a->base, v.bytes};
-    if (v.space == Space::kConst) const_bytes += static_cast<int>(v.bytes);
+    if (v.space == Space::kConst) const_bytes += static_cast<int64_t>(v.bytes);
     // Variables without an initialiser are zero, as in C.
     std::memset(DeviceMemory::host(a->base), 0, v.bytes);
     memory_.mark_written(*a, a->base, v.bytes);
@@ -97,14 +99,19 @@ bool ModuleImage::allocate(std::string* message) {
       } else {
         *message = "variable " + v.name + " is initialised with the address of " + r.symbol +
                    ", which the module lacks";
-        return false;
+        return cuda::kInvalidPtx;
       }
       value += static_cast<uint64_t>(r.addend);
       if (r.offset + 8 <= v.bytes)
         std::memcpy(DeviceMemory::host(home->second.address + r.offset), &value, 8);
     }
-  for (auto& [name, k] : kernels_) k->info.const_bytes = const_bytes;
-  return true;
+  if (const_bytes > kMostConstant) {  // ptxas makes no machine code of it
+    *message = std::to_string(const_bytes) + " bytes in __constant__ variables, of which there are at most " +
+               std::to_string(kMostConstant);
+    return cuda::kInvalidPtx;
+  }
+  for (auto& [name, k] : kernels_) k->info.const_bytes = static_cast<int>(const_bytes);
+  return cuda::kSuccess;
 }
 
 KernelInfo* ModuleImage::kernel(const std::string& name) {
@@ -313,11 +320,8 @@ std::unique_ptr<LoadedModule> load_module(const std::string& ptx, DeviceMemory& 
                                           std::string* message) {
   try {
     auto module = std::make_unique<ModuleImage>(parse_all(ptx), memory);
-    if (!module->allocate(message)) {
-      *error = cuda::kMemoryAllocation;
-      return nullptr;
-    }
-    *error = cuda::kSuccess;
+    *error = module->allocate(message);
+    if (*error != cuda::kSuccess) return nullptr;
     return module;
   } catch (const ptx::ParseError& e) {
     *error = cuda::kInvalidPtx;

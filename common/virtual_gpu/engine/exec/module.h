@@ -76,8 +76,8 @@ class ModuleImage : public LoadedModule {
  public:
   ModuleImage(ptx::Module parsed, DeviceMemory& memory);
   ~ModuleImage() override;
-  // Places variables in device memory; false when memory is short.
-  bool allocate(std::string* message);
+  // Places variables in device memory. Returns a number of cuda_error.h and, where that is an error, a sentence.
+  int allocate(std::string* message);
 
   KernelInfo* kernel(const std::string& name) override;
   bool symbol(const std::string& name, Symbol* out) const override;
