@@ -22,6 +22,10 @@ CUDA_MAJOR = 13
 _USUAL_CUDA = "/usr/local/cuda"
 # How they are run decides what they make: common/core/addresses.py says why.
 _ADDRESSES = "at fixed addresses"
+# cicc allocates with jemalloc, orders some things by their addresses, and so makes PTX that differs by an
+# instruction here and there. The addresses depend on when unused memory is given back, which jemalloc decides
+# by the clock, and on what is in its caches, down to the length of a path.
+_SAME_MEMORY = "dirty_decay_ms:-1,muzzy_decay_ms:-1,narenas:1,tcache:false"
 _VERSION = re.compile(r"release (\d+)\.(\d+), V([\d.]+)")
 _TOP = re.compile(r"^#\$ TOP=(.*)$", re.MULTILINE)
 # What nvcc cannot compile without, relative to its root; the five wheels bring one or two of these each.
@@ -129,8 +133,15 @@ def compiler_variables(compiler: str) -> list[str]:
 
 
 def compiler_environment(scratch: Path) -> dict[str, str]:
-    """The environment compilers run in: messages in English, temporary files where they are swept up."""
-    return {**os.environ, "LC_ALL": "C", "TMPDIR": str(scratch), "CCACHE_DISABLE": "1"}
+    """The environment compilers run in: messages in English, temporary files where they are swept up, and
+    memory that is laid out the same every time."""
+    return {
+        **os.environ,
+        "LC_ALL": "C",
+        "TMPDIR": str(scratch),
+        "CCACHE_DISABLE": "1",
+        "MALLOC_CONF": _SAME_MEMORY,
+    }
 
 
 def _nvcc_candidates() -> Iterator[tuple[str, Path]]:
@@ -178,7 +189,7 @@ def _inspect_nvcc(path: Path, origin: str, stamp: str) -> Nvcc | str:
         root=root,
         include=_inside(root, "include/cuda_runtime.h").parent,
         library=library,
-        fingerprint=_digest(match[3], _ADDRESSES, *(_stamp(tool) for tool in tools)),
+        fingerprint=_digest(match[3], _ADDRESSES, _SAME_MEMORY, *(_stamp(tool) for tool in tools)),
     )
 
 

@@ -29,7 +29,7 @@ _SYSTEM = (
 )
 _DEVICES = ("/dev/null", "/dev/zero", "/dev/urandom")
 # All that compilers find in their environment: a source could have them read the rest from /proc.
-_ENVIRONMENT = ("PATH", "LC_ALL", "TMPDIR", "CCACHE_DISABLE")
+_ENVIRONMENT = ("PATH", "LC_ALL", "TMPDIR", "CCACHE_DISABLE", "MALLOC_CONF")
 _MOST_OPEN_FILES = 512
 _REFUSED_FILE = (
     "a submission may include the headers of CUDA, of the C++ library and those the exercise offers; "
