@@ -98,6 +98,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "grader/test_step_speed.py",
         "grader/test_student_verbs.py::test_profile",
         "grader/test_student_verbs.py::test_a_profile",
+        "grader/test_machine_code.py",
         "grader/test_steps.py",
         "grader/test_student_verbs.py::test_a_profile_",
         "grader/test_tuning_trial.py",
@@ -116,6 +117,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
     "compiler": (
         "benchmarks/test_entry_calls.py",
         "common/cuda/test_headers.py",
+        "common/test_addresses.py::test_one_file",
         "common/test_build.py",
         "common/test_compile.py",
         "common/test_diagnostics.py::test_a_real_mistake",

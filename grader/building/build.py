@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import contextlib
 import dataclasses
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -38,23 +39,30 @@ class Built:
 def build(source: Path, target: Target, defines: Sequence[str] = ()) -> Built:
     """Compile and link one file as a shared library, with macros "NAME=VALUE" where there are any."""
     if (line := line_directive(source.read_text(errors="replace"))) is not None:
-        return _refused(source, line)
+        return _line_directive_refused(source, line)
     try:
         result = build_program(
             [source], target, kind="shared", defines=defines, include_dirs=[HEADERS], walls=WALLS
         )
-    except (EngineError, ToolchainError):
-        raise  # a problem of this machine, which a submission cannot fix
-    except BuildError as problem:
-        return Built(message=str(problem), diagnostics=tuple(problem.diagnostics))
     except CourseError as problem:
-        return Built(message=str(problem))
+        return refused(problem)
     return Built(result.path, diagnostics=tuple(result.diagnostics))
 
 
-def _refused(source: Path, line: int) -> Built:
+def refused(problem: CourseError) -> Built:
+    """What the compiler says of a submission. Raises the problem where it is one of this machine, which a
+    submission cannot mend."""
+    if isinstance(problem, EngineError | ToolchainError):
+        raise problem
+    return Built(
+        message=str(problem),
+        diagnostics=tuple(problem.diagnostics) if isinstance(problem, BuildError) else (),
+    )
+
+
+def _line_directive_refused(source: Path, line: int) -> Built:
     """Refuse #line: findings and the compiler's messages must point into the submitted file."""
-    refused = Diagnostic(
+    found = Diagnostic(
         severity="error",
         file=str(source),
         line=line,
@@ -62,24 +70,23 @@ def _refused(source: Path, line: int) -> Built:
         message="#line is not allowed in a submission: it would move findings to other files and lines",
         hint="remove the directive",
     )
-    return Built(message=f"{source}:{line}: {refused.message}", diagnostics=(refused,))
+    return Built(message=f"{source}:{line}: {found.message}", diagnostics=(found,))
 
 
 def kernel_resources(
     source: Path, library: Path | None, architecture: str, defines: Sequence[str] = ()
 ) -> tuple[KernelResources, ...]:
-    """ptxas figures of every kernel in the file; none where ptxas reported none.
+    """ptxas figures of every kernel in the file. Raises BuildError, with places in the source, if ptxas makes
+    no machine code of it.
 
     `library` is the file built for the virtual GPU, for the same architecture: it has the PTX already, and
     making that is most of the work.
     """
     arch = f"sm_{architecture}"
-    try:
-        if library is None:
-            compiled = resources(source, arches=[arch], defines=defines, include_dirs=[HEADERS], walls=WALLS)
-            return tuple(compiled[arch])
-        return tuple(
-            resources_of(library, source, arch, defines=defines, include_dirs=[HEADERS], walls=WALLS)
-        )
-    except CourseError:
-        return ()
+    if library is not None:
+        with contextlib.suppress(BuildError):  # which would name lines of the PTX
+            return tuple(
+                resources_of(library, source, arch, defines=defines, include_dirs=[HEADERS], walls=WALLS)
+            )
+    compiled = resources(source, arches=[arch], defines=defines, include_dirs=[HEADERS], walls=WALLS)
+    return tuple(compiled[arch])

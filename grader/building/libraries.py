@@ -15,7 +15,7 @@ from common.build.resources import KernelResources, write_for_engine
 from common.core.background import begin
 from common.core.errors import CourseError
 from common.machine_code.embedded_ptx import embedded_ptx
-from grader.building.build import Built, build, kernel_resources
+from grader.building.build import Built, build, kernel_resources, refused
 
 
 @dataclass(frozen=True)
@@ -33,8 +33,18 @@ class Libraries:
 
     @property
     def resources(self) -> tuple[KernelResources, ...]:
-        """ptxas figures of every kernel."""
-        return self.figures.result()
+        """ptxas figures of every kernel; none where `without_machine_code` says why."""
+        return () if self.without_machine_code else self.figures.result()
+
+    @functools.cached_property
+    def without_machine_code(self) -> Built | None:
+        """What ptxas says where it makes no machine code of the file, which then runs on no GPU."""
+        problem = self.figures.exception()
+        if problem is None:
+            return None
+        if isinstance(problem, CourseError):
+            return refused(problem)
+        raise problem
 
     @functools.cached_property
     def registers(self) -> Path:

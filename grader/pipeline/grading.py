@@ -17,7 +17,7 @@ from grader.pipeline.judging.rubric import verdict
 from grader.pipeline.repeated_lines import without_repeats
 from grader.pipeline.results import Results
 from grader.pipeline.stage import Parallel, Stage, in_sequence
-from grader.pipeline.stages import build, checks, correctness, mechanism, points, speed, steps
+from grader.pipeline.stages import build, checks, correctness, machine_code, mechanism, points, speed, steps
 from grader.pipeline.stages.points import Points
 from grader.pipeline.submission import Submission
 from grader.python_track.device import python_device
@@ -33,6 +33,7 @@ PIPELINE = (
             Stage("correctness", correctness.run, "public, hidden cases"),
         ]
     ),
+    Stage("machine code", machine_code.run, "ptxas's refusal"),
     Stage("checks", checks.run, "findings by line", optional=True),
     Stage("mechanism", mechanism.run, "counters, launches", optional=True),
     Stage("speed", speed.run, "ratio to the baseline", optional=True),

@@ -14,6 +14,7 @@ from grader.pipeline.results import Result, Results
 from grader.pipeline.stages.build import Built
 from grader.pipeline.stages.checks import Checks
 from grader.pipeline.stages.correctness import Correctness
+from grader.pipeline.stages.machine_code import MachineCode
 from grader.pipeline.stages.python_points import python_parts
 from grader.pipeline.stages.speed import Speeds
 from grader.pipeline.stages.steps import Steps
@@ -33,7 +34,8 @@ def run(submission: Submission, context: Context, earlier: Results) -> Points:
     if submission.in_python:
         verdict = "takes no Python" if submission.exercise.python is None else ""
         return Points(parts=python_parts(submission, context, earlier, _counted(earlier)), verdict=verdict)
-    if failure := earlier.of(Built).failure:
+    unfit = earlier.find(MachineCode)
+    if failure := unfit.failure if unfit is not None else earlier.of(Built).failure:
         return Points(parts=_not_built(submission.exercise, failure, context), verdict="does not compile")
     steps = [
         rubric.step_part(one.step, one.cases, one.findings, one.mechanisms)
