@@ -21,8 +21,8 @@ def refuse_excess(units: Sequence[Unit], objects: Sequence[Compiled]) -> None:
         ptx = embedded_ptx(compiled.path.read_bytes())
         found = excesses(ptx.decode(errors="replace")) if ptx else []
         if found:
-            diagnostics = [_diagnostic(one, names, unit.spelled) for one in found]
-            raise BuildError(f"{Path(unit.spelled).name} did not compile", diagnostics, "")
+            diagnostics = [_diagnostic(one, names, names[unit.source]) for one in found]
+            raise BuildError(f"{unit.source.name} did not compile", diagnostics, "")
 
 
 def _diagnostic(excess: Excess, names: dict[Path, str], spelled: str) -> Diagnostic:

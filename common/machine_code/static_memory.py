@@ -47,7 +47,7 @@ def excesses(ptx: str) -> list[Excess]:
     sizes = {"shared": 0, "const": 0}
     for space, _, size in _variables(ptx):
         sizes[space] += size
-    found = []
+    found: list[Excess] = []
     if sizes["shared"] > MOST_SHARED:
         found += _kernels_with_too_much(ptx)
     if sizes["const"] > MOST_CONSTANT:

@@ -11,6 +11,7 @@ OUTPUT/.scratch/                         what is being graded now; swept by the 
 
 from __future__ import annotations
 
+import dataclasses
 import fcntl
 import shutil
 import sys
@@ -126,7 +127,8 @@ def why_graded(
         try:
             key = record_key(needed, read_source(submission))
         except CourseError as problem:
-            yield submission, "", bare_record(run, submission, f"{UNREADABLE}: {problem}")
+            bare = bare_record(run, submission, f"{UNREADABLE}: {problem}")
+            yield submission, "", _as_before(run, submission, bare)
             continue
         before = _key_of(run.record_path(submission))
         kept = None if run.fresh else _kept(run, submission, key)
@@ -186,6 +188,17 @@ def _kept(run: ClassRun, submission: Submission, key: str) -> Record | None:
         return Record.read(path) if _key_path(path).read_text() == key else None
     except (OSError, CourseError):
         return None
+
+
+def _as_before(run: ClassRun, submission: Submission, bare: Record) -> Record:
+    """With what was counted for an earlier record of the same verdict: nothing of it is the submission's."""
+    try:
+        before = Record.read(run.record_path(submission))
+    except CourseError:
+        return bare
+    if before.verdict != bare.verdict:
+        return bare
+    return dataclasses.replace(bare, measured=before.measured, unmeasured=before.unmeasured)
 
 
 def _keep(run: ClassRun, submission: Submission, record: Record, key: str) -> None:

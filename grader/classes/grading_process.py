@@ -13,9 +13,11 @@ import multiprocessing
 import os
 import signal
 import sys
+import threading
 import time
 from collections.abc import Callable, Collection
 from dataclasses import dataclass
+from multiprocessing import forkserver
 from multiprocessing.connection import Connection
 from multiprocessing.process import BaseProcess
 from pathlib import Path
@@ -70,6 +72,7 @@ class GradingProcess:
         self.started = time.monotonic()
         context = multiprocessing.get_context("forkserver")
         context.set_forkserver_preload(_PRELOADED)
+        _start_server()
         self._progress, progress = context.Pipe(duplex=False)
         self._process: BaseProcess = context.Process(
             target=_grade, args=(job, os.getpid(), progress), daemon=True
@@ -114,6 +117,19 @@ class GradingProcess:
         self._progress.close()
         if self.ended:
             self._process.close()
+
+
+def _start_server() -> None:
+    """The server that forks gradings. It ignores Ctrl-C, which the run handles, from its first moment on: in
+    the seconds in which it imports torch it would end with a traceback."""
+    if threading.current_thread() is not threading.main_thread():
+        forkserver.ensure_running()
+        return
+    before = signal.signal(signal.SIGINT, signal.SIG_IGN)
+    try:
+        forkserver.ensure_running()
+    finally:
+        signal.signal(signal.SIGINT, before)
 
 
 def _grade(job: Job, run: int, progress: Connection) -> None:

@@ -4,6 +4,7 @@ imports it but `python -m grader`."""
 from __future__ import annotations
 
 import difflib
+import errno
 import importlib
 import os
 import sys
@@ -15,6 +16,7 @@ USAGE_ERROR = 2
 _HELP = {"-h", "--help"}
 _INTERRUPTED = 130
 _BROKEN_PIPE = 141
+_REFUSED = {errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC}  # what a user can mend
 
 
 @dataclass(frozen=True)
@@ -93,6 +95,11 @@ def main(arguments: list[str]) -> int:
     except BrokenPipeError:  # `./course … | head`
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return _BROKEN_PIPE
+    except OSError as error:
+        if error.errno not in _REFUSED or error.filename is None:
+            raise
+        print(f"error: {error.filename}: {error.strerror}", file=sys.stderr)
+        return USAGE_ERROR
 
 
 def _install(needs: tuple[str, ...]) -> None:

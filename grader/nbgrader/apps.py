@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import importlib.util
 import logging
 import os
 import sys
@@ -18,14 +19,31 @@ from grader.nbgrader.class_folder import ClassFolder
 _LAST_LINES = 6
 
 
+def is_installed() -> bool:
+    return importlib.util.find_spec("nbgrader") is not None
+
+
 def must_be_installed() -> None:
-    try:
-        import nbgrader  # noqa: F401
-    except ImportError as problem:
+    if not is_installed():
         raise CourseError(
             "nbgrader is not installed in this Python: `./course` without COURSE_PYTHON installs it, or "
             "`pip install nbgrader`"
-        ) from problem
+        )
+
+
+def commands() -> set[str]:
+    from nbgrader.apps.nbgraderapp import NbGraderApp
+
+    return set(NbGraderApp.subcommands)
+
+
+def options_of(command: str) -> set[str]:
+    """Of one of nbgrader's commands, with their dashes."""
+    from nbgrader.apps.nbgraderapp import NbGraderApp
+
+    app, _ = NbGraderApp.subcommands[command]
+    names = {*app.aliases, *app.flags}
+    return {f"--{name}" if len(name) > 1 else f"-{name}" for name in names}
 
 
 def run_nbgrader(folder: ClassFolder, arguments: Sequence[str]) -> int:

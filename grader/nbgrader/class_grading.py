@@ -72,6 +72,7 @@ def chosen_submissions(folder: ClassFolder, names: Sequence[str], students: Sequ
     if found := handed_in(folder, chosen, students):
         return found
     which = f" for {', '.join(chosen)}" if names else ""
+    which += f" of {', '.join(students)}" if students else ""
     raise CourseError(
         f"there are no submissions{which} below {folder.submitted}: `./course nbgrader collect NN` "
         "fetches them from the exchange, or put student/NN_name/ there"

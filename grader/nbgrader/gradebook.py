@@ -12,6 +12,7 @@ from common.core.errors import CourseError
 from grader.nbgrader.apps import must_succeed, nbgrader_functions
 from grader.nbgrader.class_folder import ClassFolder
 
+_NOBODY = "nobody: taken back at once"
 _SETTING = "its address is c.CourseDirectory.db_url in {config}, or --db=URL"
 
 
@@ -35,15 +36,16 @@ def check_gradebook(folder: ClassFolder, arguments: Sequence[str] = ()) -> None:
 
 
 def must_be_usable(functions: Any, book: Any) -> None:
-    """Every table has the columns that this nbgrader reads, and rows may be changed."""
+    """Every table has the columns that this nbgrader reads, and rows may be added."""
     from nbgrader.api import Base, Student
-    from sqlalchemy import false, select, update
+    from sqlalchemy import insert, select
     from sqlalchemy.exc import SQLAlchemyError
 
     try:
         for table in Base.metadata.sorted_tables:
             book.db.execute(select(table).limit(1))
-        book.db.execute(update(Student).where(false()).values(email=None))
+        # A change of no rows would not tell: SQLite looks whether it may write when there is something.
+        book.db.execute(insert(Student).values(id=_NOBODY))
     except SQLAlchemyError as problem:
         raise CourseError(_unusable(functions, problem)) from problem
     finally:

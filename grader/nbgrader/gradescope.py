@@ -93,7 +93,8 @@ def write_autograder(
         write_whole(scratch / "grades" / SECRET, secret or seeds.fresh(), private=True)
         files = sorted(file for file in scratch.rglob("*") if file.is_file())
         try:
-            with zipfile.ZipFile(path, "x", zipfile.ZIP_DEFLATED, strict_timestamps=False) as made:
+            path.touch(mode=0o600, exist_ok=False)  # it has the secret
+            with zipfile.ZipFile(path, "w", zipfile.ZIP_DEFLATED, strict_timestamps=False) as made:
                 for file in files:
                     made.write(file, file.relative_to(scratch))
         except OSError as problem:

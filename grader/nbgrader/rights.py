@@ -10,6 +10,7 @@ from grader.actions.doctor import Fact
 from grader.nbgrader.apps import nbgrader_functions
 from grader.nbgrader.class_folder import ClassFolder
 
+_SQLITE = b"SQLite format 3\0"  # how such a file begins
 _OTHERS_SEARCH = stat.S_IXOTH
 _OTHERS_ALL = stat.S_IRWXO
 
@@ -26,7 +27,14 @@ def class_facts(folder: ClassFolder) -> list[Fact]:
 def _private(folder: ClassFolder, url: str) -> Iterator[Fact]:
     yield _kept(folder.root, "class folder", "records, solutions of others and points are in it")
     if url.startswith("sqlite:///") and (book := Path(url.removeprefix("sqlite:///"))).is_file():
-        yield _kept(book, "gradebook", "points are in it")
+        with book.open("rb") as opened:
+            text = opened.read(len(_SQLITE))
+        if text and text != _SQLITE:
+            yield Fact(
+                "gradebook", "missing", f"{book} is no database", "restore it, or remove it for a new one"
+            )
+        else:
+            yield _kept(book, "gradebook", "points are in it")
 
 
 def _kept(path: Path, name: str, why: str) -> Fact:

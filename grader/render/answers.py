@@ -48,7 +48,7 @@ def answers_text(name: str, results: Results) -> str:
 
 
 def _points(one: Graded) -> str:
-    return "later" if one.pending else numbers.points_of(one.earned, one.points)
+    return "–" if one.pending else numbers.points_of(one.earned, one.points)
 
 
 def _why(one: Graded, missing: Mapping[str, str]) -> str:

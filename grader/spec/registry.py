@@ -65,11 +65,11 @@ def _imported(folder: Path) -> object:
         if problem.name != "exercise":
             raise BadExercise(_where_it_failed(folder, problem)) from problem
         raise BadExercise(f"{file}:1: the file defines no `exercise`: exercise = Exercise(…)") from problem
-    except Exception as problem:  # of an instructor's file: anything
+    except (Exception, SystemExit) as problem:  # of an instructor's file: anything
         raise BadExercise(_where_it_failed(folder, problem)) from problem
 
 
-def _where_it_failed(folder: Path, problem: Exception) -> str:
+def _where_it_failed(folder: Path, problem: BaseException) -> str:
     """The innermost line of the exercise's own files, and the error."""
     frames = traceback.extract_tb(problem.__traceback__)
     own = [frame for frame in frames if Path(frame.filename).is_relative_to(folder)]

@@ -114,6 +114,12 @@ def test_a_submission_without_the_file_gets_a_sentence(autograder, files, words)
     assert words in found["output"]
 
 
+def test_the_zip_is_private_since_it_has_a_secret(tmp_path):
+    path = tmp_path / "autograder.zip"
+    assert main(["01", str(path)]) == 0
+    assert path.stat().st_mode & 0o777 == 0o600
+
+
 def test_a_zip_is_not_overwritten(tmp_path):
     (tmp_path / "a.zip").write_text("mine")
     with pytest.raises(CourseError, match="exists already"):

@@ -39,11 +39,42 @@ def test_without_nbgrader_there_is_a_sentence(small_class, monkeypatch, capsys):
         assert "nbgrader is not installed in this Python" in capsys.readouterr().err
 
 
+def test_help_needs_no_nbgrader(small_class, monkeypatch, capsys):
+    monkeypatch.setitem(sys.modules, "nbgrader", None)
+    for arguments in (["nbgrader", "--help"], ["nbgrader", "collect", "--help"]):
+        assert cli.main([*arguments]) == 0
+        assert "nbgrader's own help comes with it" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (["autogrde", "01"], "nbgrader has no command 'autogrde': did you mean autograde?"),
+        (["autograde", "01", "--studnt", "ada"], "there is no option --studnt: did you mean --student?"),
+        (["generate_feedback", "--forced"], "there is no option --forced: did you mean --force?"),
+        (["--clas", "/tmp/x", "autograde"], "--clas does not belong before a command: --class DIR does"),
+    ],
+)
+def test_a_misspelt_word_does_nothing(small_class, capsys, arguments, words):
+    chosen = [] if arguments[0].startswith("-") else ["--class", str(small_class.folder.root)]
+    assert cli.main(["nbgrader", *chosen, *arguments]) == 2
+    assert words in capsys.readouterr().err
+
+
+def test_settings_of_nbgrader_pass(small_class, capsys):
+    given = ["autograde", "--SQLite.any=1", "--debug", "--all"]
+    assert cli.main(["nbgrader", "--class", str(small_class.folder.root), *given]) == 2
+    assert "there are no submissions" in capsys.readouterr().err
+
+
 def test_nothing_submitted_is_reported(small_class, capsys):
     assert cli.main(["nbgrader", "--class", str(small_class.folder.root), "autograde", "--all"]) == 2
     assert "there are no submissions below" in capsys.readouterr().err
     assert cli.main(["nbgrader", "--class", str(small_class.folder.root), "autograde", "01"]) == 2
     assert f"there are no submissions for {FIRST} below" in capsys.readouterr().err
+    whose = ["autograde", "01", "--student", "zoe"]
+    assert cli.main(["nbgrader", "--class", str(small_class.folder.root), *whose]) == 2
+    assert f"there are no submissions for {FIRST} of zoe below" in capsys.readouterr().err
 
 
 def test_a_notebook_that_is_not_there_is_named(small_class, capsys):

@@ -54,6 +54,18 @@ def test_doctor_says_that_the_exchange_of_a_new_class_reaches_nobody(small_class
     assert "no student can reach it" in states["exchange"][1]
 
 
+def test_doctor_names_a_gradebook_that_is_none(small_class: SmallClass):
+    book = small_class.folder.root / "gradebook.db"
+    before = book.read_bytes()
+    book.write_text("of another kind")
+    try:
+        facts = {fact.name: fact for fact in class_facts(small_class.folder)}
+    finally:
+        book.write_bytes(before)
+    assert facts["gradebook"].state == "missing"
+    assert "is no database" in facts["gradebook"].detail
+
+
 @pytest.fixture
 def open_exchange(small_class: SmallClass) -> Iterator[Path]:
     """A folder that every user can reach, as the class's exchange."""

@@ -10,9 +10,11 @@ from importlib.abc import MetaPathFinder
 import pytest
 
 from common.core.errors import CourseError
+from grader.classes.class_run import ClassRun, why_graded
+from grader.classes.submissions import Submission
 from grader.nbgrader.apps import nbgrader_functions
 from grader.nbgrader.class_grading import handed_in
-from grader.nbgrader.kernels import class_run
+from grader.nbgrader.kernels import class_run, grade_kernels, submission_of
 from grader.nbgrader.term.forecast import forecast
 from tests.nbgrader.small_course import FIRST
 from tests.nbgrader.stand_in import GRADER
@@ -97,6 +99,34 @@ def test_an_extension_changes_its_students_points_alone_and_ends_when_it_is_remo
     assert [name for name in NAMES if after[name] != before[name]] == ["ben"]
     say(term_class, DUE)
     assert points(term_class)["ben"] == BEN_LATE
+
+
+def test_an_extension_for_somebody_whom_nobody_knows_is_said(term_class):
+    extension = '[[extension]]\nassignment = "01"\nstudents = ["ada", "clea"]\ndays = 1\n'
+    say(term_class, DUE + extension)
+    [said] = expected(term_class).changes
+    assert said == "term.toml: nobody called clea has handed in or is in the gradebook; cleo is known"
+
+
+def measured_before(run: ClassRun, submission: Submission) -> dict[str, float]:
+    [(_, _, record)] = why_graded(run, [submission])
+    assert record is not None
+    return record.measured
+
+
+def test_a_dry_run_knows_what_was_counted_for_a_submission_without_a_kernel(term_class):
+    """Its record is made anew by each run, and then gets the same figures of the baseline."""
+    place = term_class.hand_in("dan", term_class.released, kernel=None)
+    try:
+        run = class_run(term_class.folder, device="virtual", grader=GRADER)
+        submission = submission_of(term_class.folder, "dan", FIRST)
+        assert measured_before(run, submission) == {}
+        [record] = grade_kernels(run, [submission])
+        record.measured = {"launches": 3.0}
+        record.write(run.record_path(submission))
+        assert measured_before(run, submission) == {"launches": 3.0}
+    finally:
+        shutil.rmtree(place.parent)
 
 
 def test_a_group_gets_an_extension(term_class):

@@ -43,6 +43,21 @@ def read(small_class, monkeypatch):
     small_class.folder.term.write_text(before)
 
 
+BAD_VALUES = {
+    "extension = [1]": "each extension is a table",
+    '[[extension]]\nassignment = "01"\nstudents = ["ada"]\ndays = inf': "longer than any term",
+    '[[extension]]\nassignment = "01"\nstudents = ["ada"]\ndays = nan': "a number of at least 0",
+    "[due]\n01 = 0001-01-01T00:00:00+01:00": "in the year 1:",
+    "[due]\n01 = 9999-12-30T00:00:00Z": "leave out what is never due",
+}
+
+
+@pytest.mark.parametrize("text", BAD_VALUES)
+def test_values_that_no_calendar_has_are_refused_in_a_sentence(read, text):
+    with pytest.raises(CourseError, match=BAD_VALUES[text]):
+        read(text)
+
+
 def test_the_file_of_a_new_class_changes_nothing(small_class):
     term = read_term(small_class.folder)
     assert (dict(term.due), dict(term.extensions), dict(term.dropped)) == ({}, {}, {})

@@ -38,7 +38,8 @@ def main(arguments: list[str]) -> int:
     secret = _secret_of(options.grades) if options.grades else ""
     count = write_autograder(exercise, path, chosen, secret=secret, with_engine=options.with_engine)
     size = path.stat().st_size / 1e6
-    print(f"{path}: {numbers.counted(count, 'file')}, {size:.1f} MB. It has the class's secret: keep it.")
+    whose = f"the secret of {options.grades}" if secret else "a secret of its own, which draws hidden cases"
+    print(f"{path}: {numbers.counted(count, 'file')}, {size:.1f} MB. It has {whose}: keep it from students.")
     print(
         "In Gradescope, make a programming assignment with "
         f"{numbers.points(exercise.max_points)} autograder points, upload the zip as its autograder, and "

@@ -12,9 +12,10 @@ from __future__ import annotations
 
 import argparse
 import dataclasses
+import difflib
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -41,11 +42,12 @@ if TYPE_CHECKING:
     from grader.nbgrader.term.forecast import Expected, Forecast
 
 _CLASS = "--class"
+_HELP = {"-h", "--help"}
 
 
 def main(arguments: list[str]) -> int:
     folder, rest = _class_folder(arguments)
-    if not rest or rest[0] in ("-h", "--help"):
+    if not rest or rest[0] in _HELP:
         print(__doc__)
     elif rest[0] == "autograde":
         return _autograde(folder, rest[1:])
@@ -58,20 +60,44 @@ def main(arguments: list[str]) -> int:
 
         # What was given by hand since the last autograde.
         take_in_given(folder, _database(rest[1:]))
-    from grader.nbgrader.apps import run_nbgrader
+    from grader.nbgrader.apps import commands, is_installed, must_be_installed, run_nbgrader
 
+    if _HELP & set(rest) and not is_installed():
+        print("nbgrader's own help comes with it: the first command without --help installs it.")
+        return 0
+    must_be_installed()
+    if rest and not rest[0].startswith("-") and rest[0] not in (known := commands()):
+        raise CourseError(f"nbgrader has no command {rest[0]!r}{_meant(rest[0], known)}")
     return run_nbgrader(folder, [*map(_named, rest)])
 
 
 def _class_folder(arguments: Sequence[str]) -> tuple[ClassFolder, list[str]]:
     """The option must precede the command: everything after that goes to nbgrader."""
     rest = list(arguments)
-    if not rest or not rest[0].startswith(_CLASS):
+    if not rest or not rest[0].startswith("-") or rest[0] in _HELP:
         return default_folder(), rest
     name, _, value = rest.pop(0).partition("=")
-    if name != _CLASS or not (value or rest):
+    if name != _CLASS:
+        raise CourseError(f"{name} does not belong before a command: {_CLASS} DIR does")
+    if not (value or rest):
         raise CourseError(f"{_CLASS} needs a folder: {_CLASS} DIR")
     return ClassFolder(Path(value or rest.pop(0)).absolute()), rest
+
+
+def _meant(name: str, known: Collection[str]) -> str:
+    close = difflib.get_close_matches(name, known, n=1)
+    return f": did you mean {close[0]}?" if close else f"; it has {', '.join(sorted(known))}"
+
+
+def _must_be_options(app: str, arguments: Sequence[str], own: argparse.ArgumentParser) -> None:
+    """Raises CourseError for an option that neither this command nor nbgrader's has, which passes over it."""
+    from grader.nbgrader.apps import options_of
+
+    known = {*options_of(app), *(name for action in own._actions for name in action.option_strings)}
+    for word in arguments:
+        name = word.partition("=")[0]
+        if word.startswith("-") and name not in known and "." not in name:  # --Class.setting is nbgrader's
+            raise CourseError(f"there is no option {name}{_meant(name, known)}")
 
 
 def _database(arguments: Sequence[str]) -> list[str]:
@@ -95,8 +121,10 @@ def _named(argument: str) -> str:
 def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
     from grader.nbgrader.apps import must_be_installed
 
-    options, for_nbgrader = _parser().parse_known_args(arguments)
+    parser = _parser()
+    options, for_nbgrader = parser.parse_known_args(arguments)
     must_be_installed()
+    _must_be_options("autograde", for_nbgrader, parser)
     from grader.nbgrader.class_grading import autograde, chosen_submissions
     from grader.nbgrader.gradebook import check_gradebook
     from grader.nbgrader.kernels import class_run
@@ -162,12 +190,16 @@ def _generate_feedback(folder: ClassFolder, arguments: list[str]) -> int:
     parser.add_argument("--force", action="store_true", help="also what has not changed")
     options, for_nbgrader = parser.parse_known_args(arguments)
     must_be_installed()
+    _must_be_options("generate_feedback", for_nbgrader, parser)
     from grader.nbgrader.term.renew_feedback import autograded, renew_feedback
 
     chosen = [find_assignment(name) for name in options.assignments] or assignments()
     pairs = autograded(folder, chosen, options.student)
     if not pairs:
-        raise CourseError(f"nothing is graded below {folder.autograded}: `./course nbgrader autograde` first")
+        whose = f" of {', '.join(options.student)}" if options.student else ""
+        raise CourseError(
+            f"nothing{whose} is graded below {folder.autograded}: `./course nbgrader autograde` first"
+        )
     done = renew_feedback(folder, pairs, arguments=for_nbgrader, force=options.force)
     for problem in done.problems.values():
         print(f"error: {problem}", file=sys.stderr)

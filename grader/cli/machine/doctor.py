@@ -9,9 +9,11 @@ import importlib.util
 import json
 from dataclasses import asdict
 
+from common.core.errors import CourseError
 from grader.actions.doctor import Fact, examine
 from grader.cli import VERBS
 from grader.cli.parser import Parser
+from grader.course.settings import DEFAULT_FILE, read_settings
 from grader.nbgrader.class_folder import default_folder
 
 
@@ -21,7 +23,7 @@ def main(arguments: list[str]) -> int:
     options = parser.parse_args(arguments)
     groups = {group for verb in VERBS.values() for group in verb.needs}
     sections = examine({group: [n for n, verb in VERBS.items() if group in verb.needs] for group in groups})
-    sections |= _of_class()
+    sections |= _of_settings() | _of_class()
     missing = [fact for facts in sections.values() for fact in facts if fact.state == "missing"]
     if options.json:
         report = {title: [asdict(fact) for fact in facts] for title, facts in sections.items()}
@@ -31,6 +33,17 @@ def main(arguments: list[str]) -> int:
         names = ", ".join(fact.name for fact in missing)
         print(f"\nmissing: {names}" if missing else "\nnothing essential is missing")
     return 1 if missing else 0
+
+
+def _of_settings() -> dict[str, list[Fact]]:
+    """course.toml, where there is one: with a mistake in it no other command works."""
+    if not DEFAULT_FILE.is_file():
+        return {}
+    try:
+        read_settings()
+    except CourseError as problem:
+        return {"Settings": [Fact("course.toml", "missing", str(problem))]}
+    return {"Settings": [Fact("course.toml", "ok", str(DEFAULT_FILE))]}
 
 
 def _of_class() -> dict[str, list[Fact]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import datetime
+import difflib
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -84,7 +85,16 @@ def make_plan(folder: ClassFolder, term: Term, assignments: Iterable[str]) -> Pl
 
 
 def changes(plan: Plan, book: Any) -> Iterator[str]:
-    """A sentence for everything about whole assignments in which the gradebook differs from the plan."""
+    """A sentence for everything about whole assignments in which the gradebook differs from the plan, and for
+    each student of an extension whom nobody knows: a name may be misspelt."""
+    given = sorted({student for student, _ in plan.term.extensions})
+    known = {one.id for one in book.students} | {one.name for one in plan.folder.submitted.glob("*")}
+    for student in given:
+        if student not in known:
+            like = difflib.get_close_matches(student, sorted(known), n=1)
+            hint = f"; {like[0]} is known" if like else ""
+            name = plan.folder.term.name
+            yield f"{name}: nobody called {student} has handed in or is in the gradebook{hint}"
     for assignment in plan.worth:
         before, after = book.find_assignment(assignment).duedate, plan.due(book, assignment)
         if before != after:

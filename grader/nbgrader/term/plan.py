@@ -18,6 +18,8 @@ Pair = tuple[str, str]  # a student and an assignment
 
 _LENGTHS = ("weeks", "days", "hours", "minutes")
 _WHOM = ("students", "groups")
+_MOST_LENGTH = 100_000  # of any unit
+_YEARS = range(1970, 3000)
 _TABLES = ("due", "groups", "extension", "dropped")
 
 
@@ -75,13 +77,18 @@ class _Reader:
         self, number: int, entry: Mapping[str, Any], groups: Mapping[str, tuple[str, ...]]
     ) -> Iterator[tuple[Pair, datetime.timedelta]]:
         where = f"extension {number}"
+        if not isinstance(entry, dict):
+            self._refuse("extension", f"{where} is {entry!r}: each extension is a table, below [[extension]]")
         known = ("assignment", *_WHOM, *_LENGTHS)
         if unknown := [name for name in entry if name not in known]:
             self._refuse(unknown[0], f"{where} has {unknown[0]!r}; it may have {listed(known)}")
         if "assignment" not in entry:
             self._refuse("extension", f'{where} names no assignment: assignment = "01"')
         assignment = self._assignment(str(entry["assignment"]))
-        length = datetime.timedelta(**{unit: self._number(unit, entry.get(unit, 0)) for unit in _LENGTHS})
+        lengths = {unit: self._number(unit, entry.get(unit, 0)) for unit in _LENGTHS}
+        if max(lengths.values()) > _MOST_LENGTH:
+            self._refuse("extension", f"{where} is longer than any term: a number of {listed(_LENGTHS)}")
+        length = datetime.timedelta(**lengths)
         if length <= datetime.timedelta(0):
             self._refuse("extension", f"{where} has no length: days = 3, or {listed(_LENGTHS)}")
         students = list(self._texts("students", entry.get("students", [])))
@@ -114,10 +121,14 @@ class _Reader:
                 f"the due date of {name} is {value}; a date with a time and an offset from UTC was expected: "
                 "2030-01-31T23:59:00+01:00, or with Z for UTC",
             )
+        if value.year not in _YEARS:
+            self._refuse(
+                name, f"the due date of {name} is in the year {value.year}: leave out what is never due"
+            )
         return value.astimezone(datetime.UTC).replace(tzinfo=None)
 
     def _number(self, name: str, value: Any) -> float:
-        if isinstance(value, bool) or not isinstance(value, int | float) or value < 0:
+        if isinstance(value, bool) or not isinstance(value, int | float) or not value >= 0:  # nan is not
             self._refuse(name, f"{name} is {value!r} where a number of at least 0 was expected")
         return float(value)
 

@@ -76,7 +76,7 @@ class ModuleImage : public LoadedModule {
  public:
   ModuleImage(ptx::Module parsed, DeviceMemory& memory);
   ~ModuleImage() override;
-  // Places variables in device memory. Returns a number of cuda_error.h and, where that is an error, a sentence.
+  // Places variables in device memory. Returns an error of cuda_error.h, with a sentence, or none.
   int allocate(std::string* message);
 
   KernelInfo* kernel(const std::string& name) override;
