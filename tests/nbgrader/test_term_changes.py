@@ -15,6 +15,7 @@ from grader.classes.submissions import Submission
 from grader.nbgrader.apps import nbgrader_functions
 from grader.nbgrader.class_grading import handed_in
 from grader.nbgrader.kernels import class_run, grade_kernels, submission_of
+from grader.nbgrader.term.apply import DROPPED_SAID
 from grader.nbgrader.term.forecast import forecast
 from tests.nbgrader.small_course import FIRST
 from tests.nbgrader.stand_in import GRADER
@@ -148,6 +149,13 @@ def test_a_moved_due_date_is_announced_and_applied(term_class):
     assert points(term_class) == then
 
 
+def comment_on_the_answer(small_class, name: str) -> str | None:
+    """What the student's feedback says below it."""
+    with nbgrader_functions(small_class.folder) as functions, functions.gradebook as book:
+        said: str | None = book.find_comment(QUESTION, FIRST, FIRST, name).comment
+        return said
+
+
 def test_a_dropped_question_counts_for_nobody_and_its_points_come_back_with_it(term_class):
     say(term_class, DUE + f'[dropped]\n01 = ["{QUESTION}"]\n')
     then = {one.student: one.then for one in expected(term_class).submissions if one.student in NAMES}
@@ -156,8 +164,10 @@ def test_a_dropped_question_counts_for_nobody_and_its_points_come_back_with_it(t
     assert graded["ben"].points == 0.8 * KERNEL
     assert graded["ben"].most == KERNEL + 2
     assert not graded["ada"].by_hand, "nobody has to read a dropped answer"
+    assert comment_on_the_answer(term_class, "ben") == DROPPED_SAID
     say(term_class, DUE)
     graded = term_class.autograde()
+    assert comment_on_the_answer(term_class, "ben") is None
     assert (graded["ben"].points, graded["ben"].most) == (BEN_LATE, KERNEL + 2 + 5)
     assert graded["ada"].by_hand
 

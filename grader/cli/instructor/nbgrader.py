@@ -241,7 +241,8 @@ def show_forecast(found: Forecast, *, as_json: bool) -> None:
         columns = ("student", "notebook", ">points now", ">then", "because")
         print(table(columns, [_expected_row(one) for one in changing]))
     same = len(found.submissions) - len(changing)
-    print(f"{numbers.counted(same, 'submission')} will stay as they are. Nothing was changed.")
+    stays = "will stay as it is" if same == 1 else "will stay as they are"
+    print(f"{numbers.counted(same, 'submission')} {stays}. Nothing was changed.")
 
 
 def _expected_row(one: Expected) -> tuple[str, ...]:

@@ -18,6 +18,7 @@ from grader.nbgrader.term.by_hand import Cell, Given, give_back
 from grader.nbgrader.term.plan import Pair, Term
 from grader.words.numbers import points as points_text
 
+DROPPED_SAID = "This question counts for nobody."
 Length = datetime.timedelta | None
 
 
@@ -127,6 +128,9 @@ def settle(plan: Plan, functions: Any, book: Any, pair: Pair, given: Given) -> N
             if grade.name in dropped:
                 grade.auto_score, grade.manual_score, grade.extra_credit = 0.0, None, None
                 grade.needs_manual_grade = False
+        for comment in notebook.comments:
+            if comment.name in dropped:
+                comment.auto_comment = DROPPED_SAID  # until the points are written anew without it
     give_back(book, pair, given, dropped)
     settle_penalty(functions, found)
 
