@@ -98,6 +98,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "grader/test_step_speed.py",
         "grader/test_student_verbs.py::test_profile",
         "grader/test_student_verbs.py::test_a_profile",
+        "grader/test_launchable.py::test_a_kernel_that",
         "grader/test_machine_code.py",
         "grader/test_steps.py",
         "grader/test_student_verbs.py::test_a_profile_",

@@ -18,6 +18,7 @@ from grader.pipeline.judging.cases import (
     run_cases,
     without_answers_of_others,
 )
+from grader.pipeline.judging.launchable import without_refused_launches
 from grader.pipeline.judging.mechanisms import look_everywhere
 from grader.records.record import MechanismResult
 from grader.spec import Case, Mechanism, Task, seeds
@@ -46,7 +47,10 @@ def run_task(
             context.on_event(CaseDone(step, run.result, run.report.findings))
             if context.quick and not run.result.passed:
                 break
-        return without_answers_of_others(runs), session.output
+        runs, output = without_answers_of_others(runs), session.output
+    if device.modelled and isinstance(program, Libraries):
+        runs = without_refused_launches(runs, program.resources)
+    return runs, output
 
 
 def all_right(runs: Sequence[CaseRun]) -> bool:

@@ -102,16 +102,19 @@ void run_to_the_end(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
 
 constexpr int kMostStaticShared = 48 << 10;  // of a block
 
+int registers_of_warp(const KernelInfo& kernel, const Profile& p) {
+  return (kernel.registers * kLanes + p.register_granularity - 1) / p.register_granularity *
+         p.register_granularity;
+}
+
 }  // namespace
 
 int occupancy_blocks(const KernelInfo& kernel, int block_threads, uint64_t dynamic_shared, const Profile& p) {
   if (block_threads < 1 || block_threads > std::min(1024, kernel.max_threads)) return 0;
   const int warps = (block_threads + kLanes - 1) / kLanes;
   const int by_warps = std::min(p.max_warps_per_sm, p.max_threads_per_sm / kLanes) / warps;
-  const int regs_a_warp = (kernel.registers * kLanes + p.register_granularity - 1) / p.register_granularity *
-                          p.register_granularity;
   const int by_registers =
-      kernel.registers > 0 ? p.registers_per_sm / (regs_a_warp * warps) : p.max_blocks_per_sm;
+      kernel.registers > 0 ? p.registers_per_sm / (registers_of_warp(kernel, p) * warps) : p.max_blocks_per_sm;
   const uint64_t shared = static_cast<uint64_t>(kernel.static_shared) + dynamic_shared +
                           static_cast<uint64_t>(p.reserved_shared_per_block);
   const uint64_t granular = (shared + static_cast<uint64_t>(p.shared_granularity) - 1) /
@@ -162,6 +165,15 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
       static_cast<uint64_t>(env.profile.shared_per_block_optin))
     return fail(cuda::kInvalidValue, "more shared memory than a block of this device may have (" +
                                          std::to_string(env.profile.shared_per_block_optin) + " bytes)");
+  if (r.kernel->registers > 0 && !r.kernel->registers_estimated) {
+    const int taken = registers_of_warp(*r.kernel, env.profile) * ((threads + kLanes - 1) / kLanes);
+    if (taken > env.profile.registers_per_block)
+      return fail(cuda::kLaunchOutOfResources,
+                  std::to_string(threads) + " threads with " + std::to_string(r.kernel->registers) +
+                      " registers each, which takes " + std::to_string(taken) + " where a block has " +
+                      std::to_string(env.profile.registers_per_block) +
+                      ": say how many threads there will be with __launch_bounds__, or launch smaller blocks");
+  }
   auto* module = static_cast<ModuleImage*>(r.module);
   const KernelCode& code = module->code_of(r.kernel);
   const Dim3 cluster = cluster_size(r, code);
