@@ -210,17 +210,22 @@ def _optional(verbs: Mapping[str, Sequence[str]]) -> list[Fact]:
     return facts
 
 
+# Where that does not follow from the command alone.
+_NEEDED_BY = {
+    "browser": "`./course test` where there is a Chromium",
+    "cluster": "`--on` of a command that grades or measures, or `./course cluster`",
+}
+
+
 def _group(name: str, verbs: Sequence[str]) -> Fact:
     """Packages that are installed when a command first needs them."""
     missing = environment.missing_packages(name)
     if not missing:
         return Fact(name, "ok", environment.GROUPS[name])
     way = f"`pip install -r requirements/{name}.txt` in this Python's environment adds it"
-    if environment.is_own() and verbs:
-        needing = " or ".join(f"`./course {verb}`" for verb in verbs)
+    needing = _NEEDED_BY.get(name) or " or ".join(f"`./course {verb}`" for verb in verbs)
+    if environment.is_own() and needing:
         way = f"installed when first needed, by {needing}"
-    elif environment.is_own() and name == "browser":
-        way = "installed when first needed, by `./course test` where there is a Chromium"
     return Fact(name, "note", f"{environment.GROUPS[name]}: no {', '.join(missing)} here", way)
 
 
