@@ -3,6 +3,7 @@ is a sentence with its line, not a traceback in the middle of a grading."""
 
 from __future__ import annotations
 
+import dataclasses
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -239,6 +240,22 @@ def _mechanisms(place: str, mechanisms: Any) -> Iterator[Problem]:
             getattr(mechanism, "look", None)
         ):
             yield where, f"is {mechanism!r} where a mechanism was expected (grader/spec/mechanisms.py)"
+        else:
+            yield from _fields(where, mechanism)
+
+
+def _fields(place: str, made: Any) -> Iterator[Problem]:
+    """Those of a dataclass whose type is a plain one or a function's."""
+    for field in dataclasses.fields(made) if dataclasses.is_dataclass(made) else ():
+        value, kind = getattr(made, field.name), str(field.type)
+        if kind == "int" and (not _is_number(value) or not isinstance(value, int)):
+            yield f"{place}.{field.name}", f"is {value!r} where a whole number was expected"
+        elif kind == "float" and not _is_number(value):
+            yield f"{place}.{field.name}", f"is {value!r} where a number was expected"
+        elif kind == "str" and not isinstance(value, str):
+            yield f"{place}.{field.name}", f"is {value!r} where a text was expected"
+        elif kind.startswith("Callable"):
+            yield from _callable(f"{place}.{field.name}", value)
 
 
 def _comparison(place: str, compare: Any) -> Iterator[Problem]:

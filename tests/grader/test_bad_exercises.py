@@ -69,6 +69,13 @@ def test_the_exercise_without_mistakes_is_found(course):
         ("rows=64)", 'rows="64", words={})', 5, "bench[0] has the size rows = '64' where a whole number"),
         ("size.rows * 4", "size.row * 4", 17, "bytes_moved fails for the case '64 rows': this case has no"),
         ("(Launches(exactly=1),)", "(Launches,)", 18, "mechanisms[0] is <class"),
+        (
+            "exactly=1",
+            'exactly="one"',
+            18,
+            "mechanisms[0].exactly is 'one' where a whole number",
+        ),
+        ("Launches(exactly=1)", "Launches(1.5)", 18, "mechanisms[0].exactly is 1.5 where a whole number"),
         ('cases=("64 rows",)', 'cases=("65 rows",)', 20, "names '65 rows'; the bench cases are '64 rows'"),
         ('cases=("64 rows",)', 'cases="64 rows"', 20, "is the text '64 rows' where a tuple of names"),
         ("passing=1.1", "passing=1.5", 20, "targets[0].passing is 1.5, above full = 1.4"),
@@ -84,6 +91,7 @@ def test_the_exercise_without_mistakes_is_found(course):
         ("BENCH = (", "BENCH = ((", 4, "'(' was never closed"),
         ("exercise = Exercise(", "exercises = Exercise(", 1, "the file defines no `exercise`"),
         ("from grader.spec.mechanisms", "from grader.spec.mechanism", 2, "ModuleNotFoundError"),
+        ("BENCH = (", "raise SystemExit(3)\nBENCH = (", 4, "SystemExit: 3"),
     ],
 )
 def test_a_mistake_is_named_with_its_line(course, right, wrong, line, words):
