@@ -27,7 +27,7 @@ from common.build.nvcc.options import (
     present,
     read_nvcc_line,
 )
-from common.build.static_memory import refuse_excess
+from common.build.nvcc.static_memory import refuse_excess
 from common.build.toolchain import HostCompiler, Nvcc, find_host_compiler, find_nvcc, library_headers
 from common.build.unit import Compiled, Unit, digest, hash_file, spelled_names
 from common.build.walled import CompilerWalls

@@ -24,7 +24,7 @@ _USUAL_CUDA = "/usr/local/cuda"
 _ADDRESSES = "at fixed addresses"
 # cicc allocates with jemalloc, orders some things by their addresses, and so makes PTX that differs by an
 # instruction here and there. The addresses depend on when unused memory is given back, which jemalloc decides
-# by the clock, and on what is in its caches, down to the length of a path.
+# by the clock, and on its caches. They still depend on the lengths of paths.
 _SAME_MEMORY = "dirty_decay_ms:-1,muzzy_decay_ms:-1,narenas:1,tcache:false"
 _VERSION = re.compile(r"release (\d+)\.(\d+), V([\d.]+)")
 _TOP = re.compile(r"^#\$ TOP=(.*)$", re.MULTILINE)

@@ -20,7 +20,7 @@ from grader.classes.progress import run_progress
 from grader.nbgrader.apps import must_succeed
 from grader.nbgrader.class_folder import ClassFolder
 from grader.nbgrader.marks.batch import add_missing, one_transaction
-from grader.nbgrader.spread import one_at_a_time, spread
+from grader.nbgrader.marks.spread import one_at_a_time, spread
 from grader.nbgrader.term.apply import Plan, settle
 from grader.nbgrader.term.by_hand import read_given
 from grader.nbgrader.term.plan import Pair

@@ -32,9 +32,8 @@ struct OpCounts {
   uint64_t global_requests = 0, global_sectors = 0, global_bytes = 0, host_bytes = 0;
   uint64_t shared_requests = 0, shared_wavefronts = 0, shared_conflicts = 0;
   uint64_t local_requests = 0, local_sectors = 0;
-  uint64_t waits = 0, waited_bytes = 0, ahead_bytes = 0,
-           overlapped_bytes = 0;  // of a wait for cp.async or wgmma
-  uint64_t open_waits = 0;        // of the waits for wgmma, those behind which some are in flight
+  // Of a wait for cp.async or wgmma; open ones leave some of the latter in flight.
+  uint64_t waits = 0, waited_bytes = 0, ahead_bytes = 0, overlapped_bytes = 0, open_waits = 0;
   uint64_t divergent = 0;
 };
 

@@ -113,8 +113,8 @@ int occupancy_blocks(const KernelInfo& kernel, int block_threads, uint64_t dynam
   if (block_threads < 1 || block_threads > std::min(1024, kernel.max_threads)) return 0;
   const int warps = (block_threads + kLanes - 1) / kLanes;
   const int by_warps = std::min(p.max_warps_per_sm, p.max_threads_per_sm / kLanes) / warps;
-  const int by_registers =
-      kernel.registers > 0 ? p.registers_per_sm / (registers_of_warp(kernel, p) * warps) : p.max_blocks_per_sm;
+  const int by_registers = kernel.registers > 0 ? p.registers_per_sm / (registers_of_warp(kernel, p) * warps)
+                                                : p.max_blocks_per_sm;
   const uint64_t shared = static_cast<uint64_t>(kernel.static_shared) + dynamic_shared +
                           static_cast<uint64_t>(p.reserved_shared_per_block);
   const uint64_t granular = (shared + static_cast<uint64_t>(p.shared_granularity) - 1) /
@@ -168,11 +168,12 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
   if (r.kernel->registers > 0 && !r.kernel->registers_estimated) {
     const int taken = registers_of_warp(*r.kernel, env.profile) * ((threads + kLanes - 1) / kLanes);
     if (taken > env.profile.registers_per_block)
-      return fail(cuda::kLaunchOutOfResources,
-                  std::to_string(threads) + " threads with " + std::to_string(r.kernel->registers) +
-                      " registers each, which takes " + std::to_string(taken) + " where a block has " +
-                      std::to_string(env.profile.registers_per_block) +
-                      ": say how many threads there will be with __launch_bounds__, or launch smaller blocks");
+      return fail(
+          cuda::kLaunchOutOfResources,
+          std::to_string(threads) + " threads with " + std::to_string(r.kernel->registers) +
+              " registers each, which takes " + std::to_string(taken) + " where a block has " +
+              std::to_string(env.profile.registers_per_block) +
+              ": say how many threads there will be with __launch_bounds__, or launch smaller blocks");
   }
   auto* module = static_cast<ModuleImage*>(r.module);
   const KernelCode& code = module->code_of(r.kernel);
