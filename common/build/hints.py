@@ -222,6 +222,10 @@ _HINTS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str | None]
         "static __shared__ arrays end at 48 KB: take dynamic shared memory (extern __shared__) for more",
     ),
     (
+        re.compile(r"Unresolved extern function"),
+        "a kernel calls a function that is declared but nowhere defined for the device: is a body missing?",
+    ),
+    (
         re.compile(r"uses too much (?:global )?constant data"),
         "__constant__ variables end at 64 KB: take __device__ const, which a kernel reads like other memory",
     ),

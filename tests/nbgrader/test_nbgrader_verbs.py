@@ -11,6 +11,7 @@ import pytest
 
 from common.core.paths import REPOSITORY
 from grader import cli
+from grader.cli.instructor.nbgrader import _class_folder
 from grader.course import student
 from grader.nbgrader import class_folder
 from grader.nbgrader.class_folder import put_working_copy
@@ -52,13 +53,19 @@ def test_help_needs_no_nbgrader(small_class, monkeypatch, capsys):
         (["autogrde", "01"], "nbgrader has no command 'autogrde': did you mean autograde?"),
         (["autograde", "01", "--studnt", "ada"], "there is no option --studnt: did you mean --student?"),
         (["generate_feedback", "--forced"], "there is no option --forced: did you mean --force?"),
-        (["--clas", "/tmp/x", "autograde"], "--clas does not belong before a command: --class DIR does"),
+        (["--clas", "/tmp/x", "autograde"], "there is no option --clas: did you mean --class DIR?"),
     ],
 )
 def test_a_misspelt_word_does_nothing(small_class, capsys, arguments, words):
     chosen = [] if arguments[0].startswith("-") else ["--class", str(small_class.folder.root)]
     assert cli.main(["nbgrader", *chosen, *arguments]) == 2
     assert words in capsys.readouterr().err
+
+
+def test_options_of_nbgrader_itself_pass(small_class, capsys):
+    assert cli.main(["nbgrader", "--class", str(small_class.folder.root), "--version"]) == 0
+    assert "nbgrader version" in capsys.readouterr().out
+    assert _class_folder(["--version"])[1] == ["--version"]
 
 
 def test_settings_of_nbgrader_pass(small_class, capsys):

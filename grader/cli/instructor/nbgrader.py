@@ -76,9 +76,12 @@ def _class_folder(arguments: Sequence[str]) -> tuple[ClassFolder, list[str]]:
     rest = list(arguments)
     if not rest or not rest[0].startswith("-") or rest[0] in _HELP:
         return default_folder(), rest
-    name, _, value = rest.pop(0).partition("=")
+    name, _, value = rest[0].partition("=")
+    if name != _CLASS and difflib.get_close_matches(name, [_CLASS]):
+        raise CourseError(f"there is no option {name}: did you mean {_CLASS} DIR?")
     if name != _CLASS:
-        raise CourseError(f"{name} does not belong before a command: {_CLASS} DIR does")
+        return default_folder(), rest  # of nbgrader itself, such as --version
+    rest.pop(0)
     if not (value or rest):
         raise CourseError(f"{_CLASS} needs a folder: {_CLASS} DIR")
     return ClassFolder(Path(value or rest.pop(0)).absolute()), rest
