@@ -1,6 +1,6 @@
-"""JSON as frozen dataclasses, and names that the engine's C++ and Python must share.
+"""JSON as frozen dataclasses, and fields that the engine's C++ and Python share.
 
-A name that one side has and the other lacks is an error which says the name.
+A name that the data has and the class lacks, or the other way round, is an error which says the name.
 """
 
 from __future__ import annotations
@@ -9,12 +9,12 @@ import re
 import types
 import typing
 from collections.abc import Callable, Mapping
-from dataclasses import MISSING, dataclass, fields, is_dataclass
+from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
 ENGINE = Path(__file__).with_name("engine")
-_ENTRY = re.compile(r"^[A-Z_]+\((\w+)[,)]", re.MULTILINE)
+_ENTRY = re.compile(r"^([A-Z_]+)\((\w+)[,)]", re.MULTILINE)
 T = TypeVar("T")
 
 
@@ -51,11 +51,22 @@ def decode(kind: type[T], data: Any, *, complete: bool = False) -> T:
     return made
 
 
-def require_same_names(kind: type[Any], listed_in: Path, besides: tuple[str, ...] = ()) -> None:
-    """`kind` has the fields that a .def file of the engine lists, and `besides`."""
-    listed = {*_ENTRY.findall(listed_in.read_text()), *besides}
-    if different := listed ^ {field.name for field in fields(kind)}:
-        raise UnknownNames(f"{_listed(different)} in only one of {kind.__name__} and {listed_in.name}")
+@typing.dataclass_transform(frozen_default=True)
+def listed_in(table: Path, types: Mapping[str, type], **default: Any) -> Callable[[type[T]], type[T]]:
+    """Makes a class a frozen dataclass of the fields that a .def file of the engine lists, and its own.
+
+    `types` has the type for each macro of the file. With `default`, data may lack the listed fields.
+    """
+
+    def add_fields(kind: type[T]) -> type[T]:
+        listed = {name: types[macro] for macro, name in _ENTRY.findall(table.read_text())}
+        own = kind.__annotations__
+        kind.__annotations__ = {name: own[name] for name in own if not hasattr(kind, name)} | listed | own
+        for name in listed:
+            setattr(kind, name, field(**default))
+        return dataclass(frozen=True)(kind)
+
+    return add_fields
 
 
 _Reader = Callable[[Any, bool], Any]

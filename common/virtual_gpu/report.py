@@ -7,10 +7,10 @@ import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from pathlib import Path
-from typing import Any, ClassVar
+from typing import TYPE_CHECKING, Any, ClassVar
 
 from common.virtual_gpu.causes import follows_from
-from common.virtual_gpu.decode import ENGINE, decode, require_same_names
+from common.virtual_gpu.decode import ENGINE, decode, listed_in
 from common.virtual_gpu.finding import Dim3 as Dim3
 from common.virtual_gpu.finding import Finding as Finding
 from common.virtual_gpu.finding import Leak as Leak
@@ -19,51 +19,16 @@ from common.virtual_gpu.finding import Place as Place
 SECTOR_BYTES = 32  # of device memory: what L2 and DRAM move
 
 
-@dataclass(frozen=True)
+@listed_in(ENGINE / "exec" / "counters.def", {"COUNTER": int}, default=0)
 class Counters:
     """Figures of a launch or of one source line: engine/exec/counters.def says what they count."""
 
-    global_load_requests: int = 0
-    global_load_sectors: int = 0
-    global_load_bytes: int = 0
-    global_store_requests: int = 0
-    global_store_sectors: int = 0
-    global_store_bytes: int = 0
-    global_atomic_requests: int = 0
-    global_atomic_sectors: int = 0
-    global_atomic_bytes: int = 0
-    host_store_bytes: int = 0
-    async_requests: int = 0
-    async_sectors: int = 0
-    async_bytes: int = 0
-    async_waits: int = 0
-    async_waited_bytes: int = 0
-    async_ahead_bytes: int = 0
-    async_overlapped_bytes: int = 0
-    bulk_load_bytes: int = 0
-    bulk_store_bytes: int = 0
-    shared_load_requests: int = 0
-    shared_load_wavefronts: int = 0
-    shared_load_conflicts: int = 0
-    shared_store_requests: int = 0
-    shared_store_wavefronts: int = 0
-    shared_store_conflicts: int = 0
-    shared_atomic_requests: int = 0
-    shared_atomic_wavefronts: int = 0
-    local_load_requests: int = 0
-    local_load_sectors: int = 0
-    local_store_requests: int = 0
-    local_store_sectors: int = 0
-    matrix_instructions: int = 0
-    wgmma_instructions: int = 0
-    wgmma_waits: int = 0
-    wgmma_open_waits: int = 0
-    barriers: int = 0
-    branches: int = 0
-    divergent_branches: int = 0
-    warp_instructions: int = 0
-    thread_instructions: int = 0
     by_class: Mapping[str, int] = field(default_factory=dict)
+
+    if TYPE_CHECKING:
+
+        def __init__(self, *, by_class: Mapping[str, int] = ..., **counts: int) -> None: ...
+        def __getattr__(self, name: str) -> int: ...
 
     derived: ClassVar = ("derived",)
     sometimes: ClassVar[tuple[str, ...]]  # the engine leaves zeros out
@@ -87,7 +52,6 @@ class Counters:
 
 
 Counters.sometimes = tuple(each.name for each in fields(Counters) if each.name != "by_class")
-require_same_names(Counters, ENGINE / "exec" / "counters.def", besides=("by_class",))
 
 
 @dataclass(frozen=True)

@@ -3,15 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from common.virtual_gpu.decode import UnknownNames, decode, require_same_names
-from common.virtual_gpu.profiles import DEFAULT_PROFILE, Profile, profiles
+from common.core.paths import REPOSITORY
+from common.virtual_gpu.decode import UnknownNames, decode, listed_in
+from common.virtual_gpu.profiles import Profile
 from common.virtual_gpu.report import Counters, Report, Span
 
+ROOTS = ("common", "grader", "exercises", "benchmarks")
 WHOLE: dict[str, Any] = {"version": 1, **Report().to_dict()}
 FINDING = {"kind": "race", "message": "two threads", "file": "k.cu", "line": 3, "block": [1, 2, 3]}
 
@@ -45,9 +49,31 @@ def test_counters_that_are_absent_are_zero():
     assert counters == Counters(barriers=2, by_class={"move": 1})
 
 
-def test_a_list_of_the_engine_that_differs_is_an_error(tmp_path: Path):
-    listed = tmp_path / "profile.def"
-    names = [name for name in vars(profiles()[DEFAULT_PROFILE]) if name not in ("name", "sms")]
-    listed.write_text("".join(f"COUNT({name})\n" for name in (*names, "warmth")))
-    with pytest.raises(UnknownNames, match=r"^sms, warmth are in only one of Profile and profile.def$"):
-        require_same_names(Profile, listed, besides=("name",))
+def test_fields_are_those_that_the_engine_lists(tmp_path: Path):
+    listed = tmp_path / "figures.def"
+    listed.write_text("// COUNT(name): whole\n\nCOUNT(blocks)\nFIGURE(seconds)  // of one\n\n#undef COUNT\n")
+
+    @listed_in(listed, {"COUNT": int, "FIGURE": float})
+    class Figures:
+        name: str
+
+    assert [(each.name, each.type) for each in fields(Figures)] == [
+        ("name", "str"),
+        ("blocks", int),
+        ("seconds", float),
+    ]
+    with pytest.raises(UnknownNames, match=r"^warmth is in the data, but not in Figures$"):
+        decode(Figures, {"name": "k", "blocks": 1, "seconds": 2.0, "warmth": 3})
+    with pytest.raises(UnknownNames, match=r"^seconds is in Figures, but not in the data$"):
+        decode(Figures, {"name": "k", "blocks": 1})
+
+
+@pytest.mark.parametrize(("owner", "kind"), [("counters", Counters), ("profile", Profile)])
+def test_code_asks_only_for_figures_that_the_engine_lists(owner: str, kind: type[Any]):
+    figures = {each.name for each in fields(kind)} | set(vars(kind))
+    asked = re.compile(rf"\b{owner}\.([a-z]+_\w+)\b(?!\()")
+    sources = [path for root in ROOTS for path in (REPOSITORY / root).rglob("*.py")]
+    unknown = [
+        (path, name) for path in sources for name in asked.findall(path.read_text()) if name not in figures
+    ]
+    assert not unknown
