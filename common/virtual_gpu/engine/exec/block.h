@@ -29,12 +29,9 @@ struct BlockTrace;
 
 // Memory figures of one op, kept per CPU thread and summed at the end of the launch.
 struct OpCounts {
-  uint64_t global_requests = 0, global_sectors = 0, global_bytes = 0, host_bytes = 0;
-  uint64_t shared_requests = 0, shared_wavefronts = 0, shared_conflicts = 0;
-  uint64_t local_requests = 0, local_sectors = 0;
-  // Of a wait for cp.async or wgmma; open ones leave some of the latter in flight.
-  uint64_t waits = 0, waited_bytes = 0, ahead_bytes = 0, overlapped_bytes = 0, open_waits = 0;
-  uint64_t divergent = 0;
+#define OP_COUNT(name) uint64_t name = 0;
+#include "exec/op_counts.def"
+  void add(const OpCounts& other);
 };
 
 struct BlockCounts {

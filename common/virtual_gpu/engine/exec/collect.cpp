@@ -16,6 +16,11 @@ void Counters::add(const Counters& other) {
   for (size_t i = 0; i < by_class.size(); ++i) by_class[i] += other.by_class[i];
 }
 
+void OpCounts::add(const OpCounts& other) {
+#define OP_COUNT(name) name += other.name;
+#include "exec/op_counts.def"
+}
+
 const char* instr_class_name(InstrClass cls) {
   static constexpr const char* kNames[] = {
 #define INSTRUCTION_CLASS(enumerator, name) name,
@@ -178,25 +183,7 @@ void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
   std::vector<OpCounts> ops = workers[0]->ops;
   std::vector<BlockCounts> blocks = workers[0]->blocks;
   for (size_t i = 1; i < workers.size(); ++i) {
-    for (size_t k = 0; k < ops.size(); ++k) {
-      OpCounts& a = ops[k];
-      const OpCounts& b = workers[i]->ops[k];
-      a.global_requests += b.global_requests;
-      a.global_sectors += b.global_sectors;
-      a.global_bytes += b.global_bytes;
-      a.host_bytes += b.host_bytes;
-      a.shared_requests += b.shared_requests;
-      a.shared_wavefronts += b.shared_wavefronts;
-      a.shared_conflicts += b.shared_conflicts;
-      a.local_requests += b.local_requests;
-      a.local_sectors += b.local_sectors;
-      a.waits += b.waits;
-      a.waited_bytes += b.waited_bytes;
-      a.ahead_bytes += b.ahead_bytes;
-      a.overlapped_bytes += b.overlapped_bytes;
-      a.open_waits += b.open_waits;
-      a.divergent += b.divergent;
-    }
+    for (size_t k = 0; k < ops.size(); ++k) ops[k].add(workers[i]->ops[k]);
     for (size_t k = 0; k < blocks.size(); ++k) {
       blocks[k].warps += workers[i]->blocks[k].warps;
       blocks[k].lanes += workers[i]->blocks[k].lanes;
