@@ -85,6 +85,12 @@ cublasStatus_t gemm(const char* function, Handle handle, const Product& p, cubla
 
 namespace {
 
+Product product(cublasOperation_t op_a, cublasOperation_t op_b, int64_t m, int64_t n, int64_t k,
+                const void* alpha, const void* beta, const Operand& a, const Operand& b, const Operand& c,
+                int64_t batches = 1, bool by_pointers = false) {
+  return {op_a, op_b, m, n, k, alpha, beta, a, b, c, batches, by_pointers};
+}
+
 template <class T>
 constexpr cublasComputeType_t kCompute = CUBLAS_COMPUTE_32F;
 template <>
@@ -221,59 +227,28 @@ cublasStatus_t dgmm(const char* function, Handle handle, cudaDataType type, cubl
 
 using namespace vgpu::blas;
 
-#define GEMM_OF_TYPE(name, T, type, INT, W)                                                                \
-  VGPU_BLAS(cublas##T##name##W,                                                                            \
-            (cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, INT m, INT n, INT k,   \
-             const type* alpha, const type* a, INT lda, const type* b, INT ldb, const type* beta, type* c, \
-             INT ldc),                                                                                     \
-            gemm(function, *handle,                                                                        \
-                 {op_a,                                                                                    \
-                  op_b,                                                                                    \
-                  m,                                                                                       \
-                  n,                                                                                       \
-                  k,                                                                                       \
-                  alpha,                                                                                   \
-                  beta,                                                                                    \
-                  {a, kType<type>, lda},                                                                   \
-                  {b, kType<type>, ldb},                                                                   \
-                  {c, kType<type>, ldc}},                                                                  \
-                 kCompute<type>))
-#define GEMMS_OF_TYPE(T, type, INT, W)                                                                   \
-  VGPU_BLAS(cublas##T##gemmBatched##W,                                                                   \
-            (cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, INT m, INT n, INT k, \
-             const type* alpha, const type* const a[], INT lda, const type* const b[], INT ldb,          \
-             const type* beta, type* const c[], INT ldc, INT batches),                                   \
-            gemm(function, *handle,                                                                      \
-                 {op_a,                                                                                  \
-                  op_b,                                                                                  \
-                  m,                                                                                     \
-                  n,                                                                                     \
-                  k,                                                                                     \
-                  alpha,                                                                                 \
-                  beta,                                                                                  \
-                  {a, kType<type>, lda},                                                                 \
-                  {b, kType<type>, ldb},                                                                 \
-                  {c, kType<type>, ldc},                                                                 \
-                  batches,                                                                               \
-                  true},                                                                                 \
-                 kCompute<type>))                                                                        \
-  VGPU_BLAS(cublas##T##gemmStridedBatched##W,                                                            \
-            (cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, INT m, INT n, INT k, \
-             const type* alpha, const type* a, INT lda, long long stride_a, const type* b, INT ldb,      \
-             long long stride_b, const type* beta, type* c, INT ldc, long long stride_c, INT batches),   \
-            gemm(function, *handle,                                                                      \
-                 {op_a,                                                                                  \
-                  op_b,                                                                                  \
-                  m,                                                                                     \
-                  n,                                                                                     \
-                  k,                                                                                     \
-                  alpha,                                                                                 \
-                  beta,                                                                                  \
-                  {a, kType<type>, lda, stride_a},                                                       \
-                  {b, kType<type>, ldb, stride_b},                                                       \
-                  {c, kType<type>, ldc, stride_c},                                                       \
-                  batches},                                                                              \
-                 kCompute<type>))
+// What the forms of GEMM have in common: their first parameters, and the product that they ask for.
+#define SHAPE(INT) cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, INT m, INT n, INT k
+#define GEMM(compute, ...) \
+  gemm(function, *handle, product(op_a, op_b, m, n, k, alpha, beta, __VA_ARGS__), compute)
+
+#define GEMM_OF_TYPE(name, T, type, INT, W)                                                 \
+  VGPU_BLAS(cublas##T##name##W,                                                             \
+            (SHAPE(INT), const type* alpha, const type* a, INT lda, const type* b, INT ldb, \
+             const type* beta, type* c, INT ldc),                                           \
+            GEMM(kCompute<type>, {a, kType<type>, lda}, {b, kType<type>, ldb}, {c, kType<type>, ldc}))
+#define GEMMS_OF_TYPE(T, type, INT, W)                                                                      \
+  VGPU_BLAS(cublas##T##gemmBatched##W,                                                                      \
+            (SHAPE(INT), const type* alpha, const type* const a[], INT lda, const type* const b[], INT ldb, \
+             const type* beta, type* const c[], INT ldc, INT batches),                                      \
+            GEMM(kCompute<type>, {a, kType<type>, lda}, {b, kType<type>, ldb}, {c, kType<type>, ldc},       \
+                 batches, true))                                                                            \
+  VGPU_BLAS(                                                                                                \
+      cublas##T##gemmStridedBatched##W,                                                                     \
+      (SHAPE(INT), const type* alpha, const type* a, INT lda, long long stride_a, const type* b, INT ldb,   \
+       long long stride_b, const type* beta, type* c, INT ldc, long long stride_c, INT batches),            \
+      GEMM(kCompute<type>, {a, kType<type>, lda, stride_a}, {b, kType<type>, ldb, stride_b},                \
+           {c, kType<type>, ldc, stride_c}, batches))
 #define LEVEL_3_OF_TYPE(T, type, INT, W)                                                                     \
   VGPU_BLAS(                                                                                                 \
       cublas##T##symm_v2##W,                                                                                 \
@@ -323,72 +298,40 @@ using namespace vgpu::blas;
              const real* alpha, const type* a, INT lda, const real* beta, type* c, INT ldc),                 \
             syrk(function, *handle, kType<type>, kType<real>, fill, op, n, k, {alpha, beta}, a, lda, a, lda, \
                  c, ldc, true))
-#define LEVEL_3(INT, W)                                                                                     \
-  CUBLAS_ALL_TYPES(LEVEL_3_OF_TYPE, INT, W)                                                                 \
-  CUBLAS_ALL_TYPES(GEMMS_OF_TYPE, INT, W)                                                                   \
-  GEMMS_OF_TYPE(H, __half, INT, W)                                                                          \
-  GEMM_OF_TYPE(gemm_v2, S, float, INT, W)                                                                   \
-  GEMM_OF_TYPE(gemm_v2, D, double, INT, W)                                                                  \
-  GEMM_OF_TYPE(gemm_v2, C, cuComplex, INT, W)                                                               \
-  GEMM_OF_TYPE(gemm_v2, Z, cuDoubleComplex, INT, W)                                                         \
-  GEMM_OF_TYPE(gemm, H, __half, INT, W)                                                                     \
-  GEMM_OF_TYPE(gemm3m, C, cuComplex, INT, W)                                                                \
-  GEMM_OF_TYPE(gemm3m, Z, cuDoubleComplex, INT, W)                                                          \
-  HERK(C, cuComplex, float, INT, W)                                                                         \
-  HERK(Z, cuDoubleComplex, double, INT, W)                                                                  \
-  VGPU_BLAS(cublasSgemmEx##W,                                                                               \
-            (cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, INT m, INT n, INT k,    \
-             const float* alpha, const void* a, cudaDataType a_type, INT lda, const void* b,                \
-             cudaDataType b_type, INT ldb, const float* beta, void* c, cudaDataType c_type, INT ldc),       \
-            gemm(function, *handle,                                                                         \
-                 {op_a, op_b, m, n, k, alpha, beta, {a, a_type, lda}, {b, b_type, ldb}, {c, c_type, ldc}},  \
-                 CUBLAS_COMPUTE_32F))                                                                       \
-  VGPU_BLAS(cublasGemmEx##W,                                                                                \
-            (cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, INT m, INT n, INT k,    \
-             const void* alpha, const void* a, cudaDataType a_type, INT lda, const void* b,                 \
-             cudaDataType b_type, INT ldb, const void* beta, void* c, cudaDataType c_type, INT ldc,         \
-             cublasComputeType_t compute, cublasGemmAlgo_t),                                                \
-            gemm(function, *handle,                                                                         \
-                 {op_a, op_b, m, n, k, alpha, beta, {a, a_type, lda}, {b, b_type, ldb}, {c, c_type, ldc}},  \
-                 compute))                                                                                  \
-  VGPU_BLAS(cublasGemmBatchedEx##W,                                                                         \
-            (cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, INT m, INT n, INT k,    \
-             const void* alpha, const void* const a[], cudaDataType a_type, INT lda, const void* const b[], \
-             cudaDataType b_type, INT ldb, const void* beta, void* const c[], cudaDataType c_type, INT ldc, \
-             INT batches, cublasComputeType_t compute, cublasGemmAlgo_t),                                   \
-            gemm(function, *handle,                                                                         \
-                 {op_a,                                                                                     \
-                  op_b,                                                                                     \
-                  m,                                                                                        \
-                  n,                                                                                        \
-                  k,                                                                                        \
-                  alpha,                                                                                    \
-                  beta,                                                                                     \
-                  {a, a_type, lda},                                                                         \
-                  {b, b_type, ldb},                                                                         \
-                  {c, c_type, ldc},                                                                         \
-                  batches,                                                                                  \
-                  true},                                                                                    \
-                 compute))                                                                                  \
-  VGPU_BLAS(                                                                                                \
-      cublasGemmStridedBatchedEx##W,                                                                        \
-      (cublasHandle_t handle, cublasOperation_t op_a, cublasOperation_t op_b, INT m, INT n, INT k,          \
-       const void* alpha, const void* a, cudaDataType a_type, INT lda, long long stride_a, const void* b,   \
-       cudaDataType b_type, INT ldb, long long stride_b, const void* beta, void* c, cudaDataType c_type,    \
-       INT ldc, long long stride_c, INT batches, cublasComputeType_t compute, cublasGemmAlgo_t),            \
-      gemm(function, *handle,                                                                               \
-           {op_a,                                                                                           \
-            op_b,                                                                                           \
-            m,                                                                                              \
-            n,                                                                                              \
-            k,                                                                                              \
-            alpha,                                                                                          \
-            beta,                                                                                           \
-            {a, a_type, lda, stride_a},                                                                     \
-            {b, b_type, ldb, stride_b},                                                                     \
-            {c, c_type, ldc, stride_c},                                                                     \
-            batches},                                                                                       \
-           compute))
+#define LEVEL_3(INT, W)                                                                                      \
+  CUBLAS_ALL_TYPES(LEVEL_3_OF_TYPE, INT, W)                                                                  \
+  CUBLAS_ALL_TYPES(GEMMS_OF_TYPE, INT, W)                                                                    \
+  GEMMS_OF_TYPE(H, __half, INT, W)                                                                           \
+  GEMM_OF_TYPE(gemm_v2, S, float, INT, W)                                                                    \
+  GEMM_OF_TYPE(gemm_v2, D, double, INT, W)                                                                   \
+  GEMM_OF_TYPE(gemm_v2, C, cuComplex, INT, W)                                                                \
+  GEMM_OF_TYPE(gemm_v2, Z, cuDoubleComplex, INT, W)                                                          \
+  GEMM_OF_TYPE(gemm, H, __half, INT, W)                                                                      \
+  GEMM_OF_TYPE(gemm3m, C, cuComplex, INT, W)                                                                 \
+  GEMM_OF_TYPE(gemm3m, Z, cuDoubleComplex, INT, W)                                                           \
+  HERK(C, cuComplex, float, INT, W)                                                                          \
+  HERK(Z, cuDoubleComplex, double, INT, W)                                                                   \
+  VGPU_BLAS(cublasSgemmEx##W,                                                                                \
+            (SHAPE(INT), const float* alpha, const void* a, cudaDataType a_type, INT lda, const void* b,     \
+             cudaDataType b_type, INT ldb, const float* beta, void* c, cudaDataType c_type, INT ldc),        \
+            GEMM(CUBLAS_COMPUTE_32F, {a, a_type, lda}, {b, b_type, ldb}, {c, c_type, ldc}))                  \
+  VGPU_BLAS(cublasGemmEx##W,                                                                                 \
+            (SHAPE(INT), const void* alpha, const void* a, cudaDataType a_type, INT lda, const void* b,      \
+             cudaDataType b_type, INT ldb, const void* beta, void* c, cudaDataType c_type, INT ldc,          \
+             cublasComputeType_t compute, cublasGemmAlgo_t),                                                 \
+            GEMM(compute, {a, a_type, lda}, {b, b_type, ldb}, {c, c_type, ldc}))                             \
+  VGPU_BLAS(cublasGemmBatchedEx##W,                                                                          \
+            (SHAPE(INT), const void* alpha, const void* const a[], cudaDataType a_type, INT lda,             \
+             const void* const b[], cudaDataType b_type, INT ldb, const void* beta, void* const c[],         \
+             cudaDataType c_type, INT ldc, INT batches, cublasComputeType_t compute, cublasGemmAlgo_t),      \
+            GEMM(compute, {a, a_type, lda}, {b, b_type, ldb}, {c, c_type, ldc}, batches, true))              \
+  VGPU_BLAS(cublasGemmStridedBatchedEx##W,                                                                   \
+            (SHAPE(INT), const void* alpha, const void* a, cudaDataType a_type, INT lda, long long stride_a, \
+             const void* b, cudaDataType b_type, INT ldb, long long stride_b, const void* beta, void* c,     \
+             cudaDataType c_type, INT ldc, long long stride_c, INT batches, cublasComputeType_t compute,     \
+             cublasGemmAlgo_t),                                                                              \
+            GEMM(compute, {a, a_type, lda, stride_a}, {b, b_type, ldb, stride_b},                            \
+                 {c, c_type, ldc, stride_c}, batches))
 
 LEVEL_3(int, )
 LEVEL_3(int64_t, _64)
