@@ -104,6 +104,7 @@ cudaError_t add_node(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNod
 // Handles of explicit graphs are addresses of theirs; those of captured ones, numbers of the engine's.
 ExplicitGraph* find_explicit(cudaGraph_t graph);
 GraphNode* find_node(cudaGraphNode_t node);
+cudaGraphNode_t handle_of(const GraphNode* node);
 std::shared_ptr<ExplicitGraph> share_explicit(cudaGraph_t graph);
 cudaGraph_t keep_explicit(std::shared_ptr<ExplicitGraph> graph);
 bool drop_explicit(cudaGraph_t graph);

@@ -24,6 +24,7 @@ _WRITTEN = (
     re.compile(r"\bVGPU_DRIVER\(\s*(\w+)\s*,"),
     re.compile(r"\bVGPU_API\s[^;{}()]*?(\w+)\("),
 )
+_WRITTEN_TOGETHER = re.compile(r"^VGPU_(?:EVENT_)?NODES\(([^)]*)\)", re.MULTILINE)
 _WRITTEN_TWINS = re.compile(r"\bVGPU_(?:DRIVER_)?TWINS\(\s*(\w+)\s*,\s*(\w+)\s*,")
 
 
@@ -47,6 +48,8 @@ def driver_declared(text: str) -> set[str]:
 def written(text: str) -> set[str]:
     """Names of the functions that a source of this library defines."""
     names = {name for pattern in _WRITTEN for name in pattern.findall(text)}
+    for together in _WRITTEN_TOGETHER.findall(text):
+        names.update(re.findall(r"\bcuda\w+", together))
     for name, suffix in _WRITTEN_TWINS.findall(text):
         names |= {name, name + suffix}
     return names

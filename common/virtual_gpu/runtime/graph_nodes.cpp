@@ -1,7 +1,5 @@
 // Functions on the nodes of graphs that a program builds itself.
 #include <algorithm>
-#include <cstdio>
-#include <cstring>
 
 #include "api.h"
 #include "connection.h"
@@ -17,13 +15,10 @@ using vgpu::ExplicitGraph;
 using vgpu::find_explicit;
 using vgpu::find_node;
 using vgpu::GraphNode;
+using vgpu::handle_of;
 using vgpu::KernelNode;
 using vgpu::NodeWork;
 namespace wire = vgpu::wire;
-
-cudaGraphNode_t handle_of(const GraphNode* node) {
-  return reinterpret_cast<cudaGraphNode_t>(const_cast<GraphNode*>(node));
-}
 
 bool take_dependencies(const ExplicitGraph& graph, const cudaGraphNode_t* given, size_t count,
                        std::vector<GraphNode*>* after) {
@@ -128,6 +123,14 @@ cudaError_t get_given(cudaGraphNode_t handle, Given* out) {
   return cudaSuccess;
 }
 
+cudaError_t get_given(cudaGraphNode_t handle, cudaKernelNodeParams* out) {
+  const GraphNode* const node = find_node(handle);
+  const KernelNode* const kernel = node != nullptr ? std::get_if<KernelNode>(&node->work) : nullptr;
+  if (kernel == nullptr || out == nullptr) return cudaErrorInvalidValue;
+  *out = kernel->given;
+  return cudaSuccess;
+}
+
 cudaError_t get_event(cudaGraphNode_t node, bool waits, cudaEvent_t* event) {
   EventNode known{};
   if (event == nullptr || get_given(node, &known) != cudaSuccess || known.waits != waits)
@@ -151,15 +154,6 @@ cudaError_t in_symbol(const void* symbol, size_t offset, size_t bytes, void** ad
   if (error != cudaSuccess) return error;
   if (offset > variable->where.bytes || bytes > variable->where.bytes - offset) return cudaErrorInvalidValue;
   *address = reinterpret_cast<void*>(variable->where.address + offset);
-  return cudaSuccess;
-}
-
-// For functions that fill a buffer with handles, or say how many there are.
-cudaError_t give_nodes(const std::vector<const GraphNode*>& nodes, cudaGraphNode_t* out, size_t* count) {
-  if (count == nullptr) return cudaErrorInvalidValue;
-  if (out != nullptr)
-    for (size_t i = 0; i < *count; ++i) out[i] = i < nodes.size() ? handle_of(nodes[i]) : nullptr;
-  *count = out == nullptr ? nodes.size() : std::min(*count, nodes.size());
   return cudaSuccess;
 }
 
@@ -244,16 +238,13 @@ cudaError_t work_of(const cudaGraphNodeParams* given, NodeWork* work) {
   }
 }
 
-const char* type_name(cudaGraphNodeType type) {
-  constexpr const char* kNames[] = {"KERNEL",    "MEMCPY",     "MEMSET",       "HOST",       "GRAPH",
-                                    "EMPTY",     "WAIT_EVENT", "EVENT_RECORD", "SIGNAL",     "WAIT",
-                                    "MEM_ALLOC", "MEM_FREE",   "BATCH_MEM_OP", "CONDITIONAL"};
-  return type <= cudaGraphNodeTypeConditional ? kNames[type] : "NODE";
-}
-
 }  // namespace
 
 namespace vgpu {
+
+cudaGraphNode_t handle_of(const GraphNode* node) {
+  return reinterpret_cast<cudaGraphNode_t>(const_cast<GraphNode*>(node));
+}
 
 cudaError_t add_node(cudaGraphNode_t* out, cudaGraph_t graph, const cudaGraphNode_t* dependencies,
                      size_t count, NodeWork work) {
@@ -301,15 +292,48 @@ VGPU_ENTRY(cudaGraphNodeFindInClone, (cudaGraphNode_t * node, cudaGraphNode_t or
 #define DEPENDENCIES \
   cudaGraphNode_t *node, cudaGraph_t graph, const cudaGraphNode_t *dependencies, size_t count
 
-VGPU_ENTRY(cudaGraphAddKernelNode, (DEPENDENCIES, const cudaKernelNodeParams* given),
-           (node, graph, dependencies, count, given)) {
-  return add_given(node, graph, dependencies, count, given);
-}
+// Kinds of nodes that are what the program gave. gen_stubs.py reads the names where these macros are used.
+#define VGPU_NODES(add, get, set, set_in_graph, Params)                                             \
+  VGPU_ENTRY(add, (DEPENDENCIES, const Params* given), (node, graph, dependencies, count, given)) { \
+    return add_given(node, graph, dependencies, count, given);                                      \
+  }                                                                                                 \
+  VGPU_ENTRY(get, (cudaGraphNode_t node, Params * out), (node, out)) {                              \
+    return get_given(node, out);                                                                    \
+  }                                                                                                 \
+  VGPU_ENTRY(set, (cudaGraphNode_t node, const Params* given), (node, given)) {                     \
+    return set_given(node, given);                                                                  \
+  }                                                                                                 \
+  VGPU_ENTRY(set_in_graph, (cudaGraphExec_t executable, cudaGraphNode_t node, const Params* given), \
+             (executable, node, given)) {                                                           \
+    return set_given_in_executable(executable, node, given);                                        \
+  }
+VGPU_NODES(cudaGraphAddKernelNode, cudaGraphKernelNodeGetParams, cudaGraphKernelNodeSetParams,
+           cudaGraphExecKernelNodeSetParams, cudaKernelNodeParams)
+VGPU_NODES(cudaGraphAddMemcpyNode, cudaGraphMemcpyNodeGetParams, cudaGraphMemcpyNodeSetParams,
+           cudaGraphExecMemcpyNodeSetParams, cudaMemcpy3DParms)
+VGPU_NODES(cudaGraphAddMemsetNode, cudaGraphMemsetNodeGetParams, cudaGraphMemsetNodeSetParams,
+           cudaGraphExecMemsetNodeSetParams, cudaMemsetParams)
+VGPU_NODES(cudaGraphAddHostNode, cudaGraphHostNodeGetParams, cudaGraphHostNodeSetParams,
+           cudaGraphExecHostNodeSetParams, cudaHostNodeParams)
 
-VGPU_ENTRY(cudaGraphAddMemcpyNode, (DEPENDENCIES, const cudaMemcpy3DParms* given),
-           (node, graph, dependencies, count, given)) {
-  return add_given(node, graph, dependencies, count, given);
-}
+#define VGPU_EVENT_NODES(add, get, set, set_in_graph, waits)                                      \
+  VGPU_ENTRY(add, (DEPENDENCIES, cudaEvent_t event), (node, graph, dependencies, count, event)) { \
+    return add_node(node, graph, dependencies, count, EventNode{event, waits});                   \
+  }                                                                                               \
+  VGPU_ENTRY(get, (cudaGraphNode_t node, cudaEvent_t * event), (node, event)) {                   \
+    return get_event(node, waits, event);                                                         \
+  }                                                                                               \
+  VGPU_ENTRY(set, (cudaGraphNode_t node, cudaEvent_t event), (node, event)) {                     \
+    return set_work(node, EventNode{event, waits});                                               \
+  }                                                                                               \
+  VGPU_ENTRY(set_in_graph, (cudaGraphExec_t executable, cudaGraphNode_t node, cudaEvent_t event), \
+             (executable, node, event)) {                                                         \
+    return set_in_executable(executable, node, EventNode{event, waits});                          \
+  }
+VGPU_EVENT_NODES(cudaGraphAddEventRecordNode, cudaGraphEventRecordNodeGetEvent,
+                 cudaGraphEventRecordNodeSetEvent, cudaGraphExecEventRecordNodeSetEvent, false)
+VGPU_EVENT_NODES(cudaGraphAddEventWaitNode, cudaGraphEventWaitNodeGetEvent, cudaGraphEventWaitNodeSetEvent,
+                 cudaGraphExecEventWaitNodeSetEvent, true)
 
 VGPU_ENTRY(cudaGraphAddMemcpyNode1D,
            (DEPENDENCIES, void* dst, const void* src, size_t bytes, cudaMemcpyKind kind),
@@ -339,16 +363,6 @@ VGPU_ENTRY(cudaGraphAddMemcpyNodeFromSymbol,
   return add_given(node, graph, dependencies, count, &copy);
 }
 
-VGPU_ENTRY(cudaGraphAddMemsetNode, (DEPENDENCIES, const cudaMemsetParams* given),
-           (node, graph, dependencies, count, given)) {
-  return add_given(node, graph, dependencies, count, given);
-}
-
-VGPU_ENTRY(cudaGraphAddHostNode, (DEPENDENCIES, const cudaHostNodeParams* given),
-           (node, graph, dependencies, count, given)) {
-  return add_given(node, graph, dependencies, count, given);
-}
-
 VGPU_ENTRY(cudaGraphAddEmptyNode, (DEPENDENCIES), (node, graph, dependencies, count)) {
   return add_node(node, graph, dependencies, count, vgpu::EmptyNode{});
 }
@@ -356,16 +370,6 @@ VGPU_ENTRY(cudaGraphAddEmptyNode, (DEPENDENCIES), (node, graph, dependencies, co
 VGPU_ENTRY(cudaGraphAddChildGraphNode, (DEPENDENCIES, cudaGraph_t child),
            (node, graph, dependencies, count, child)) {
   return add_given(node, graph, dependencies, count, child);
-}
-
-VGPU_ENTRY(cudaGraphAddEventRecordNode, (DEPENDENCIES, cudaEvent_t event),
-           (node, graph, dependencies, count, event)) {
-  return add_node(node, graph, dependencies, count, EventNode{event, false});
-}
-
-VGPU_ENTRY(cudaGraphAddEventWaitNode, (DEPENDENCIES, cudaEvent_t event),
-           (node, graph, dependencies, count, event)) {
-  return add_node(node, graph, dependencies, count, EventNode{event, true});
 }
 
 // Edges that let a kernel begin early are ordinary ones here: a later beginning changes no result.
@@ -423,46 +427,11 @@ VGPU_ENTRY(cudaGraphExecNodeSetParams,
   return set_given_in_executable(executable, node, static_cast<const cudaGraphNodeParams*>(given));
 }
 
-// cudaGraphKernelNodeGetParams, …SetParams and cudaGraphExecKernelNodeSetParams, and those of other kinds.
-VGPU_ENTRY(cudaGraphKernelNodeGetParams, (cudaGraphNode_t node, cudaKernelNodeParams* out), (node, out)) {
-  const GraphNode* const known = find_node(node);
-  const KernelNode* const kernel = known != nullptr ? std::get_if<KernelNode>(&known->work) : nullptr;
-  if (kernel == nullptr || out == nullptr) return cudaErrorInvalidValue;
-  *out = kernel->given;
-  return cudaSuccess;
-}
-
-VGPU_ENTRY(cudaGraphKernelNodeSetParams, (cudaGraphNode_t node, const cudaKernelNodeParams* given),
-           (node, given)) {
-  return set_given(node, given);
-}
-
-VGPU_ENTRY(cudaGraphExecKernelNodeSetParams,
-           (cudaGraphExec_t executable, cudaGraphNode_t node, const cudaKernelNodeParams* given),
-           (executable, node, given)) {
-  return set_given_in_executable(executable, node, given);
-}
-
-VGPU_ENTRY(cudaGraphMemcpyNodeGetParams, (cudaGraphNode_t node, cudaMemcpy3DParms* out), (node, out)) {
-  return get_given(node, out);
-}
-
-VGPU_ENTRY(cudaGraphMemcpyNodeSetParams, (cudaGraphNode_t node, const cudaMemcpy3DParms* given),
-           (node, given)) {
-  return set_given(node, given);
-}
-
 VGPU_ENTRY(cudaGraphMemcpyNodeSetParams1D,
            (cudaGraphNode_t node, void* dst, const void* src, size_t bytes, cudaMemcpyKind kind),
            (node, dst, src, bytes, kind)) {
   const cudaMemcpy3DParms copy = one_row(dst, src, bytes, kind);
   return set_given(node, &copy);
-}
-
-VGPU_ENTRY(cudaGraphExecMemcpyNodeSetParams,
-           (cudaGraphExec_t executable, cudaGraphNode_t node, const cudaMemcpy3DParms* given),
-           (executable, node, given)) {
-  return set_given_in_executable(executable, node, given);
 }
 
 VGPU_ENTRY(cudaGraphExecMemcpyNodeSetParams1D,
@@ -471,62 +440,6 @@ VGPU_ENTRY(cudaGraphExecMemcpyNodeSetParams1D,
            (executable, node, dst, src, bytes, kind)) {
   const cudaMemcpy3DParms copy = one_row(dst, src, bytes, kind);
   return set_given_in_executable(executable, node, &copy);
-}
-
-VGPU_ENTRY(cudaGraphMemsetNodeGetParams, (cudaGraphNode_t node, cudaMemsetParams* out), (node, out)) {
-  return get_given(node, out);
-}
-
-VGPU_ENTRY(cudaGraphMemsetNodeSetParams, (cudaGraphNode_t node, const cudaMemsetParams* given),
-           (node, given)) {
-  return set_given(node, given);
-}
-
-VGPU_ENTRY(cudaGraphExecMemsetNodeSetParams,
-           (cudaGraphExec_t executable, cudaGraphNode_t node, const cudaMemsetParams* given),
-           (executable, node, given)) {
-  return set_given_in_executable(executable, node, given);
-}
-
-VGPU_ENTRY(cudaGraphHostNodeGetParams, (cudaGraphNode_t node, cudaHostNodeParams* out), (node, out)) {
-  return get_given(node, out);
-}
-
-VGPU_ENTRY(cudaGraphHostNodeSetParams, (cudaGraphNode_t node, const cudaHostNodeParams* given),
-           (node, given)) {
-  return set_given(node, given);
-}
-
-VGPU_ENTRY(cudaGraphExecHostNodeSetParams,
-           (cudaGraphExec_t executable, cudaGraphNode_t node, const cudaHostNodeParams* given),
-           (executable, node, given)) {
-  return set_given_in_executable(executable, node, given);
-}
-
-VGPU_ENTRY(cudaGraphEventRecordNodeGetEvent, (cudaGraphNode_t node, cudaEvent_t* event), (node, event)) {
-  return get_event(node, false, event);
-}
-
-VGPU_ENTRY(cudaGraphEventRecordNodeSetEvent, (cudaGraphNode_t node, cudaEvent_t event), (node, event)) {
-  return set_work(node, EventNode{event, false});
-}
-
-VGPU_ENTRY(cudaGraphExecEventRecordNodeSetEvent,
-           (cudaGraphExec_t executable, cudaGraphNode_t node, cudaEvent_t event), (executable, node, event)) {
-  return set_in_executable(executable, node, EventNode{event, false});
-}
-
-VGPU_ENTRY(cudaGraphEventWaitNodeGetEvent, (cudaGraphNode_t node, cudaEvent_t* event), (node, event)) {
-  return get_event(node, true, event);
-}
-
-VGPU_ENTRY(cudaGraphEventWaitNodeSetEvent, (cudaGraphNode_t node, cudaEvent_t event), (node, event)) {
-  return set_work(node, EventNode{event, true});
-}
-
-VGPU_ENTRY(cudaGraphExecEventWaitNodeSetEvent,
-           (cudaGraphExec_t executable, cudaGraphNode_t node, cudaEvent_t event), (executable, node, event)) {
-  return set_in_executable(executable, node, EventNode{event, true});
 }
 
 VGPU_ENTRY(cudaGraphChildGraphNodeGetGraph, (cudaGraphNode_t node, cudaGraph_t* graph), (node, graph)) {
@@ -539,126 +452,4 @@ VGPU_ENTRY(cudaGraphChildGraphNodeGetGraph, (cudaGraphNode_t node, cudaGraph_t* 
 VGPU_ENTRY(cudaGraphExecChildGraphNodeSetParams,
            (cudaGraphExec_t executable, cudaGraphNode_t node, cudaGraph_t child), (executable, node, child)) {
   return set_given_in_executable(executable, node, child);
-}
-
-VGPU_ENTRY(cudaGraphNodeGetType, (cudaGraphNode_t node, cudaGraphNodeType* type), (node, type)) {
-  const GraphNode* const known = find_node(node);
-  if (known == nullptr || type == nullptr) return cudaErrorInvalidValue;
-  *type = vgpu::type_of(known->work);
-  return cudaSuccess;
-}
-
-VGPU_ENTRY(cudaGraphGetRootNodes, (cudaGraph_t graph, cudaGraphNode_t* nodes, size_t* count),
-           (graph, nodes, count)) {
-  const ExplicitGraph* const known = find_explicit(graph);
-  if (known == nullptr) return cudaErrorInvalidValue;
-  std::vector<const GraphNode*> roots;
-  for (const auto& node : known->nodes)
-    if (node->after.empty()) roots.push_back(node.get());
-  return give_nodes(roots, nodes, count);
-}
-
-VGPU_ENTRY(cudaGraphGetEdges,
-           (cudaGraph_t graph, cudaGraphNode_t* from, cudaGraphNode_t* to, cudaGraphEdgeData* data,
-            size_t* count),
-           (graph, from, to, data, count)) {
-  const ExplicitGraph* const known = find_explicit(graph);
-  if (known == nullptr || count == nullptr) return cudaErrorInvalidValue;
-  std::vector<const GraphNode*> begins, ends;
-  for (const auto& node : known->nodes)
-    for (const GraphNode* before : node->after) {
-      begins.push_back(before);
-      ends.push_back(node.get());
-    }
-  if (data != nullptr && from != nullptr) std::memset(data, 0, *count * sizeof *data);
-  size_t same = *count;
-  if (to != nullptr) give_nodes(ends, to, &same);
-  return give_nodes(begins, from, count);
-}
-
-VGPU_ENTRY(cudaGraphNodeGetDependencies,
-           (cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* data, size_t* count),
-           (node, nodes, data, count)) {
-  const GraphNode* const known = find_node(node);
-  if (known == nullptr || count == nullptr) return cudaErrorInvalidValue;
-  if (data != nullptr && nodes != nullptr) std::memset(data, 0, *count * sizeof *data);
-  return give_nodes({known->after.begin(), known->after.end()}, nodes, count);
-}
-
-VGPU_ENTRY(cudaGraphNodeGetDependentNodes,
-           (cudaGraphNode_t node, cudaGraphNode_t* nodes, cudaGraphEdgeData* data, size_t* count),
-           (node, nodes, data, count)) {
-  const GraphNode* const known = find_node(node);
-  if (known == nullptr || count == nullptr) return cudaErrorInvalidValue;
-  if (data != nullptr && nodes != nullptr) std::memset(data, 0, *count * sizeof *data);
-  std::vector<const GraphNode*> followers;
-  for (const auto& other : known->graph->nodes)
-    if (std::find(other->after.begin(), other->after.end(), known) != other->after.end())
-      followers.push_back(other.get());
-  return give_nodes(followers, nodes, count);
-}
-
-VGPU_ENTRY(cudaGraphAddDependencies,
-           (cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
-            const cudaGraphEdgeData*, size_t count),
-           (graph, from, to, nullptr, count)) {
-  ExplicitGraph* const known = find_explicit(graph);
-  if (known == nullptr || (count > 0 && (from == nullptr || to == nullptr))) return cudaErrorInvalidValue;
-  for (size_t i = 0; i < count; ++i) {
-    GraphNode *const before = find_node(from[i]), *const after = find_node(to[i]);
-    if (before == nullptr || after == nullptr || before == after || !known->has(before) || !known->has(after))
-      return cudaErrorInvalidValue;
-    if (std::find(after->after.begin(), after->after.end(), before) != after->after.end())
-      return cudaErrorInvalidValue;
-    after->after.push_back(before);
-    if (known->in_order().empty()) {  // a circle
-      after->after.pop_back();
-      return cudaErrorInvalidValue;
-    }
-  }
-  return cudaSuccess;
-}
-
-VGPU_ENTRY(cudaGraphRemoveDependencies,
-           (cudaGraph_t graph, const cudaGraphNode_t* from, const cudaGraphNode_t* to,
-            const cudaGraphEdgeData*, size_t count),
-           (graph, from, to, nullptr, count)) {
-  const ExplicitGraph* const known = find_explicit(graph);
-  if (known == nullptr || (count > 0 && (from == nullptr || to == nullptr))) return cudaErrorInvalidValue;
-  for (size_t i = 0; i < count; ++i) {
-    GraphNode *const before = find_node(from[i]), *const after = find_node(to[i]);
-    if (before == nullptr || after == nullptr || !known->has(after)) return cudaErrorInvalidValue;
-    const auto edge = std::find(after->after.begin(), after->after.end(), before);
-    if (edge == after->after.end()) return cudaErrorInvalidValue;
-    after->after.erase(edge);
-  }
-  return cudaSuccess;
-}
-
-VGPU_ENTRY(cudaGraphDestroyNode, (cudaGraphNode_t node), (node)) {
-  GraphNode* const known = find_node(node);
-  if (known == nullptr) return cudaErrorInvalidValue;
-  known->graph->remove(known);
-  return cudaSuccess;
-}
-
-VGPU_ENTRY(cudaGraphDebugDotPrint, (cudaGraph_t graph, const char* path, unsigned), (graph, path, 0)) {
-  const ExplicitGraph* const known = find_explicit(graph);
-  if (known == nullptr || path == nullptr) return cudaErrorInvalidValue;
-  std::FILE* const file = std::fopen(path, "w");
-  if (file == nullptr) return cudaErrorOperatingSystem;
-  std::fprintf(file, "digraph graph_1 {\n");
-  const auto number = [&](const GraphNode* node) {
-    const auto at = std::find_if(known->nodes.begin(), known->nodes.end(),
-                                 [&](const auto& own) { return own.get() == node; });
-    return static_cast<int>(at - known->nodes.begin());
-  };
-  for (const auto& node : known->nodes)
-    std::fprintf(file, "  node_%d [label=\"%d %s\"];\n", number(node.get()), number(node.get()),
-                 type_name(vgpu::type_of(node->work)));
-  for (const auto& node : known->nodes)
-    for (const GraphNode* before : node->after)
-      std::fprintf(file, "  node_%d -> node_%d;\n", number(before), number(node.get()));
-  std::fprintf(file, "}\n");
-  return std::fclose(file) == 0 ? cudaSuccess : cudaErrorOperatingSystem;
 }
