@@ -52,36 +52,18 @@ void complete(Block& b, int id) {
     meet_in_block(b, bar.arrived_warps, everyone);
   else
     ++b.tick, b.full_tick = everyone ? b.tick : b.full_tick;
-  for (Warp& w : b.warps) {
-    bool woke = false;
-    for (size_t i = 0; i < w.splits.size(); ++i) {
-      Split& s = w.splits[i];
-      if (s.state != SplitState::kAtBarrier || s.key != static_cast<uint32_t>(id)) continue;
+  for (Warp& w : b.warps)
+    release_barrier(w, static_cast<uint32_t>(id), [&](const Split& s) {
       const Op& op = *s.waiting;
       w.regs = s.frame->regs;
       w.exec = s.mask;
-      switch (op.barrier.what) {
-        case BarrierOp::kCount:
-          write_lanes<false, uint32_t>(w, op.dst, [&](int) { return bar.reduction_count; });
-          break;
-        case BarrierOp::kAnd:
-          write_predicate(w, op.dst, bar.reduction_and ? kAllLanes : 0);
-          break;
-        case BarrierOp::kOr:
-          write_predicate(w, op.dst, bar.reduction_or ? kAllLanes : 0);
-          break;
-        default:
-          break;
-      }
-      s.waiting = nullptr;
-      set_state(w, static_cast<int>(i), SplitState::kReady);
-      woke = true;
-    }
-    if (!woke) continue;
-    if (w.ready > 1) merge_splits(w);
-    for (size_t i = 0; i < w.splits.size(); ++i)
-      if (w.splits[i].state == SplitState::kReady) enter_block(w, static_cast<int>(i), w.splits[i].block);
-  }
+      if (op.barrier.what == BarrierOp::kCount)
+        write_lanes<false, uint32_t>(w, op.dst, [&](int) { return bar.reduction_count; });
+      else if (op.barrier.what == BarrierOp::kAnd)
+        write_predicate(w, op.dst, bar.reduction_and ? kAllLanes : 0);
+      else if (op.barrier.what == BarrierOp::kOr)
+        write_predicate(w, op.dst, bar.reduction_or ? kAllLanes : 0);
+    });
 }
 
 bool is_complete(const Block& b, const Barrier& bar) {

@@ -28,20 +28,7 @@ Cluster& cluster_of(Block& b) {
 }
 
 void wake(Block& b) {
-  for (Warp& w : b.warps) {
-    bool woke = false;
-    for (size_t i = 0; i < w.splits.size(); ++i) {
-      Split& s = w.splits[i];
-      if (s.state != SplitState::kAtBarrier || s.key != kClusterBarrier) continue;
-      s.waiting = nullptr;
-      set_state(w, static_cast<int>(i), SplitState::kReady);
-      woke = true;
-    }
-    if (!woke) continue;
-    if (w.ready > 1) merge_splits(w);
-    for (size_t i = 0; i < w.splits.size(); ++i)
-      if (w.splits[i].state == SplitState::kReady) enter_block(w, static_cast<int>(i), w.splits[i].block);
-  }
+  for (Warp& w : b.warps) release_barrier(w, kClusterBarrier, [](const Split&) {});
 }
 
 void complete_if_all_came(Cluster& cluster) {

@@ -28,6 +28,24 @@ Mask waiting_at_joins(const Warp& w);
 // Splits at the same place become one again.
 void merge_splits(Warp& w);
 
+// Splits that wait at a barrier go on; before that, `before` is called with each.
+template <class Before>
+void release_barrier(Warp& w, uint32_t barrier, Before&& before) {
+  bool woke = false;
+  for (size_t i = 0; i < w.splits.size(); ++i) {
+    Split& s = w.splits[i];
+    if (s.state != SplitState::kAtBarrier || s.key != barrier) continue;
+    before(s);
+    s.waiting = nullptr;
+    set_state(w, static_cast<int>(i), SplitState::kReady);
+    woke = true;
+  }
+  if (!woke) return;
+  if (w.ready > 1) merge_splits(w);
+  for (size_t i = 0; i < w.splits.size(); ++i)
+    if (w.splits[i].state == SplitState::kReady) enter_block(w, static_cast<int>(i), w.splits[i].block);
+}
+
 // frames.cpp
 Frame* enter_frame(Warp& w, const Code& code, Frame* caller, const CallSite* site, Mask lanes);
 void leave_frame(Warp& w, Frame* frame, Mask lanes);
