@@ -57,10 +57,6 @@ class Nvcc:
     library: Path
     fingerprint: str
 
-    @property
-    def ptxas(self) -> Path:
-        return self.root / "bin" / "ptxas"
-
 
 @dataclass(frozen=True)
 class HostCompiler:

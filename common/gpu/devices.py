@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from common.core.errors import CourseError
 
-_FIELDS = "name,compute_cap,driver_version,memory.total"
+_FIELDS = "name,compute_cap,driver_version"
 _PLACES = ("/usr/lib/wsl/lib", "/usr/local/nvidia/bin")  # where nvidia-smi hides when it is not on PATH
 
 
@@ -21,7 +21,6 @@ class Gpu:
     name: str
     cc: str
     driver: str
-    memory_mib: int
 
 
 @functools.cache
@@ -49,8 +48,7 @@ def find_gpus() -> tuple[Gpu, ...]:
 def parse_gpus(table: str) -> tuple[Gpu, ...]:
     rows = [[cell.strip() for cell in line.split(",")] for line in table.splitlines()]
     return tuple(
-        Gpu(name, cc.replace(".", ""), driver, int(memory) if memory.isdigit() else 0)
-        for name, cc, driver, memory in (row for row in rows if len(row) == 4)
+        Gpu(name, cc.replace(".", ""), driver) for name, cc, driver in (row for row in rows if len(row) == 3)
     )
 
 

@@ -44,20 +44,8 @@ def i64(value: int) -> Number:
     return Number("i64", value)
 
 
-def u32(value: int) -> Number:
-    return Number("u32", value)
-
-
-def u64(value: int) -> Number:
-    return Number("u64", value)
-
-
 def f32(value: float) -> Number:
     return Number("f32", value)
-
-
-def f64(value: float) -> Number:
-    return Number("f64", value)
 
 
 # The default stream, for entry points whose last parameter is a cudaStream_t.

@@ -16,7 +16,7 @@ SAID = "nvcc: NVIDIA (R) Cuda compiler driver\nCuda compilation tools, release 1
 def tools(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder that is all of PATH."""
     monkeypatch.setenv("PATH", str(tmp_path))
-    monkeypatch.setattr(machine, "first_gpu", lambda: Gpu("NVIDIA H200", "90", "580.1", 143771))
+    monkeypatch.setattr(machine, "first_gpu", lambda: Gpu("NVIDIA H200", "90", "580.1"))
     return tmp_path
 
 

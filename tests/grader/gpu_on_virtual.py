@@ -109,7 +109,7 @@ class GpuOnVirtual(GpuDevice):
     """A GPU that is none: what is built for it is built for the engine."""
 
     def __init__(self) -> None:
-        self._gpu = Gpu("NVIDIA H200", "90", "none", 0)
+        self._gpu = Gpu("NVIDIA H200", "90", "none")
         self._virtual = VirtualDevice()
 
     def compile(

@@ -84,7 +84,7 @@ def test_a_file_that_was_named_must_be_there(tmp_path):
 def test_the_device_is_the_one_asked_for_else_the_official_one_else_a_gpu(
     monkeypatch, asked, official, has_gpu, kind
 ):
-    gpu = Gpu("NVIDIA H200", "90", "580", 140000)
+    gpu = Gpu("NVIDIA H200", "90", "580")
     monkeypatch.setattr(settings, "find_gpus", lambda: (gpu,) if has_gpu else ())
     monkeypatch.setattr(settings, "first_gpu", lambda: gpu)
     assert choose_device(asked, Settings(official)).kind == kind

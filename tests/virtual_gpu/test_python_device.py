@@ -23,7 +23,7 @@ from common.virtual_gpu.places import shown_path
 from common.virtual_gpu.render import render_finding, render_report
 from common.virtual_gpu.report import Finding, Leak, Place, Report
 from common.virtual_gpu.wire import EngineDied, EngineRefused
-from common.worker.calls import Number, f32, f64, i32, i64, stream, u32, u64
+from common.worker.calls import Number, f32, i32, i64, stream
 from common.worker.process import WorkerDied, WorkerTimeout
 from tests.waiting import LONG, wait_until
 
@@ -118,7 +118,7 @@ def test_views_outlive_the_device(path):
 
 def test_every_c_type_arrives_as_it_was_given(library):
     wrapped = [Number("i8", -1), Number("u8", 255), Number("i16", -2), Number("u16", 65535), i32(-3)]
-    wrapped += [u32(2**32 - 1), i64(-(2**40)), u64(2**63), f32(1.5), f64(-0.1)]
+    wrapped += [Number("u32", 2**32 - 1), i64(-(2**40)), Number("u64", 2**63), f32(1.5), Number("f64", -0.1)]
     assert library.call("add_up", *wrapped).returned == 0
     bare = [number.value for number in wrapped]
     names = [number.type for number in wrapped]

@@ -126,9 +126,9 @@ def test_a_node_without_walls_refuses_unless_the_site_says_otherwise(course, mon
 
 def test_a_node_with_another_gpu_refuses(course, monkeypatch):
     order = order_of(course, DeviceInfo("gpu", "NVIDIA H200", driver="580"))
-    monkeypatch.setattr(grading_server, "first_gpu", lambda: Gpu("NVIDIA H200", "90", "580", 140000))
+    monkeypatch.setattr(grading_server, "first_gpu", lambda: Gpu("NVIDIA H200", "90", "580"))
     assert grading_server.refusal(order) == ""
-    monkeypatch.setattr(grading_server, "first_gpu", lambda: Gpu("NVIDIA A100", "80", "580", 80000))
+    monkeypatch.setattr(grading_server, "first_gpu", lambda: Gpu("NVIDIA A100", "80", "580"))
     assert "its GPU is NVIDIA A100 with driver 580, and this run grades on NVIDIA H200" in (
         grading_server.refusal(order)
     )

@@ -52,7 +52,7 @@ struct BulkDetail {
   uint32_t groups = 0;           // that may stay in flight
   int rank = 0;                  // of a tensor copy; 0: plain bytes
   bool multicast = false;
-  Place destination, source, size, barrier, blocks, byte_mask;
+  Place destination, source, size, barrier, blocks;
   Place map, coordinates[5];  // of kValues: the values
   int values = 0, value_bytes = 0;
   MapField field{};  // of tensormap.replace, with the map in `destination` and the value in `source`
