@@ -11,7 +11,6 @@ Torch computes. Writes benchmarks/data/bucketed/accuracy.json.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
@@ -31,6 +30,7 @@ from benchmarks.bucketed.allocations import (
 from benchmarks.bucketed.exact import error_summary, exact_attention, held_by, row_errors
 from benchmarks.bucketed.worlds import NormalWorld, SkewedWorld
 from benchmarks.output.files import described, write
+from benchmarks.output.options import described_parser
 from common.serving.bucketed.cache import BucketedKVCache
 from common.serving.bucketed.placement import Integers
 from common.serving.bucketed.quantizing import joined_query, split_query
@@ -175,9 +175,7 @@ def judge(world: NormalWorld, sizes: Sizes) -> dict[str, Any]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = described_parser(__doc__)
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda"))
     parser.add_argument("--quick", action="store_true", help="a short context, and no file")
     arguments = parser.parse_args()

@@ -12,7 +12,6 @@ exercise 04's on a GPU, where attention is also timed from a cold cache. Writes 
 
 from __future__ import annotations
 
-import argparse
 import statistics
 import time
 from collections.abc import Callable, Sequence
@@ -33,6 +32,7 @@ from benchmarks.bucketed.exact import (
 from benchmarks.bucketed.history import History, largest_errors
 from benchmarks.bucketed.worlds import SINKS, SkewedWorld
 from benchmarks.output.files import described, device_stem, write
+from benchmarks.output.options import described_parser
 from common.gpu.clocks import exclusive
 from common.serving.bucketed.cache import BucketedKVCache
 from common.serving.bucketed.memory import token_bytes
@@ -242,9 +242,7 @@ def _microseconds(clock: Clock, work: Callable[[], object]) -> float:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = described_parser(__doc__)
     parser.add_argument("--device", default="cpu", choices=("cpu", "cuda", "kernels"))
     parser.add_argument("--steps", type=int)
     parser.add_argument("--quick", action="store_true", help="the smallest budget alone, and no file")

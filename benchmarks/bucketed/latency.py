@@ -11,7 +11,6 @@ against FP16. Writes latency_GPU.json.
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -26,6 +25,7 @@ from benchmarks.bucketed.exact import error_summary, row_errors
 from benchmarks.bucketed.stored import Buckets, cache_bytes, stored
 from benchmarks.bucketed.torch_ways import usable_attentions
 from benchmarks.output.files import described, device_stem, write
+from benchmarks.output.options import described_parser
 from benchmarks.timing.graphs import in_turns, summary
 from common.gpu.clocks import exclusive, read_clocks
 from common.serving.bucketed.backends import Backend
@@ -205,9 +205,7 @@ def _tell(shape: Mapping[str, Any]) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = described_parser(__doc__)
     parser.add_argument("--quick", action="store_true", help="short contexts, few samples, and no file")
     parser.add_argument("--out", type=Path, default=DATA / "bucketed", help="the folder of the file")
     arguments = parser.parse_args()

@@ -19,6 +19,7 @@ import sys
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
+from benchmarks.output.options import described_parser
 from common.core.errors import CourseError
 from common.gpu.devices import find_gpus
 from common.serving.bucketed.kernel_backend import VARIABLE
@@ -171,9 +172,7 @@ def table(launches: Mapping[str, Figures]) -> str:
 
 
 def main(arguments: Sequence[str] | None = None) -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = described_parser(__doc__)
     parser.add_argument("--device", choices=KINDS, help="a GPU if there is one and it has ncu")
     parser.add_argument("--kernel", metavar="FILE.cu", type=Path, help="another kernel than the solution")
     parser.add_argument("--call", action="store_true", help=argparse.SUPPRESS)

@@ -9,7 +9,6 @@ output is checked. Writes benchmarks/data/copies/copy_choices_GPU.json.
 
 from __future__ import annotations
 
-import argparse
 import ctypes
 import functools
 from collections.abc import Mapping, Sequence
@@ -19,6 +18,7 @@ from typing import Any
 import torch
 
 from benchmarks import DATA
+from benchmarks.output.options import described_parser
 from benchmarks.timing.entry_calls import Work, entry_call
 from benchmarks.timing.graphs import graph_times, summary, write_result
 from common.build.program import Target, build_program
@@ -83,9 +83,7 @@ def measure_choices(case: Case, libraries: Mapping[str, ctypes.CDLL], turns: int
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = described_parser(__doc__)
     parser.add_argument("--quick", action="store_true", help="a fifth of the samples, and no file")
     parser.add_argument("--out", type=Path, default=DATA / "copies", help="the folder of the file")
     arguments = parser.parse_args()

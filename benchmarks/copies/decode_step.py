@@ -9,7 +9,6 @@ while steps follow each other. Writes benchmarks/data/copies/decode_step_GPU.jso
 
 from __future__ import annotations
 
-import argparse
 import functools
 import subprocess
 import threading
@@ -21,6 +20,7 @@ from typing import Any
 import torch
 
 from benchmarks import DATA
+from benchmarks.output.options import described_parser
 from benchmarks.timing.graphs import event_seconds, graph_times, in_turns, summary, write_result
 from common.gpu.clocks import exclusive, read_clocks
 from common.serving.batch import Batch
@@ -171,9 +171,7 @@ def utilisation(way: Way) -> tuple[float | None, float]:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = described_parser(__doc__)
     parser.add_argument("--quick", action="store_true", help="a tenth of the samples, and no file")
     parser.add_argument("--out", type=Path, default=DATA / "copies", help="the folder of the file")
     arguments = parser.parse_args()

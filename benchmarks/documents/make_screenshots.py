@@ -10,7 +10,6 @@ grading   formgrader's page of one submission: points with their reasons, an ans
 
 from __future__ import annotations
 
-import argparse
 import contextlib
 import tempfile
 from collections.abc import Callable, Iterator
@@ -19,6 +18,7 @@ from typing import TYPE_CHECKING
 
 from benchmarks.browser.jupyter import JupyterServer, running_jupyter
 from benchmarks.browser.pages import new_page, open_notebook, run_all_cells, running_chromium
+from benchmarks.output.options import described_parser
 from common.core.errors import CourseError
 from common.core.paths import REPOSITORY
 from grader.cli.machine.chromium import missing_for_a_browser
@@ -97,9 +97,7 @@ def _to_the_top(page: Page, place: Locator, above: int = 0) -> None:
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = described_parser(__doc__)
     parser.add_argument("names", nargs="*", choices=[*PICTURES, []], metavar="NAME", help=", ".join(PICTURES))
     names = parser.parse_args().names or list(PICTURES)
     if lack := missing_for_a_browser():

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import argparse
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
 from benchmarks.flash.results import FOLDER
 from benchmarks.output.files import described, device_stem, save
+from benchmarks.output.options import described_parser
 from common.gpu.clocks import exclusive
 
 Keep = Callable[[Mapping[str, Any]], None]
@@ -22,9 +22,7 @@ def command(
 ) -> None:
     """Runs `measure` with two arguments: whether to be quick, and a function that saves all results so far to
     STEM_GPU.json."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = described_parser(description)
     parser.add_argument("--quick", action="store_true", help="small shapes, few samples, and no file")
     parser.add_argument("--out", type=Path, default=folder, help="the folder of the file")
     arguments = parser.parse_args()

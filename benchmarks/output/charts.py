@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import argparse
 import json
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
+
+from benchmarks.output.options import described_parser
 
 Draw = Callable[[Mapping[str, Any]], Any]  # a figure of a result
 # By the first word of a file's name, then by the end of the chart's.
@@ -32,9 +33,7 @@ def draw_all(charts: Charts, source: Path, target: Path) -> Iterator[Path]:
 
 def command(description: str | None, charts: Charts, folder: Path) -> None:
     """The command that draws the files of `folder` (--from) into its plots/ (--out)."""
-    parser = argparse.ArgumentParser(
-        description=description, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = described_parser(description)
     parser.add_argument("--from", dest="source", metavar="FOLDER", type=Path, default=folder)
     parser.add_argument("--out", metavar="FOLDER", type=Path, default=folder / "plots")
     arguments = parser.parse_args()

@@ -8,13 +8,13 @@ run makes it slower. "checked" has every check and counter on, as grading does; 
 
 from __future__ import annotations
 
-import argparse
 import json
 import os
 import platform
 import subprocess
 from pathlib import Path
 
+from benchmarks.output.options import described_parser
 from common.build.program import Target, build_program
 from common.virtual_gpu.session import run_program
 
@@ -36,9 +36,7 @@ def measure(program: Path, kernel: str, options: dict[str, str], repeat: int) ->
 
 
 def main() -> None:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = described_parser(__doc__)
     parser.add_argument("kernels", nargs="*", default=KERNELS, metavar="KERNEL")
     parser.add_argument("--threads", type=int, default=0, help="CPU threads of the engine (0: all)")
     parser.add_argument("--repeat", type=int, default=5)

@@ -6,7 +6,6 @@ Needs a GPU, nvcc and ncu; no network. Launches are listed per program in launch
 this GPU does not have is named under "unavailable" and does not stop the run.
 """
 
-import argparse
 import csv
 import json
 import os
@@ -20,6 +19,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import DATA
+from benchmarks.output.options import described_parser
 from benchmarks.virtual_gpu.machine import machine, missing_tools
 
 PROGRAMS = Path(__file__).resolve().parent
@@ -186,9 +186,7 @@ def record(out: Path, limit_s: float) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = described_parser(__doc__)
     parser.add_argument("--out", type=Path, default=DATA / "virtual_gpu" / "counters_h200.json")
     parser.add_argument("--limit", type=float, default=270, help="seconds after which no more programs start")
     arguments = parser.parse_args()

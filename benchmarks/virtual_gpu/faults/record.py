@@ -7,7 +7,6 @@ must succeed, and under the tools as long as time is left. With names, the other
 --hopper, those for sm_90a.
 """
 
-import argparse
 import json
 import os
 import re
@@ -21,6 +20,7 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from benchmarks.output.options import described_parser
 from benchmarks.virtual_gpu.faults.corpus import RECORD, Fault, all_faults
 from benchmarks.virtual_gpu.hopper_faults import corpus as hopper
 from benchmarks.virtual_gpu.machine import machine, missing_tools
@@ -194,9 +194,7 @@ def summarise(entries: dict[str, dict[str, Any]]) -> None:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = described_parser(__doc__)
     parser.add_argument("--hopper", action="store_true", help="the programs for sm_90a")
     parser.add_argument("--out", type=Path, help="another file than the one in benchmarks/data")
     parser.add_argument("--jobs", type=int, default=6, help="sanitizer runs at a time")

@@ -7,7 +7,6 @@ records it on a GPU, with nvcc and ncu. Launches are listed per program in launc
 
 from __future__ import annotations
 
-import argparse
 import json
 import subprocess
 import sys
@@ -16,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from benchmarks import DATA
+from benchmarks.output.options import described_parser
 from benchmarks.virtual_gpu.counters.comparison import Figure
 from benchmarks.virtual_gpu.counters.record import launches_of
 from benchmarks.virtual_gpu.hopper.corpus import CAPABILITY, hopper_programs
@@ -92,9 +92,7 @@ def record(out: Path) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = described_parser(__doc__)
     parser.add_argument("--out", type=Path, default=RECORD)
     arguments = parser.parse_args()
     if problem := missing_tools("nvcc", "ncu"):

@@ -6,7 +6,6 @@ Needs a GPU and nvcc; no network. A program that does not build, or whose own ch
 output, gets no entry, and makes the exit status 1. With names, the others keep their entries.
 """
 
-import argparse
 import json
 import os
 import subprocess
@@ -16,6 +15,7 @@ import time
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
+from benchmarks.output.options import described_parser
 from benchmarks.virtual_gpu.machine import machine, missing_tools
 from benchmarks.virtual_gpu.programs.corpus import RECORD, Program, all_programs, compared_lines
 
@@ -88,9 +88,7 @@ def record(out: Path, names: list[str]) -> int:
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(
-        description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter
-    )
+    parser = described_parser(__doc__)
     parser.add_argument("--out", type=Path, default=RECORD)
     parser.add_argument("names", nargs="*", metavar="NAME", help="only these programs")
     arguments = parser.parse_args()
