@@ -118,151 +118,104 @@ def _hint_for_architecture(found: re.Match[str]) -> str:
 
 
 # The mistakes met most often, and what to try. A function may look at the message before it answers.
-_HINTS: tuple[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str | None]], ...] = (
-    (
-        re.compile(r"Instruction '((?:wgmma|setmaxnreg|mbarrier|cp|mapa|barrier)[\w.:]*)' not supported on"),
-        _hint_for_architecture,
+_HINTS: dict[str, str | Callable[[re.Match[str]], str | None]] = {
+    r"Instruction '((?:wgmma|setmaxnreg|mbarrier|cp|mapa|barrier)[\w.:]*)' not supported on": (
+        _hint_for_architecture
     ),
-    (
-        re.compile(r"""expected (?:a )?["']?;"""),
-        "look at the end of the line before: a ; is usually missing there",
+    r"""expected (?:a )?["']?;""": "look at the end of the line before: a ; is usually missing there",
+    r'identifier "\w+" is undefined in device code': (
+        "device code sees device functions and constants only: mark it __device__, or pass it as an argument"
     ),
-    (
-        re.compile(r'identifier "\w+" is undefined in device code'),
-        "device code sees device functions and constants only: mark it __device__, or pass it as an argument",
+    r'(?:identifier|namespace) "(\w+)" is undefined': _hint_for_unknown_name,
+    r"'(\w+)' was not declared in this scope": _hint_for_unknown_name,
+    r"calling a __device__ function.* from a __host__": (
+        "host code cannot call a device function: launch a kernel, or mark the function __host__ __device__"
     ),
-    (re.compile(r'(?:identifier|namespace) "(\w+)" is undefined'), _hint_for_unknown_name),
-    (re.compile(r"'(\w+)' was not declared in this scope"), _hint_for_unknown_name),
-    (
-        re.compile(r"calling a __device__ function.* from a __host__"),
-        "host code cannot call a device function: launch a kernel, or mark the function __host__ __device__",
+    r"calling a __host__ function.* from a __(?:global|device)__": (
+        "kernels cannot call host functions: mark it __device__ (and __host__ if both sides use it)"
     ),
-    (
-        re.compile(r"calling a __host__ function.* from a __(?:global|device)__"),
-        "kernels cannot call host functions: mark it __device__ (and __host__ if both sides use it)",
+    r'expected an? "?[})\]]': (
+        "a bracket that was opened is never closed: count from the function's first line"
     ),
-    (
-        re.compile(r'expected an? "?[})\]]'),
-        "a bracket that was opened is never closed: count from the function's first line",
+    r"expected an? (?:expression|statement|declaration|identifier)": (
+        "something is missing or one too many here or just before: a name, an operator, a bracket"
     ),
-    (
-        re.compile(r"expected an? (?:expression|statement|declaration|identifier)"),
-        "something is missing or one too many here or just before: a name, an operator, a bracket",
+    r"too (?:few|many) arguments in function call": (
+        "compare the call with the parameters where the function or the kernel is defined"
     ),
-    (
-        re.compile(r"too (?:few|many) arguments in function call"),
-        "compare the call with the parameters where the function or the kernel is defined",
+    r'argument of type "(.+)" is incompatible with parameter of type "(.+)"': lambda found: (
+        f"it wants {found[2]} and gets {found[1]}: pass another variable, or cast it if you are sure"
     ),
-    (
-        re.compile(r'argument of type "(.+)" is incompatible with parameter of type "(.+)"'),
-        lambda found: (
-            f"it wants {found[2]} and gets {found[1]}: pass another variable, or cast it if you are sure"
-        ),
+    r'a value of type "(.+ \*)" cannot be (?:used to initialize|assigned to)': (
+        "that is an address: read what it points to with [i] or *, or cast it to another pointer type"
     ),
-    (
-        re.compile(r'a value of type "(.+ \*)" cannot be (?:used to initialize|assigned to)'),
-        "that is an address: read what it points to with [i] or *, or cast it to another pointer type",
+    r'no suitable constructor .*convert from ".+ \*"|cast to type ".+" is not allowed': (
+        "to read several elements at once cast the pointer and then read: *reinterpret_cast<const int4*>(p)"
     ),
-    (
-        re.compile(r'no suitable constructor .*convert from ".+ \*"|cast to type ".+" is not allowed'),
-        "to read several elements at once cast the pointer and then read: *reinterpret_cast<const int4*>(p)",
+    r"expression must be a modifiable lvalue": (
+        "it is const, or no variable at all: write to an output, or compare with == if that was meant"
     ),
-    (
-        re.compile(r"expression must be a modifiable lvalue"),
-        "it is const, or no variable at all: write to an output, or compare with == if that was meant",
+    r"a __global__ function call must be configured": (
+        "a kernel is launched, not called: kernel<<<blocks, threads, shared_bytes, stream>>>(arguments)"
     ),
-    (
-        re.compile(r"a __global__ function call must be configured"),
-        "a kernel is launched, not called: kernel<<<blocks, threads, shared_bytes, stream>>>(arguments)",
+    r"a host function call cannot be configured": (
+        "only a kernel can be launched with <<< >>>: mark the function __global__"
     ),
-    (
-        re.compile(r"a host function call cannot be configured"),
-        "only a kernel can be launched with <<< >>>: mark the function __global__",
+    r"a __global__ function must have a void return type": (
+        "a kernel returns nothing: let it write its answer to memory that it gets a pointer to"
     ),
-    (
-        re.compile(r"a __global__ function must have a void return type"),
-        "a kernel returns nothing: let it write its answer to memory that it gets a pointer to",
-    ),
-    (
-        re.compile(r"variable length array|incomplete type \".*\[\]\" is not allowed"),
+    r"variable length array|incomplete type \".*\[\]\" is not allowed": (
         "the size of an array is fixed when compiling: a constant or template parameter, or "
-        "extern __shared__ with the size in the launch",
+        "extern __shared__ with the size in the launch"
     ),
-    (
-        re.compile(r"expression must have a constant value"),
-        "template arguments and array sizes must be constants: constexpr, or one launch for each value",
+    r"expression must have a constant value": (
+        "template arguments and array sizes must be constants: constexpr, or one launch for each value"
     ),
-    (
-        re.compile(r"no instance of (?:overloaded )?function"),
-        "a function of that name exists, but not with these types: compare each argument with its definition",
+    r"no instance of (?:overloaded )?function": (
+        "a function of that name exists, but not with these types: compare each argument with its definition"
     ),
-    (
-        re.compile(r'(?:class|struct) "([\w:<> ]+)" has no member "(\w+)"'),
-        _hint_for_missing_member,
+    r'(?:class|struct) "([\w:<> ]+)" has no member "(\w+)"': _hint_for_missing_member,
+    r'namespace "std" has no member "(\w+)"': _hint_for_std,
+    r"has already been declared in the current scope": (
+        "two variables of one block share that name: rename one, or leave out the type to assign again"
     ),
-    (re.compile(r'namespace "std" has no member "(\w+)"'), _hint_for_std),
-    (
-        re.compile(r"has already been declared in the current scope"),
-        "two variables of one block share that name: rename one, or leave out the type to assign again",
+    r"pointer to a complete object type": (
+        "a void* has no elements: cast it first, as in static_cast<const __half*>(p)"
     ),
-    (
-        re.compile(r"pointer to a complete object type"),
-        "a void* has no elements: cast it first, as in static_cast<const __half*>(p)",
+    r"missing return statement at end of non-void function": (
+        "return something on every path; an entry point ends with: return cudaGetLastError();"
     ),
-    (
-        re.compile(r"missing return statement at end of non-void function"),
-        "return something on every path; an entry point ends with: return cudaGetLastError();",
+    r"not supported on \.target '(sm_\w+)'|requires \.target (sm_\w+)": (
+        "this instruction needs a newer architecture than the one compiled for"
     ),
-    (
-        re.compile(r"not supported on \.target '(sm_\w+)'|requires \.target (sm_\w+)"),
-        "this instruction needs a newer architecture than the one compiled for",
+    r"uses too much shared data": (
+        "static __shared__ arrays end at 48 KB: take dynamic shared memory (extern __shared__) for more"
     ),
-    (
-        re.compile(r"uses too much shared data"),
-        "static __shared__ arrays end at 48 KB: take dynamic shared memory (extern __shared__) for more",
+    r"Unresolved extern function": (
+        "a kernel calls a function that is declared but nowhere defined for the device: is a body missing?"
     ),
-    (
-        re.compile(r"Unresolved extern function"),
-        "a kernel calls a function that is declared but nowhere defined for the device: is a body missing?",
+    r"uses too much (?:global )?constant data": (
+        "__constant__ variables end at 64 KB: take __device__ const, which a kernel reads like other memory"
     ),
-    (
-        re.compile(r"uses too much (?:global )?constant data"),
-        "__constant__ variables end at 64 KB: take __device__ const, which a kernel reads like other memory",
+    r"undefined reference to `main'": "the file has no main(): `./course run` takes whole programs",
+    r"undefined reference to `cuda\w+'": "the virtual GPU has no such runtime function",
+    r"undefined reference to `(?!main|cuda)": (
+        "declared but never defined: is a source file or a function body missing?"
     ),
-    (
-        re.compile(r"undefined reference to `main'"),
-        "the file has no main(): `./course run` takes whole programs",
+    r"unsupported GNU version": "nvcc refuses this g++: set CXX to an older one, such as g++-14",
+    r"died due to signal 9|Killed signal terminated program": (
+        "the compiler was killed, most likely for want of memory: close other programs and build again"
     ),
-    (
-        re.compile(r"undefined reference to `cuda\w+'"),
-        "the virtual GPU has no such runtime function",
+    r"nvrtc\.h: No such file or directory": (
+        "NVRTC comes with NVIDIA's wheel nvidia-cuda-nvrtc, or with the whole of CUDA 13"
     ),
-    (
-        re.compile(r"undefined reference to `(?!main|cuda)"),
-        "declared but never defined: is a source file or a function body missing?",
-    ),
-    (
-        re.compile(r"unsupported GNU version"),
-        "nvcc refuses this g++: set CXX to an older one, such as g++-14",
-    ),
-    (
-        re.compile(r"died due to signal 9|Killed signal terminated program"),
-        "the compiler was killed, most likely for want of memory: close other programs and build again",
-    ),
-    (
-        re.compile(r"nvrtc\.h: No such file or directory"),
-        "NVRTC comes with NVIDIA's wheel nvidia-cuda-nvrtc, or with the whole of CUDA 13",
-    ),
-    (
-        re.compile(r"(\S+): No such file or directory"),
-        _hint_for_header,
-    ),
-)
+    r"(\S+): No such file or directory": _hint_for_header,
+}
 
 
 def hint_for(message: str) -> str | None:
     """One sentence of help with a compiler's message, if there is one to give."""
-    for pattern, answer in _HINTS:
-        if match := pattern.search(message):
+    for pattern, answer in _HINTS.items():
+        if match := re.search(pattern, message):
             return answer if isinstance(answer, str) else answer(match)
     return None
