@@ -1,15 +1,15 @@
-"""What Linux tells in /proc about a process, and about memory. Of a process that is over there is nothing, or
-it is a zombie."""
+"""What /proc says about processes and about memory. A process that has ended is not there, or is a zombie."""
 
 from __future__ import annotations
 
 import contextlib
+import glob
 import os
 import signal
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-_ASSUMED_BYTES = 4 << 30  # where Linux does not tell
+_ASSUMED_BYTES = 4 << 30  # where /proc does not say
 _PAGE = os.sysconf("SC_PAGE_SIZE")
 # Of a thread: a flag and a pending signal (include/linux/sched.h, and SIGKILL's bit).
 _EXITING = 0x4
@@ -75,6 +75,36 @@ def all_pids() -> Iterator[int]:
 
 def all_processes() -> Iterator[Stat]:
     return (stat for pid in all_pids() if (stat := stat_of(pid)) is not None)
+
+
+def tree_of(root: int | None) -> list[int]:
+    """A process and its descendants, from the kernel's lists of children, else from all of /proc."""
+    found, waiting = [], [root] if root is not None else []
+    while waiting:
+        pid = waiting.pop()
+        found.append(pid)
+        for task in glob.glob(f"/proc/{pid}/task/*"):
+            try:
+                with open(f"{task}/children", "rb") as file:
+                    waiting += map(int, file.read().split())
+            except OSError:
+                if os.path.exists(task):
+                    return [found[0], *descendants(found[0])]
+    return found
+
+
+def descendants(root: int) -> list[int]:
+    """The children of a process and all below them, from all of /proc."""
+    children: dict[int, list[int]] = {}
+    for process in all_processes():
+        children.setdefault(process.parent, []).append(process.pid)
+    found: list[int] = []
+    waiting = [root]
+    while waiting:
+        below = children.get(waiting.pop(), [])
+        found += below
+        waiting += below
+    return found
 
 
 def resident_bytes(pid: int) -> int:

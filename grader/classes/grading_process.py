@@ -7,7 +7,6 @@ with the run that started it.
 from __future__ import annotations
 
 import contextlib
-import glob
 import importlib
 import multiprocessing
 import os
@@ -26,7 +25,7 @@ from types import TracebackType
 from common.core.cpu_time import TimeLimit
 from common.core.death import adopt_orphans, ask_for_signal
 from common.core.errors import CourseError
-from common.core.proc import Stat, all_processes
+from common.core.proc import Stat, all_processes, descendants, tree_of
 from common.virtual_gpu.memory_share import AT_ONCE
 from grader.records.device_info import DeviceInfo
 from grader.records.record import Record
@@ -79,7 +78,7 @@ class GradingProcess:
         )
         self._process.start()
         progress.close()
-        self.limit = TimeLimit(seconds, lambda: _tree(self._process.pid))
+        self.limit = TimeLimit(seconds, lambda: tree_of(self._process.pid))
 
     @property
     def sentinel(self) -> int:
@@ -205,37 +204,9 @@ def last_line(job: Job) -> str:
 def _kill_tree(root: int) -> None:
     """SIGKILL a process and all its descendants. Stops it first, so that it cannot start others meanwhile."""
     for number in (signal.SIGSTOP, signal.SIGKILL):
-        for pid in [root, *_descendants(root)] if number == signal.SIGKILL else [root]:
+        for pid in [root, *descendants(root)] if number == signal.SIGKILL else [root]:
             with contextlib.suppress(ProcessLookupError, PermissionError):
                 os.kill(pid, number)
-
-
-def _tree(root: int | None) -> list[int]:
-    """A process and its descendants, from the kernel's lists of children, else from all of /proc."""
-    found, waiting = [], [root] if root is not None else []
-    while waiting:
-        pid = waiting.pop()
-        found.append(pid)
-        for task in glob.glob(f"/proc/{pid}/task/*"):
-            try:
-                waiting += map(int, Path(task, "children").read_bytes().split())
-            except OSError:
-                if os.path.exists(task):
-                    return [found[0], *_descendants(found[0])]
-    return found
-
-
-def _descendants(root: int) -> list[int]:
-    children: dict[int, list[int]] = {}
-    for process in all_processes():
-        children.setdefault(process.parent, []).append(process.pid)
-    found: list[int] = []
-    waiting = [root]
-    while waiting:
-        below = children.get(waiting.pop(), [])
-        found += below
-        waiting += below
-    return found
 
 
 class Orphans:

@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from common.core.errors import CourseError
+from common.core.files import write_json
 from common.core.paths import REPOSITORY
 from grader.spec import Exercise
 
@@ -92,10 +93,7 @@ def write_state(exercise: Exercise, name: str, data: dict[str, Any]) -> None:
     """Keep state in the first writable folder. A machine without one keeps none."""
     for folder in _state_folders():
         try:
-            folder.mkdir(parents=True, exist_ok=True)
-            partial = folder / f".{exercise.id}.{name}.{os.getpid()}"
-            partial.write_text(json.dumps(data))
-            partial.replace(folder / f"{exercise.id}.{name}.json")
+            write_json(folder / f"{exercise.id}.{name}.json", data)
             return
         except OSError:
             continue
