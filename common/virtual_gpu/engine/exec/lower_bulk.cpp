@@ -145,11 +145,7 @@ void FunctionLowering::lower_bulk(const ptx::Instruction& in) {
   }
   if (policy) ++at;
   if (at != in.operands.size()) throw NotImplemented{"its operands"};
-  const BulkDetail* kept = keep(d);
-  VirtualOp& made = emit(bulk_copy, bulk_copy, InstrClass::kOther);
-  made.op.bulk = kept;
-  made.list = std::move(v.list);
-  made.uses = std::move(v.uses);
+  emit(bulk_copy, std::move(v)).op.bulk = keep(d);
 }
 
 // st.async{.weak}.shared::cluster.mbarrier::complete_tx::bytes{.v2|.v4}.type [address], value, [barrier] and
@@ -187,11 +183,7 @@ void FunctionLowering::lower_remote_store(const ptx::Instruction& in) {
   d.values = vec;
   for (int i = 0; i < vec; ++i) d.coordinates[i] = place(items[static_cast<size_t>(i)], v, type.bytes());
   d.barrier = place(in.operands[2], v, 4);
-  const BulkDetail* kept = keep(d);
-  VirtualOp& made = emit(remote_store, remote_store, InstrClass::kOther);
-  made.op.bulk = kept;
-  made.list = std::move(v.list);
-  made.uses = std::move(v.uses);
+  emit(remote_store, std::move(v)).op.bulk = keep(d);
 }
 
 }  // namespace vgpu

@@ -124,13 +124,10 @@ void FunctionLowering::lower_mbarrier(const ptx::Instruction& in) {
     throw NotImplemented{"this form"};
   }
   if (at != count) throw NotImplemented{"more operands than this form takes"};
-  const MbarrierDetail* kept = keep(d);
-  VirtualOp& made = emit(fn, fn, InstrClass::kOther);
-  made.op.mbarrier = kept;
+  VirtualOp& made = emit(fn, std::move(v));
+  made.op.mbarrier = keep(d);
   made.op.dst = dst;
   if (dst) made.defs.push_back(dst);
-  made.list = std::move(v.list);
-  made.uses = std::move(v.uses);
 }
 
 // cp.async.mbarrier.arrive{.noinc}{.shared}.b64 [barrier]
@@ -142,11 +139,7 @@ void FunctionLowering::lower_copy_arrive(const ptx::Instruction& in) {
   d.no_increment = has_part(parts, "noinc");
   VirtualOp v;
   d.address = place(in.operands.at(0), v, 8);
-  const MbarrierDetail* kept = keep(d);
-  VirtualOp& made = emit(mbarrier_copy_arrive, mbarrier_copy_arrive, InstrClass::kOther);
-  made.op.mbarrier = kept;
-  made.list = std::move(v.list);
-  made.uses = std::move(v.uses);
+  emit(mbarrier_copy_arrive, std::move(v)).op.mbarrier = keep(d);
 }
 
 // fence.proxy.async, fence.mbarrier_init, … True when it was one of these.

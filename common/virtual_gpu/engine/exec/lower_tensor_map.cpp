@@ -59,11 +59,7 @@ void FunctionLowering::lower_tensor_map(const ptx::Instruction& in) {
   } else {
     throw NotImplemented{"this form"};
   }
-  const BulkDetail* kept = keep(d);
-  VirtualOp& made = emit(fn, fn, InstrClass::kOther);
-  made.op.bulk = kept;
-  made.list = std::move(v.list);
-  made.uses = std::move(v.uses);
+  emit(fn, std::move(v)).op.bulk = keep(d);
 }
 
 }  // namespace vgpu

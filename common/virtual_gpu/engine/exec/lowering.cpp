@@ -483,6 +483,13 @@ uint64_t FunctionLowering::immediate(const Operand& o) const {
   return o.value;
 }
 
+VirtualOp& FunctionLowering::emit(OpFn fn, VirtualOp&& operands) {
+  VirtualOp& made = emit(fn, fn, InstrClass::kOther);
+  made.list = std::move(operands.list);
+  made.uses = std::move(operands.uses);
+  return made;
+}
+
 VirtualOp& FunctionLowering::emit(OpFn masked, OpFn full, InstrClass cls) {
   const ptx::Instruction* in =
       static_cast<size_t>(current_) < fn_.body.size() ? &fn_.body[static_cast<size_t>(current_)] : nullptr;

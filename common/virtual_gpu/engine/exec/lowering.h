@@ -16,7 +16,7 @@ namespace vgpu {
 // A value the register file holds for a function. Slot 0 is scratch: where unwanted results go.
 struct VirtualSlot {
   enum class Kind : uint8_t { kScratch, kRegister, kConstant, kSpecial, kArea } kind = Kind::kRegister;
-  uint8_t bytes = 4;  // a lane; 0 for a predicate
+  uint8_t bytes = 4;  // per lane; 0 for a predicate
   uint64_t value = 0;
   Special special = Special::kTidX;
   uint32_t area_bytes = 0;  // kArea: a .param variable
@@ -80,6 +80,7 @@ class FunctionLowering {
   uint64_t immediate(const ptx::Operand& o) const;
   uint64_t symbol_address(const std::string& name, ptx::Space* space, bool* local) const;
   VirtualOp& emit(OpFn masked, OpFn full, InstrClass cls);
+  VirtualOp& emit(OpFn fn, VirtualOp&& operands);  // of a detail that says where they are
   VirtualOp& emit_control(Control control, InstrClass cls);
   uint64_t address(const ptx::Operand& o, VirtualOp& v, ptx::Space space);
 
