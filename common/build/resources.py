@@ -199,7 +199,7 @@ def parse_ptxas(log: str) -> list[KernelResources]:
 
 
 def demangle(name: str) -> str:
-    """The C++ signature behind a mangled name; the name itself where libstdc++ cannot tell."""
+    """The C++ signature behind a mangled name; the name itself where libstdc++ does not know it."""
     function = _cxa_demangle()
     if function is None or not name.startswith("_Z"):
         return name

@@ -37,7 +37,7 @@ _REFUSED_FILE = (
 )
 _TOO_BIG = "write less code, or let less of it be generated: smaller tables, fewer instances of templates"
 _FOR_REFUSED_FILES = re.compile(r"Permission denied|^file not found: ")
-# The assembler names a temporary file, which tells nobody anything: its complaints are laid at the source.
+# The assembler names a temporary file, which helps nobody: its messages are reported at the source.
 _ASSEMBLER = re.compile(r"^\S+\.s:(?:\d+:)? (?:Fatal error|Error): (?P<message>.*)$", re.MULTILINE)
 _FILE_LIMIT_MET = re.compile(r"File too large|File size limit exceeded")
 

@@ -61,7 +61,7 @@ class ProcessClock:
     ) -> None:
         self._pids, self._now, self._look = pids, now, look or threads_of
         self._cpus = cpus or len(os.sched_getaffinity(0))
-        self._known = True  # whether this kernel tells how long threads wait
+        self._known = True  # whether this kernel reports how long threads wait
         self._counted = self._ran = 0.0
         self._at = self._now()
         self._threads = {key: _Thread(times) for key, times in self._looked()}
@@ -179,7 +179,7 @@ def wait_ready(descriptor: int, events: int, limit: TimeLimit) -> None:
 
 
 def threads_of(pid: int) -> dict[int, ThreadTimes] | None:
-    """What the kernel has written down of every thread; None where it does not tell. A process that is gone
+    """What the kernel has written down of every thread; None where it does not say. A process that is gone
     has no threads."""
     try:
         names = os.listdir(f"/proc/{pid}/task")
@@ -205,7 +205,7 @@ def threads_of(pid: int) -> dict[int, ThreadTimes] | None:
 
 
 def _share_of_a_cpu(cpus: int) -> float:
-    """What each program that is ready to run gets now, where the kernel does not tell who waits."""
+    """What each program that is ready to run gets now, where the kernel does not say who waits."""
     try:
         with open("/proc/loadavg") as file:
             ready = int(file.read().split()[3].partition("/")[0])

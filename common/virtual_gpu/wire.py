@@ -67,7 +67,7 @@ class EngineRefused(CourseError):
 
 @dataclass(frozen=True)
 class Greeting:
-    """What the engine tells a harness: where device memory lies, and descriptors of it and of the pinned
+    """What the engine reports to a harness: where device memory lies, and descriptors of it and of the pinned
     memory that the program shares."""
 
     device_base: int

@@ -54,7 +54,7 @@ __global__ void block_per_row(const float* from, float* to, int, int columns) {
   if (threadIdx.x == 0) to[blockIdx.x] = sum;
 }
 
-// Sums of 256 elements a block, by a tree in shared memory: neighbours first, so that lanes diverge …
+// Sums of 256 elements per block, by a tree in shared memory: neighbours first, so that lanes diverge …
 __global__ void tree_of_neighbours(const float* from, float* to) {
   __shared__ float part[256];
   part[threadIdx.x] = from[blockIdx.x * 256 + threadIdx.x];

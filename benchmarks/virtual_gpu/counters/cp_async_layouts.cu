@@ -52,7 +52,7 @@ __global__ void stage_zero_filled_rows(const char* in) {
 
 int main() {
   char* in = device_bytes(kBlocks * kThreads * 1024);
-  // 16 bytes a lane; one long row, then rows of 128, 64 and 32 bytes, unpadded and padded.
+  // 16 bytes per lane; one long row, then rows of 128, 64 and 32 bytes, unpadded and padded.
   stage_rows<16, true, 32, 512, 512><<<kBlocks, kThreads>>>(in);
   stage_rows<16, false, 32, 512, 512><<<kBlocks, kThreads>>>(in);
   stage_rows<16, true, 8, 128, 128><<<kBlocks, kThreads>>>(in);
@@ -70,7 +70,7 @@ int main() {
   stage_rows<16, true, 16, 272, 1024><<<kBlocks, kThreads>>>(in);
   stage_rows<16, true, 1, 128, 16><<<kBlocks, kThreads>>>(in);
   stage_rows<16, true, 1, 16, 1024><<<kBlocks, kThreads>>>(in);
-  // 8 and 4 bytes a lane, which only the caching form takes.
+  // 8 and 4 bytes per lane, which only the caching form takes.
   stage_rows<8, false, 32, 256, 256><<<kBlocks, kThreads>>>(in);
   stage_rows<8, false, 8, 72, 1024><<<kBlocks, kThreads>>>(in);
   stage_rows<8, false, 1, 128, 8><<<kBlocks, kThreads>>>(in);

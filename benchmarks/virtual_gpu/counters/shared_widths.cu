@@ -1,4 +1,4 @@
-// Shared accesses of 1, 2, 8 and 16 bytes a lane: contiguous, padded and conflicting.
+// Shared accesses of 1, 2, 8 and 16 bytes per lane: contiguous, padded and conflicting.
 #include "buffers.cuh"
 
 constexpr int kThreads = 128;

@@ -24,7 +24,7 @@ class Connection {
   static Connection& get();
 
   // Sends one request (a fixed part and an optional tail), runs the host callbacks and prints the device
-  // output that the engine hands over on the way, and returns the engine's answer. A sticky error is the
+  // output that the engine hands over meanwhile, and returns the engine's answer. A sticky error is the
   // answer to every later request.
   cudaError_t call(wire::Request request, const void* fixed, size_t fixed_bytes, const void* tail,
                    size_t tail_bytes, Bytes* reply);

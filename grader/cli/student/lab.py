@@ -124,7 +124,7 @@ def _grade(lab: FaultLab, file: Path, *, as_json: bool) -> int:
 
 
 def _compare(lab: FaultLab, answers: Mapping[str, Any], *, as_json: bool) -> int:
-    """Where there is no key: kernel by kernel, without telling which of the answers is wrong."""
+    """Where there is no key: kernel by kernel, without saying which of the answers is wrong."""
     compared = sealed.compare(lab, answers)
     if as_json:
         print(json.dumps(compared, indent=1))

@@ -45,7 +45,7 @@ struct BasicBlock {
 // A lane array that is filled before the code runs.
 struct ConstantSlot {
   uint32_t offset;
-  uint8_t bytes;  // 2, 4 or 8 a lane; 1 marks a predicate constant (a mask)
+  uint8_t bytes;  // per lane: 2, 4 or 8; 1 marks a predicate constant (a mask)
   uint64_t value;
 };
 

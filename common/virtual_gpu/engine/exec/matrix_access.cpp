@@ -19,7 +19,7 @@ void meet_moved(Warp& w, const Op& op, const uint32_t* address, uint32_t bytes, 
   forget_shared(*w.block, address, bytes, mask);
 }
 
-// One access of `bytes` a lane, at generic or space-typed addresses. Returns the host place of each lane,
+// One access of `bytes` per lane, at generic or space-typed addresses. Returns the host place of each lane,
 // nullptr where the access is suppressed.
 void open_access(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, bool stores,
                  uint8_t** place) {

@@ -82,7 +82,7 @@ Rule rule_of(const Warp& w, const Op& op) {
 
 struct Register {
   uint8_t* place;
-  uint8_t bytes;  // a lane; 0 for a predicate
+  uint8_t bytes;  // per lane; 0 for a predicate
   size_t array_bytes() const { return bytes == 0 ? 4 : size_t{bytes} * kLanes; }
   uint64_t value(int lane) const {
     if (bytes == 0) return *reinterpret_cast<const Mask*>(place) >> lane & 1;

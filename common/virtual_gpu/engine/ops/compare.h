@@ -5,7 +5,7 @@
 //   Lane                         the register's lane type
 //   kModifiers                   ".ftz" or nothing
 //   kCmps                        how many of Cmp's values it supports: the ordered ones, or all
-//   kPacked                      two comparisons a lane, of packed halves: setp writes both
+//   kPacked                      two comparisons per lane, of packed halves: setp writes both
 //   kComplement                  setp has a second result, the complement
 //   kEveryday                    compared so often that setp's plain form has a loop of its own
 //   holds<kCmp, kIndex>(a, b)    the comparison, of element kIndex
