@@ -176,7 +176,7 @@ const char* cublasGetStatusString(cublasStatus_t status);
       const type* beta, type* C, INT ldc, long long int strideC, INT batches);
 
 /* Names that carry the types of the vector and of the result. */
-#define CUBLAS_DOT(name, type, INT, W)                                                               \
+#define CUBLAS_DOT(name, type, conjugated, INT, W)                                                   \
   cublasStatus_t cublas##name##_v2##W(cublasHandle_t, INT n, const type* x, INT incx, const type* y, \
                                       INT incy, type* result);
 #define CUBLAS_REDUCTION(name, type, real, INT, W) \
@@ -184,7 +184,7 @@ const char* cublasGetStatusString(cublasStatus_t status);
 #define CUBLAS_INDEX(t, type, INT, W)             \
   CUBLAS_REDUCTION(I##t##amax, type, INT, INT, W) \
   CUBLAS_REDUCTION(I##t##amin, type, INT, INT, W)
-#define CUBLAS_RANK_ONE(name, type, INT, W)                                                           \
+#define CUBLAS_RANK_ONE(name, type, conjugated, INT, W)                                               \
   cublasStatus_t cublas##name##_v2##W(cublasHandle_t, INT m, INT n, const type* alpha, const type* x, \
                                       INT incx, const type* y, INT incy, type* A, INT lda);
 #define CUBLAS_HERK(T, type, real, INT, W)                                                                   \
@@ -200,6 +200,32 @@ const char* cublasGetStatusString(cublasStatus_t status);
 #define CUBLAS_ALL_TYPES(X, INT, W) \
   X(S, float, INT, W) X(D, double, INT, W) X(C, cuComplex, INT, W) X(Z, cuDoubleComplex, INT, W)
 
+/* Families that not every type has, or has under another name: X(name, …). */
+#define CUBLAS_PLAIN_GEMMS(X, INT, W)                                                                   \
+  X(gemm_v2, S, float, INT, W)                                                                          \
+  X(gemm_v2, D, double, INT, W) X(gemm_v2, C, cuComplex, INT, W) X(gemm_v2, Z, cuDoubleComplex, INT, W) \
+      X(gemm3m, C, cuComplex, INT, W) X(gemm3m, Z, cuDoubleComplex, INT, W)
+#define CUBLAS_INDICES(X, INT, W) \
+  X(s, float, INT, W) X(d, double, INT, W) X(c, cuComplex, INT, W) X(z, cuDoubleComplex, INT, W)
+/* With whether the second vector is conjugated. */
+#define CUBLAS_DOTS(X, INT, W)                                                             \
+  X(Sdot, float, 0, INT, W)                                                                \
+  X(Ddot, double, 0, INT, W) X(Cdotu, cuComplex, 0, INT, W) X(Cdotc, cuComplex, 1, INT, W) \
+      X(Zdotu, cuDoubleComplex, 0, INT, W) X(Zdotc, cuDoubleComplex, 1, INT, W)
+#define CUBLAS_RANK_ONES(X, INT, W)                                                        \
+  X(Sger, float, 0, INT, W)                                                                \
+  X(Dger, double, 0, INT, W) X(Cgeru, cuComplex, 0, INT, W) X(Cgerc, cuComplex, 1, INT, W) \
+      X(Zgeru, cuDoubleComplex, 0, INT, W) X(Zgerc, cuDoubleComplex, 1, INT, W)
+/* With the vector's type and the result's. */
+#define CUBLAS_NORMS(X, INT, W)                                        \
+  X(Snrm2, float, float, INT, W)                                       \
+  X(Dnrm2, double, double, INT, W) X(Scnrm2, cuComplex, float, INT, W) \
+      X(Dznrm2, cuDoubleComplex, double, INT, W)
+#define CUBLAS_ABSOLUTE_SUMS(X, INT, W)                                \
+  X(Sasum, float, float, INT, W)                                       \
+  X(Dasum, double, double, INT, W) X(Scasum, cuComplex, float, INT, W) \
+      X(Dzasum, cuDoubleComplex, double, INT, W)
+
 /* __half is a type of C++. */
 #ifdef __cplusplus
 #define CUBLAS_HALF_GEMMS(INT, W)         \
@@ -213,36 +239,12 @@ const char* cublasGetStatusString(cublasStatus_t status);
   CUBLAS_ALL_TYPES(CUBLAS_OF_TYPE, INT, W)                                                                   \
   CUBLAS_ALL_TYPES(CUBLAS_GEMMS_OF_TYPE, INT, W)                                                             \
   CUBLAS_HALF_GEMMS(INT, W)                                                                                  \
-  CUBLAS_GEMM_OF_TYPE(gemm_v2, S, float, INT, W)                                                             \
-  CUBLAS_GEMM_OF_TYPE(gemm_v2, D, double, INT, W)                                                            \
-  CUBLAS_GEMM_OF_TYPE(gemm_v2, C, cuComplex, INT, W)                                                         \
-  CUBLAS_GEMM_OF_TYPE(gemm_v2, Z, cuDoubleComplex, INT, W)                                                   \
-  CUBLAS_GEMM_OF_TYPE(gemm3m, C, cuComplex, INT, W)                                                          \
-  CUBLAS_GEMM_OF_TYPE(gemm3m, Z, cuDoubleComplex, INT, W)                                                    \
-  CUBLAS_INDEX(s, float, INT, W)                                                                             \
-  CUBLAS_INDEX(d, double, INT, W)                                                                            \
-  CUBLAS_INDEX(c, cuComplex, INT, W)                                                                         \
-  CUBLAS_INDEX(z, cuDoubleComplex, INT, W)                                                                   \
-  CUBLAS_DOT(Sdot, float, INT, W)                                                                            \
-  CUBLAS_DOT(Ddot, double, INT, W)                                                                           \
-  CUBLAS_DOT(Cdotu, cuComplex, INT, W)                                                                       \
-  CUBLAS_DOT(Cdotc, cuComplex, INT, W)                                                                       \
-  CUBLAS_DOT(Zdotu, cuDoubleComplex, INT, W)                                                                 \
-  CUBLAS_DOT(Zdotc, cuDoubleComplex, INT, W)                                                                 \
-  CUBLAS_REDUCTION(Snrm2, float, float, INT, W)                                                              \
-  CUBLAS_REDUCTION(Dnrm2, double, double, INT, W)                                                            \
-  CUBLAS_REDUCTION(Scnrm2, cuComplex, float, INT, W)                                                         \
-  CUBLAS_REDUCTION(Dznrm2, cuDoubleComplex, double, INT, W)                                                  \
-  CUBLAS_REDUCTION(Sasum, float, float, INT, W)                                                              \
-  CUBLAS_REDUCTION(Dasum, double, double, INT, W)                                                            \
-  CUBLAS_REDUCTION(Scasum, cuComplex, float, INT, W)                                                         \
-  CUBLAS_REDUCTION(Dzasum, cuDoubleComplex, double, INT, W)                                                  \
-  CUBLAS_RANK_ONE(Sger, float, INT, W)                                                                       \
-  CUBLAS_RANK_ONE(Dger, double, INT, W)                                                                      \
-  CUBLAS_RANK_ONE(Cgeru, cuComplex, INT, W)                                                                  \
-  CUBLAS_RANK_ONE(Cgerc, cuComplex, INT, W)                                                                  \
-  CUBLAS_RANK_ONE(Zgeru, cuDoubleComplex, INT, W)                                                            \
-  CUBLAS_RANK_ONE(Zgerc, cuDoubleComplex, INT, W)                                                            \
+  CUBLAS_PLAIN_GEMMS(CUBLAS_GEMM_OF_TYPE, INT, W)                                                            \
+  CUBLAS_INDICES(CUBLAS_INDEX, INT, W)                                                                       \
+  CUBLAS_DOTS(CUBLAS_DOT, INT, W)                                                                            \
+  CUBLAS_NORMS(CUBLAS_REDUCTION, INT, W)                                                                     \
+  CUBLAS_ABSOLUTE_SUMS(CUBLAS_REDUCTION, INT, W)                                                             \
+  CUBLAS_RANK_ONES(CUBLAS_RANK_ONE, INT, W)                                                                  \
   CUBLAS_HERK(C, cuComplex, float, INT, W)                                                                   \
   CUBLAS_HERK(Z, cuDoubleComplex, double, INT, W)                                                            \
   CUBLAS_SCAL_BY_REAL(Csscal, cuComplex, float, INT, W)                                                      \

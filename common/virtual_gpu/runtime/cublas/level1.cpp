@@ -115,6 +115,8 @@ using namespace vgpu::blas;
 #define REDUCTION(name, op, type, real, INT, W)                                                          \
   VGPU_BLAS(cublas##name##_v2##W, (cublasHandle_t handle, INT n, const type* x, INT incx, real* result), \
             reduce(function, *handle, BlasOp::op, n, x, kType<type>, incx, result, kType<real>))
+#define NORM(name, type, real, INT, W) REDUCTION(name, kNorm, type, real, INT, W)
+#define ABSOLUTE_SUM(name, type, real, INT, W) REDUCTION(name, kAbsoluteSum, type, real, INT, W)
 #define INDEX(t, type, INT, W)                            \
   REDUCTION(I##t##amax, kLargestIndex, type, INT, INT, W) \
   REDUCTION(I##t##amin, kSmallestIndex, type, INT, INT, W)
@@ -127,24 +129,10 @@ using namespace vgpu::blas;
   CUBLAS_ALL_TYPES(VECTORS, INT, W)                                                                     \
   SCAL_BY_REAL(Csscal, cuComplex, float, INT, W)                                                        \
   SCAL_BY_REAL(Zdscal, cuDoubleComplex, double, INT, W)                                                 \
-  DOT(Sdot, float, false, INT, W)                                                                       \
-  DOT(Ddot, double, false, INT, W)                                                                      \
-  DOT(Cdotu, cuComplex, false, INT, W)                                                                  \
-  DOT(Cdotc, cuComplex, true, INT, W)                                                                   \
-  DOT(Zdotu, cuDoubleComplex, false, INT, W)                                                            \
-  DOT(Zdotc, cuDoubleComplex, true, INT, W)                                                             \
-  REDUCTION(Snrm2, kNorm, float, float, INT, W)                                                         \
-  REDUCTION(Dnrm2, kNorm, double, double, INT, W)                                                       \
-  REDUCTION(Scnrm2, kNorm, cuComplex, float, INT, W)                                                    \
-  REDUCTION(Dznrm2, kNorm, cuDoubleComplex, double, INT, W)                                             \
-  REDUCTION(Sasum, kAbsoluteSum, float, float, INT, W)                                                  \
-  REDUCTION(Dasum, kAbsoluteSum, double, double, INT, W)                                                \
-  REDUCTION(Scasum, kAbsoluteSum, cuComplex, float, INT, W)                                             \
-  REDUCTION(Dzasum, kAbsoluteSum, cuDoubleComplex, double, INT, W)                                      \
-  INDEX(s, float, INT, W)                                                                               \
-  INDEX(d, double, INT, W)                                                                              \
-  INDEX(c, cuComplex, INT, W)                                                                           \
-  INDEX(z, cuDoubleComplex, INT, W)                                                                     \
+  CUBLAS_DOTS(DOT, INT, W)                                                                              \
+  CUBLAS_NORMS(NORM, INT, W)                                                                            \
+  CUBLAS_ABSOLUTE_SUMS(ABSOLUTE_SUM, INT, W)                                                            \
+  CUBLAS_INDICES(INDEX, INT, W)                                                                         \
   ROTATION(Srot, float, INT, W)                                                                         \
   ROTATION(Drot, double, INT, W)                                                                        \
   VGPU_BLAS(cublasAxpyEx##W,                                                                            \

@@ -115,14 +115,9 @@ using namespace vgpu::blas;
             (cublasHandle_t handle, INT m, INT n, const type* alpha, const type* x, INT incx, const type* y, \
              INT incy, type* a, INT lda),                                                                    \
             ger(function, *handle, kType<type>, m, n, alpha, x, incx, y, incy, a, lda, conjugate))
-#define LEVEL_2(INT, W)                           \
-  CUBLAS_ALL_TYPES(LEVEL_2_OF_TYPE, INT, W)       \
-  RANK_ONE(Sger, float, false, INT, W)            \
-  RANK_ONE(Dger, double, false, INT, W)           \
-  RANK_ONE(Cgeru, cuComplex, false, INT, W)       \
-  RANK_ONE(Cgerc, cuComplex, true, INT, W)        \
-  RANK_ONE(Zgeru, cuDoubleComplex, false, INT, W) \
-  RANK_ONE(Zgerc, cuDoubleComplex, true, INT, W)
+#define LEVEL_2(INT, W)                     \
+  CUBLAS_ALL_TYPES(LEVEL_2_OF_TYPE, INT, W) \
+  CUBLAS_RANK_ONES(RANK_ONE, INT, W)
 
 LEVEL_2(int, )
 LEVEL_2(int64_t, _64)

@@ -302,13 +302,8 @@ using namespace vgpu::blas;
   CUBLAS_ALL_TYPES(LEVEL_3_OF_TYPE, INT, W)                                                                  \
   CUBLAS_ALL_TYPES(GEMMS_OF_TYPE, INT, W)                                                                    \
   GEMMS_OF_TYPE(H, __half, INT, W)                                                                           \
-  GEMM_OF_TYPE(gemm_v2, S, float, INT, W)                                                                    \
-  GEMM_OF_TYPE(gemm_v2, D, double, INT, W)                                                                   \
-  GEMM_OF_TYPE(gemm_v2, C, cuComplex, INT, W)                                                                \
-  GEMM_OF_TYPE(gemm_v2, Z, cuDoubleComplex, INT, W)                                                          \
+  CUBLAS_PLAIN_GEMMS(GEMM_OF_TYPE, INT, W)                                                                   \
   GEMM_OF_TYPE(gemm, H, __half, INT, W)                                                                      \
-  GEMM_OF_TYPE(gemm3m, C, cuComplex, INT, W)                                                                 \
-  GEMM_OF_TYPE(gemm3m, Z, cuDoubleComplex, INT, W)                                                           \
   HERK(C, cuComplex, float, INT, W)                                                                          \
   HERK(Z, cuDoubleComplex, double, INT, W)                                                                   \
   VGPU_BLAS(cublasSgemmEx##W,                                                                                \
