@@ -58,11 +58,6 @@ void Value::expect(Kind kind) const {
     throw std::runtime_error(std::string("expected ") + kind_name(kind) + ", found " + kind_name(kind_));
 }
 
-bool Value::boolean() const {
-  expect(Kind::kBool);
-  return boolean_;
-}
-
 double Value::number() const {
   expect(Kind::kNumber);
   return number_;
@@ -133,7 +128,6 @@ class Parser {
     if (accept("null")) return value;
     if (accept("true") || accept("false")) {
       value.kind_ = Value::Kind::kBool;
-      value.boolean_ = text_[at_ - 2] == 'u';
     } else if (accept("{")) {
       object(value, depth);
     } else if (accept("[")) {

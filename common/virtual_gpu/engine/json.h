@@ -16,7 +16,6 @@ class Value {
 
   Kind kind() const { return kind_; }
   bool is(Kind kind) const { return kind_ == kind; }
-  bool boolean() const;
   double number() const;
   const std::string& string() const;
   const std::vector<Value>& array() const;
@@ -29,7 +28,6 @@ class Value {
   void expect(Kind kind) const;
 
   Kind kind_ = Kind::kNull;
-  bool boolean_ = false;
   double number_ = 0;
   std::string string_;
   std::vector<Value> array_;
