@@ -30,11 +30,11 @@ void planes() {
   HOLDS(out[3 * kWidth + 4] == in[3 * kWidth + 4] && out[5 * kWidth + 2] == in[5 * kWidth + 2]);
   GIVES(cudaErrorInvalidValue,
         cudaMemcpy2DToArray(array, 4, 0, in.data(), row, row, 1, cudaMemcpyHostToDevice));
-  cudaChannelFormatDesc told;
+  cudaChannelFormatDesc info;
   cudaExtent extent;
   unsigned flags = 1;
-  OK(cudaArrayGetInfo(&told, &extent, &flags, array));
-  HOLDS(told.x == 32 && told.f == cudaChannelFormatKindFloat && extent.width == kWidth);
+  OK(cudaArrayGetInfo(&info, &extent, &flags, array));
+  HOLDS(info.x == 32 && info.f == cudaChannelFormatKindFloat && extent.width == kWidth);
   HOLDS(extent.height == kHeight && extent.depth == 0 && flags == 0);
   OK(cudaFreeArray(array));
   OK(cudaFreeArray(other));

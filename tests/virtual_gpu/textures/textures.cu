@@ -130,9 +130,9 @@ void memory_as_texture() {
   const cudaTextureObject_t a = texture_of(linear, {}), b = texture_of(pitched, {});
   const std::vector<float> got = run(from_memory, 16, a, b);
   for (int i = 0; i < 16; ++i) HOLDS(got[i] == (i < 2 ? 0 : i - 1) + 100.0f * (i + 1));
-  cudaResourceDesc told;
-  OK(cudaGetTextureObjectResourceDesc(&told, a));
-  HOLDS(told.resType == cudaResourceTypeLinear && told.res.linear.devPtr == memory);
+  cudaResourceDesc info;
+  OK(cudaGetTextureObjectResourceDesc(&info, a));
+  HOLDS(info.resType == cudaResourceTypeLinear && info.res.linear.devPtr == memory);
   OK(cudaDestroyTextureObject(a));
   OK(cudaDestroyTextureObject(b));
   cudaFree(memory);
