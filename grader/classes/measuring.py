@@ -16,11 +16,13 @@ from typing import Any
 from common.core.errors import CourseError
 from grader.building.scratch_folder import scratch_folder
 from grader.classes.class_run import ClassRun, grade_all
+from grader.classes.executor import Executor
 from grader.classes.submissions import Submission
 from grader.records.device_info import DeviceInfo
 from grader.records.record import Record
+from grader.spec import Exercise
 
-WALL_SECONDS = 7200.0  # of one measurement: far more than any takes
+_WALL_SECONDS = 7200.0  # of one measurement: far more than any takes
 MEASURED = "measured"
 
 
@@ -31,6 +33,21 @@ class Measurement:
     name: str
     exercise: str
     question: dict[str, Any]
+
+
+def measuring_run(
+    device: DeviceInfo, exercises: Sequence[Exercise], output: Path, measure: str, executor: Executor
+) -> ClassRun:
+    """A run whose tasks are measurements: `measure` is the function on the node, "module:name"."""
+    return ClassRun(
+        device,
+        {exercise.id: exercise for exercise in exercises},
+        output,
+        _WALL_SECONDS,
+        seed="",
+        grader=measure,
+        executor=executor,
+    )
 
 
 def results_of(run: ClassRun, wanted: Sequence[Measurement]) -> list[dict[str, Any]]:

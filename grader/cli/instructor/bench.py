@@ -81,20 +81,12 @@ def _here(options: argparse.Namespace, settings: Settings, exercises: Sequence[E
 def _elsewhere(options: argparse.Namespace, settings: Settings, exercises: Sequence[Exercise]) -> _Results:
     """What was measured before the command was stopped is in a folder until all is measured."""
     from grader.bench.elsewhere import GRADER, bench_elsewhere
-    from grader.classes.class_run import ClassRun
-    from grader.classes.measuring import WALL_SECONDS
+    from grader.classes.measuring import measuring_run
 
     with executor_for(options.on, settings, options.device) as place:
         shared.announce(place.device, settings, to_stderr=options.json)
-        run = ClassRun(
-            place.device,
-            {exercise.id: exercise for exercise in exercises},
-            student.WORK / "bench" / place.device.file_stem,
-            WALL_SECONDS,
-            seed="",
-            grader=GRADER,
-            executor=place.executor,
-        )
+        folder = student.WORK / "bench" / place.device.file_stem
+        run = measuring_run(place.device, exercises, folder, GRADER, place.executor)
         found = bench_elsewhere(run, exercises, large=options.large)
     shutil.rmtree(run.output, ignore_errors=True)
     for exercise in exercises:

@@ -96,22 +96,12 @@ def _search_here(options: argparse.Namespace, tunable: Tunable, device: DeviceIn
 
 def _search_elsewhere(options: argparse.Namespace, tunable: Tunable, place: Place) -> int:
     from grader.building.scratch_folder import scratch_folder
-    from grader.classes.class_run import ClassRun
-    from grader.classes.measuring import WALL_SECONDS
+    from grader.classes.measuring import measuring_run
     from grader.spec import registry
     from grader.tuning.elsewhere import GRADER, search_elsewhere
 
-    exercise = registry.find(tunable.id)
     with scratch_folder() as scratch:
-        run = ClassRun(
-            place.device,
-            {exercise.id: exercise},
-            scratch,
-            WALL_SECONDS,
-            seed="",
-            grader=GRADER,
-            executor=place.executor,
-        )
+        run = measuring_run(place.device, [registry.find(tunable.id)], scratch, GRADER, place.executor)
         return _search(
             options, tunable, place.device, lambda request, found: search_elsewhere(request, run, found)
         )
