@@ -170,9 +170,9 @@ exercise = Exercise(
         "by fmaf, gives exactly the bits of the quotient.",
         "A score is scale * q.k. With q = s_q (256 high + low) and k = s_k (u - offset), everything "
         "but the two factors is an integer. It is the products of bytes with high and with low, minus "
-        "offset * the sum of (256 high + low), which is the same for every key. So stored elements need no subtraction and no "
-        "conversion: unpack with shifts and masks on whole words. You choose where an element lands in its "
-        "word, as long as the query has the same order.",
+        "offset * the sum of (256 high + low), which is the same for every key. So stored elements need no "
+        "subtraction and no conversion: unpack with shifts and masks on whole words. You choose where an "
+        "element lands in its word, as long as the query has the same order.",
         "Keep m (the highest score so far), sum and out for the keys you have seen. A new key with score s: "
         "if s > m, multiply sum and out by e^(m - s) and let m = s; then add e^(s - m) to sum and "
         "e^(s - m) v to out. Two such triples merge in the same way, from any source: lanes, warps, "
