@@ -201,30 +201,33 @@ const char* cublasGetStatusString(cublasStatus_t status);
   X(S, float, INT, W) X(D, double, INT, W) X(C, cuComplex, INT, W) X(Z, cuDoubleComplex, INT, W)
 
 /* Families that not every type has, or has under another name: X(name, …). */
-#define CUBLAS_PLAIN_GEMMS(X, INT, W)                                                                   \
-  X(gemm_v2, S, float, INT, W)                                                                          \
-  X(gemm_v2, D, double, INT, W) X(gemm_v2, C, cuComplex, INT, W) X(gemm_v2, Z, cuDoubleComplex, INT, W) \
-      X(gemm3m, C, cuComplex, INT, W) X(gemm3m, Z, cuDoubleComplex, INT, W)
+#define CUBLAS_PLAIN_GEMMS(X, INT, W) \
+  X(gemm_v2, S, float, INT, W)        \
+  X(gemm_v2, D, double, INT, W)       \
+  X(gemm_v2, C, cuComplex, INT, W)    \
+  X(gemm_v2, Z, cuDoubleComplex, INT, W) X(gemm3m, C, cuComplex, INT, W) X(gemm3m, Z, cuDoubleComplex, INT, W)
 #define CUBLAS_INDICES(X, INT, W) \
   X(s, float, INT, W) X(d, double, INT, W) X(c, cuComplex, INT, W) X(z, cuDoubleComplex, INT, W)
 /* With whether the second vector is conjugated. */
-#define CUBLAS_DOTS(X, INT, W)                                                             \
-  X(Sdot, float, 0, INT, W)                                                                \
-  X(Ddot, double, 0, INT, W) X(Cdotu, cuComplex, 0, INT, W) X(Cdotc, cuComplex, 1, INT, W) \
-      X(Zdotu, cuDoubleComplex, 0, INT, W) X(Zdotc, cuDoubleComplex, 1, INT, W)
-#define CUBLAS_RANK_ONES(X, INT, W)                                                        \
-  X(Sger, float, 0, INT, W)                                                                \
-  X(Dger, double, 0, INT, W) X(Cgeru, cuComplex, 0, INT, W) X(Cgerc, cuComplex, 1, INT, W) \
-      X(Zgeru, cuDoubleComplex, 0, INT, W) X(Zgerc, cuDoubleComplex, 1, INT, W)
+#define CUBLAS_DOTS(X, INT, W)   \
+  X(Sdot, float, 0, INT, W)      \
+  X(Ddot, double, 0, INT, W)     \
+  X(Cdotu, cuComplex, 0, INT, W) \
+  X(Cdotc, cuComplex, 1, INT, W) X(Zdotu, cuDoubleComplex, 0, INT, W) X(Zdotc, cuDoubleComplex, 1, INT, W)
+#define CUBLAS_RANK_ONES(X, INT, W) \
+  X(Sger, float, 0, INT, W)         \
+  X(Dger, double, 0, INT, W)        \
+  X(Cgeru, cuComplex, 0, INT, W)    \
+  X(Cgerc, cuComplex, 1, INT, W) X(Zgeru, cuDoubleComplex, 0, INT, W) X(Zgerc, cuDoubleComplex, 1, INT, W)
 /* With the vector's type and the result's. */
-#define CUBLAS_NORMS(X, INT, W)                                        \
-  X(Snrm2, float, float, INT, W)                                       \
-  X(Dnrm2, double, double, INT, W) X(Scnrm2, cuComplex, float, INT, W) \
-      X(Dznrm2, cuDoubleComplex, double, INT, W)
-#define CUBLAS_ABSOLUTE_SUMS(X, INT, W)                                \
-  X(Sasum, float, float, INT, W)                                       \
-  X(Dasum, double, double, INT, W) X(Scasum, cuComplex, float, INT, W) \
-      X(Dzasum, cuDoubleComplex, double, INT, W)
+#define CUBLAS_NORMS(X, INT, W)    \
+  X(Snrm2, float, float, INT, W)   \
+  X(Dnrm2, double, double, INT, W) \
+  X(Scnrm2, cuComplex, float, INT, W) X(Dznrm2, cuDoubleComplex, double, INT, W)
+#define CUBLAS_ABSOLUTE_SUMS(X, INT, W) \
+  X(Sasum, float, float, INT, W)        \
+  X(Dasum, double, double, INT, W)      \
+  X(Scasum, cuComplex, float, INT, W) X(Dzasum, cuDoubleComplex, double, INT, W)
 
 /* __half is a type of C++. */
 #ifdef __cplusplus
