@@ -76,7 +76,7 @@ class _Job:
             yield self.read("log")
         for number, step in enumerate(self.steps):
             if step.name not in SILENT:
-                yield self.read(f"log{number}")
+                yield step.in_true_names(self.read(f"log{number}"))
             if not (self.folder / f"done{number}").exists():
                 return
 
@@ -206,7 +206,10 @@ def _run_ninja(
     with cache.workspace() as workspace, translated_errors(cache):
         scratch = workspace / "tmp"
         scratch.mkdir()
-        jobs = [_job(unit, workspace / str(number)) for number, unit in enumerate(missing)]
+        jobs = [
+            _job(unit, workspace / str(number), alone=walls is not None)
+            for number, unit in enumerate(missing)
+        ]
         (workspace / "build.ninja").write_text(_ninja_file(jobs, workspace))
         unfinished = list(jobs)
 
@@ -236,12 +239,12 @@ def _inputs_of(units: Sequence[Unit]) -> list[Path]:
     return [*(unit.source for unit in units), *(Path(flag[2:]) for flag in dict.fromkeys(flags))]
 
 
-def _job(unit: Unit, folder: Path) -> _Job:
+def _job(unit: Unit, folder: Path, *, alone: bool) -> _Job:
+    """Behind walls a program has one source."""
     (folder / "out").mkdir(parents=True)
     job = _Job(unit, folder, unit.manifest_key(), ())
-    if parallel_jobs() == 1:  # side by side they take a little more in all
-        return job
-    return dataclasses.replace(job, steps=steps_of(unit, folder, job.partial) or ())
+    steps = steps_of(unit, folder, job.partial, one_at_a_time=parallel_jobs() == 1, alone=alone)
+    return dataclasses.replace(job, steps=steps or ())
 
 
 def _ninja_file(jobs: Sequence[_Job], workspace: Path) -> str:

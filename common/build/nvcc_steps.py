@@ -4,7 +4,10 @@ nvcc preprocesses a file for the host and for the device, splits off the host co
 device code to PTX (cicc), assembles or checks that (ptxas), packs it (fatbinary) and compiles the host code
 (g++). A dry run lists the commands. What the host code needs of the device code are the names of its kernels,
 which cicc writes early, and the packed code, which a linker can add. So host and device are compiled beside
-each other, and a file takes as long as the longer of the two.
+each other, and a file takes as long as the longer of the two. Where only one compiler may run at once, cicc
+writes the names of the kernels and the device code in one step.
+
+Device code is compiled under names that are the same everywhere: common/build/nvcc/fixed_names.py says why.
 """
 
 from __future__ import annotations
@@ -17,7 +20,9 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from common.build.unit import Unit
+from common.build.nvcc.fixed_names import FixedNames
+from common.build.toolchain import SAME_MEMORY
+from common.build.unit import Unit, hash_file
 
 STEPS_FOLDER = "steps"
 SILENT = ("stubs",)  # steps that say what another says as well
@@ -39,11 +44,13 @@ _WAITS_FOR = {
     "join": ("host", "pack"),
 }
 _PREPROCESSING = ("preprocess host", "preprocess device")
+_UNDER_FIXED_NAMES = ("device", "stubs")
 _SYNTAX_FLAG = "--fdevice-syntax-only"  # nvcc's, by which cicc ends when it has written the stubs
 _SYNTAX_FLAG_OF_CICC = " --device-syntax-only"
 _MODULE_ID_FLAG = " --gen_module_id_file"
 _SEPARATE_FLAG = " --device-c"
 _DRY_RUN_SECONDS = 60
+_CICC = re.compile(r'^"?\$CICC_PATH/cicc"? ')
 
 # In place of what fatbinary writes for the host code: the same, but for the data, which `join` adds.
 _PACKED_LATER = """\
@@ -67,17 +74,26 @@ _PACKED = """\
 
 @dataclass(frozen=True)
 class Step:
-    """A command for a shell; `after` names the steps whose files it reads."""
+    """A command for a shell; `after` names the steps whose files it reads, `true_names` the folders that it
+    speaks of by other names."""
 
     name: str
     command: str
     after: tuple[str, ...]
+    true_names: tuple[tuple[str, str], ...] = ()
+
+    def in_true_names(self, said: str) -> str:
+        for fixed, true in self.true_names:
+            said = said.replace(f"{fixed}/", f"{true}/")
+        return said
 
 
-def steps_of(unit: Unit, folder: Path, output: Path) -> list[Step] | None:
+def steps_of(
+    unit: Unit, folder: Path, output: Path, *, one_at_a_time: bool = False, alone: bool = False
+) -> list[Step] | None:
     """What `unit`'s command runs to compile it into `output`, with all other files in `folder`, in nvcc's
     order. None where that is not nvcc compiling for one architecture as it is known here: then nvcc itself
-    runs the steps."""
+    runs the steps. A source that is `alone` in its program compiles to the same code wherever it lies."""
     if "-c" not in unit.command or "-ccbin" not in unit.command:
         return None
     files = folder / STEPS_FOLDER
@@ -89,14 +105,19 @@ def steps_of(unit: Unit, folder: Path, output: Path) -> list[Step] | None:
         return None  # its object has other names, by which device code is linked
     if not known or _SYNTAX_FLAG_OF_CICC not in commands["stubs"] or f'"{packed}"' not in commands["pack"]:
         return None
+    if "CICC_PATH" not in variables or not _CICC.match(commands["stubs"]):
+        return None
     writes_code = " -o " in commands["assemble"]
-    symbol = f"packed{_write_module_id(unit, files)}"
+    mark = unit.manifest_key()
+    symbol = f"packed_{mark[:16]}"
+    _write_module_id(unit, files, hash_file(unit.source) if alone else mark)
     (files / f"{packed.name}.c").write_text(_PACKED_LATER.format(symbol=symbol))
     (files / "packed.s").write_text(_PACKED.format(symbol=symbol, file=packed))
     compiler = shlex.quote(unit.command[unit.command.index("-ccbin") + 1])
     joined = (host_object, files / "packed.s")
+    names = FixedNames.of(unit.source, commands["preprocess device"], folder.parent, files)
     commands |= {
-        "device": _elsewhere(commands["stubs"].replace(_SYNTAX_FLAG_OF_CICC, ""), "--stub_file_name"),
+        "device": _device(unit, commands["stubs"], names, Path(variables["CICC_PATH"]), one_at_a_time),
         "stubs": _elsewhere(commands["stubs"], "-o", "--gen_c_file_name", "--gen_device_file_name"),
         "split": commands["split"].replace(_MODULE_ID_FLAG, ""),
         "pack": re.sub(r'--embedded-fatbin="[^"]*"', "", commands["pack"]),
@@ -105,15 +126,34 @@ def steps_of(unit: Unit, folder: Path, output: Path) -> list[Step] | None:
     }
     for name in _PREPROCESSING:
         commands[name] += f" -MD -MF {shlex.quote(str(dependency_file(folder, name)))}"
+        if alone:
+            commands[name] += f" {shlex.join(names.macros())}"
+    commands["preprocess device"] += f" && {names.mark(files / f'{unit.source.stem}.cpp1.ii')}"
     settings = " ".join(f"{name}={shlex.quote(value)}" for name, value in variables.items())
+    waits_for = _WAITS_FOR | ({"host": ("split", "device")} if one_at_a_time else {})
     return [
         Step(
             name,
             f"export {settings} && {commands[name]}",
             (*after, "assemble") if name == "pack" and writes_code else after,
+            tuple(names.true.items()) if name in _UNDER_FIXED_NAMES else (),
         )
-        for name, after in _WAITS_FOR.items()
+        for name, after in waits_for.items()
+        if not (one_at_a_time and name == "stubs")
     ]
+
+
+def _device(unit: Unit, stubs: str, names: FixedNames, place: Path, one_at_a_time: bool) -> str:
+    """cicc's command for the device code. What it writes for the host goes under another name, which is the
+    right one only if no other step writes that."""
+    files = names.folder
+    command = _elsewhere(stubs.replace(_SYNTAX_FLAG_OF_CICC, ""), "--stub_file_name")
+    command = command.replace(f'"{unit.source}"', f'"{names.source(unit.source.name)}"')
+    ptx, stub = files / f"{unit.source.stem}.ptx", files / f"{unit.source.stem}.cudafe1.stub.c"
+    steps = [names.run(place / "cicc", _CICC.sub("cicc ", command), SAME_MEMORY), names.unmark(ptx)]
+    if one_at_a_time:
+        steps.append(shlex.join(["mv", f"{stub}.unused", str(stub)]))
+    return " && ".join(steps)
 
 
 def dependency_files(folder: Path) -> list[Path]:
@@ -172,11 +212,10 @@ def _elsewhere(command: str, *options: str) -> str:
     return command
 
 
-def _write_module_id(unit: Unit, folder: Path) -> str:
+def _write_module_id(unit: Unit, folder: Path, identity: str) -> None:
     """The name that host and device code have for what is private to this file. cudafe++ would make one up
     for cicc to read, which would then have to wait for it."""
     name = re.sub(r"\W", "_", unit.source.name, flags=re.ASCII)
-    mark = hashlib.sha256(unit.manifest_key().encode()).hexdigest()
+    mark = hashlib.sha256(identity.encode()).hexdigest()
     text = f"_{mark[:8]}_{len(name)}_{name}_{mark[8:16]}"
     (folder / f"{unit.source.stem}.module_id").write_text(text)
-    return text

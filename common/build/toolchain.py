@@ -21,11 +21,11 @@ from common.core.errors import CourseError
 CUDA_MAJOR = 13
 _USUAL_CUDA = "/usr/local/cuda"
 # How they are run decides what they make: common/core/addresses.py says why.
-_ADDRESSES = "at fixed addresses"
+_ADDRESSES = "at fixed addresses, under fixed names"
 # cicc allocates with jemalloc, orders some things by their addresses, and so makes PTX that differs by an
 # instruction here and there. The addresses depend on when unused memory is given back, which jemalloc decides
-# by the clock, and on its caches. They still depend on the lengths of paths.
-_SAME_MEMORY = "dirty_decay_ms:-1,muzzy_decay_ms:-1,narenas:1,tcache:false"
+# by the clock, and on its caches; and on the lengths of names, which common/build/nvcc/fixed_names.py fixes.
+SAME_MEMORY = "dirty_decay_ms:-1,muzzy_decay_ms:-1,narenas:1,tcache:false"
 _VERSION = re.compile(r"release (\d+)\.(\d+), V([\d.]+)")
 _TOP = re.compile(r"^#\$ TOP=(.*)$", re.MULTILINE)
 # What nvcc cannot compile without, relative to its root; the five wheels bring one or two of these each.
@@ -136,7 +136,7 @@ def compiler_environment(scratch: Path) -> dict[str, str]:
         "LC_ALL": "C",
         "TMPDIR": str(scratch),
         "CCACHE_DISABLE": "1",
-        "MALLOC_CONF": _SAME_MEMORY,
+        "MALLOC_CONF": SAME_MEMORY,
     }
 
 
@@ -185,7 +185,7 @@ def _inspect_nvcc(path: Path, origin: str, stamp: str) -> Nvcc | str:
         root=root,
         include=_inside(root, "include/cuda_runtime.h").parent,
         library=library,
-        fingerprint=_digest(match[3], _ADDRESSES, _SAME_MEMORY, *(_stamp(tool) for tool in tools)),
+        fingerprint=_digest(match[3], _ADDRESSES, SAME_MEMORY, *(_stamp(tool) for tool in tools)),
     )
 
 

@@ -67,7 +67,7 @@ def symbols(path: Path) -> set[str]:
 @pytest.mark.parametrize("target", [Target.virtual(), Target.gpu("90")], ids=["virtual", "gpu"])
 def test_they_make_what_nvcc_makes(cache, kernel, monkeypatch, target):
     beside = compiled(cache, unit_of(kernel, target=target))
-    monkeypatch.setattr(common.build.compile, "steps_of", lambda *arguments: None)
+    monkeypatch.setattr(common.build.compile, "steps_of", lambda *arguments, **options: None)
     alone = compiled(cache, unit_of(kernel, "-DOTHER_KEY", target=target))
     assert symbols(beside.path) == symbols(alone.path)
     assert 'variable "unused" was declared' in beside.log
