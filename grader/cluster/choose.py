@@ -66,6 +66,8 @@ def executor_for(on: str | None, settings: Settings, device: str | None) -> Iter
     if place == HERE:
         yield Place(LocalProcesses(), choose_device(device, settings))
         return
+    if place != SLURM:
+        _address_for(place, settings)  # a wrong one is said before anything is installed
     must_be_installed()
     logging.getLogger("distributed").setLevel(logging.CRITICAL)  # what a user can fix is said in sentences
     with (_slurm if place == SLURM else _dask)(place, settings) as cluster:

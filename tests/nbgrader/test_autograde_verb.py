@@ -103,6 +103,7 @@ def test_a_dry_run_expects_the_device_that_the_run_would_grade_on(
     for module in (choose, kernels):
         monkeypatch.setattr(module, "choose_device", lambda *_: here)
     monkeypatch.setattr(choose, "must_be_installed", lambda: None)
+    monkeypatch.setattr(choose, "_address_for", lambda *_: "tls://there:1")
     for way in ("_dask", "_slurm"):
         monkeypatch.setattr(choose, way, cluster_with_a_gpu)
     chosen = ["--device", device] if device else []
@@ -127,6 +128,9 @@ def test_after_grading_pages_show_the_class_and_kernels_that_are_alike(graded, c
     other = Record.read(graded.folder.grades / "records" / FIRST / "ada.json")
     other.exercise = "77_gone"  # of an exercise that the course had before
     other.write(graded.folder.grades / "records" / other.exercise / "ada.json")
+    removed = Record.read(graded.folder.grades / "records" / FIRST / "ada.json")
+    removed.submission = "cleo"  # whose folder was removed
+    removed.write(graded.folder.grades / "records" / FIRST / "cleo.json")
     assert verb(graded, "autograde", "--device", "virtual", "--json") == 0
     shown = capsys.readouterr()
     assert {row["student"] for row in json.loads(shown.out)} == set(NAMES)
@@ -140,6 +144,7 @@ def test_after_grading_pages_show_the_class_and_kernels_that_are_alike(graded, c
     [pair] = csv.DictReader((grades / "similarity.csv").open())
     assert (pair["exercise"], pair["first"], pair["second"]) == (FIRST, *NAMES)
     shutil.rmtree(grades / "records" / other.exercise)
+    (grades / "records" / FIRST / "cleo.json").unlink()
 
 
 def test_a_page_says_how_the_runs_went(graded):

@@ -156,10 +156,14 @@ def _autograde(folder: ClassFolder, arguments: list[str]) -> int:
 
 
 def _look_at_all(folder: ClassFolder, run: ClassRun) -> None:
-    """Write what is seen in all records of the class together, and of its runs: statistics, how runs went,
-    kernels that are alike."""
-    records = [Record.read(path) for path in sorted((folder.grades / "records").glob("*/*.json"))]
-    known = [record for record in records if record.exercise in run.exercises]
+    """Write what is seen in the records of all submissions together, and of the class's runs: statistics, how
+    runs went, kernels that are alike. The record that a removed submission leaves does not count."""
+    from grader.nbgrader.class_grading import handed_in
+    from grader.nbgrader.kernels import submission_of
+
+    pairs = handed_in(folder, list(run.exercises))
+    paths = (run.record_path(submission_of(folder, *pair)) for pair in pairs)
+    known = [Record.read(path) for path in paths if path.exists()]
     page = write_statistics(known, folder.grades / STATISTICS)
     print(f"statistics: {page}", file=sys.stderr)
     if runs := read_runs(run.output):

@@ -46,6 +46,18 @@ def test_this_machine_grades_unless_the_settings_or_the_command_say_otherwise():
 
 
 @pytest.mark.parametrize(
+    ("place", "words"), [("nowhere", "is neither here, slurm"), ("tcp://10.1.2.3:1", "encrypts nothing")]
+)
+def test_a_place_that_cannot_be_used_is_refused_before_dask_is_installed(monkeypatch, place, words):
+    def install() -> None:
+        raise AssertionError("nothing has to be installed for this")
+
+    monkeypatch.setattr(choose, "must_be_installed", install)
+    with pytest.raises(CourseError, match=words), executor_for(place, Settings(), "virtual"):
+        pass
+
+
+@pytest.mark.parametrize(
     ("address", "allowed"),
     [
         ("tcp://127.0.0.1:1", True),
