@@ -114,9 +114,12 @@ def _include_folders(preprocessing: str) -> list[str]:
 
 
 def _loader(program: Path) -> str:
-    """The dynamic loader that a program asks for, quoted for a shell; nothing where it asks for none."""
+    """The dynamic loader that a program asks for, quoted for a shell; nothing where it asks for none,
+    as a script does."""
     with program.open("rb") as file:
         header = file.read(64)
+        if header[:5] != b"\x7fELF\x02":
+            return ""
         (table,) = struct.unpack_from("<Q", header, 32)
         size, count = struct.unpack_from("<2H", header, 54)
         for number in range(count):
