@@ -356,8 +356,8 @@ struct FastAttention {
     for (int sixteen = 0; sixteen < kSixteens; ++sixteen) {
       int whole[kMine][2];
       multiply(staged + 16 * sixteen * Rows::kRowBytes, whole);
-      // TODO 3: the scores, and the highest of score + log_value_scale.
-      // Weights are kept times the scale of their value, and none may be too large for half precision.
+      // TODO 3: the scores, the highest (stats[i].most) and the highest + log_value_scale:
+      // weights are kept times the scale of their value, and none may be too large for half precision.
     }
     if (job.scores != nullptr) keep_scores(chunk, scores);
     // Weights may exceed 1 a little: half precision has room for 2^15.
@@ -379,7 +379,7 @@ struct FastAttention {
     for (int sixteen = 0; sixteen < kSixteens; ++sixteen) {
       // The weights of two keys, times the scales of their values, as halves.
       uint32_t mine[kMine];
-      // TODO 4: weights 2^(score - reference), and their sum.
+      // TODO 4: weights 2^(score - reference), and their sum, this lane's stats[i].sum.
       // The reference of a row without keys is -infinity: finite() makes it 0.
       (void)mine;
       // TODO 5: products of the weights with the values.

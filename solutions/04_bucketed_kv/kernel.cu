@@ -469,8 +469,8 @@ struct FastAttention {
     for (int sixteen = 0; sixteen < kSixteens; ++sixteen) {
       int whole[kMine][2];
       multiply(staged + 16 * sixteen * Rows::kRowBytes, whole);
-      // BEGIN SOLUTION  TODO 3: the scores, and the highest of score + log_value_scale.
-      // TODO: Weights are kept times the scale of their value, and none may be too large for half precision.
+      // BEGIN SOLUTION  TODO 3: the scores, the highest (stats[i].most) and the highest + log_value_scale:
+      // TODO: weights are kept times the scale of their value, and none may be too large for half precision.
 #pragma unroll
       for (int j = 0; j < 2; ++j) {
         const KeyInfo info = infos[16 * sixteen + 8 * j];
@@ -504,7 +504,7 @@ struct FastAttention {
     for (int sixteen = 0; sixteen < kSixteens; ++sixteen) {
       // The weights of two keys, times the scales of their values, as halves.
       uint32_t mine[kMine];
-      // BEGIN SOLUTION  TODO 4: weights 2^(score - reference), and their sum.
+      // BEGIN SOLUTION  TODO 4: weights 2^(score - reference), and their sum, this lane's stats[i].sum.
       // TODO: The reference of a row without keys is -infinity: finite() makes it 0.
       // STARTER: (void)mine;
 #pragma unroll
