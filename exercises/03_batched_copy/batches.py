@@ -98,6 +98,7 @@ LISTED: dict[str, Callable[[], Batch]] = {
         own(0, 33, 515, source_gap=5, source_shift=1, destination_gap=29, destination_shift=5),
         own(1, 40, 1025, 2, source_gap=7, source_shift=3, destination_gap=15, destination_shift=11),
         own(2, 1, 70_001, 1, source_shift=7, destination_shift=7),
+        own(3, 33, 515, 8, source_gap=5, source_shift=1, destination_gap=29, destination_shift=3),
     ),
     "one side's stride limits the unit": lambda: together(
         own(0, 5, 48, source_gap=1, destination_gap=16),
