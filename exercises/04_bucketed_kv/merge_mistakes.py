@@ -105,9 +105,25 @@ def all_outputs_added(size: Size, buffers: Buffers) -> None:
     buffers["out"].copy_(rescaled(lying).masked_fill(highest.isneginf().unsqueeze(-1), 0))
 
 
+def strides_exchanged(*names: str) -> Change:
+    """These are read as [rows][parts]."""
+
+    def mistake(size: Size, buffers: Buffers) -> None:
+        lying = {
+            name: buffers[name].reshape(size.rows, size.parts).T if name in names else buffers[name]
+            for name in ("outputs", "max", "sum")
+        }
+        buffers["out"].copy_(rescaled([*given_parts(lying)]))
+
+    return mistake
+
+
 MERGING: dict[str, Change] = {
     **{name: of_merge(merge) for name, merge in MERGES.items()},
     "parts without keys are added times 0, but their outputs may hold NaN, and 0 times NaN is NaN: leave "
     "them out": all_outputs_added,
     "the sum of the weights is never divided by": of_merge(not_normalised),
+    "max is read as [rows][parts], but is [parts][rows]": strides_exchanged("max"),
+    "sum is read as [rows][parts], but is [parts][rows]": strides_exchanged("sum"),
+    "max and sum are read as [rows][parts], but are [parts][rows]": strides_exchanged("max", "sum"),
 }

@@ -12,6 +12,7 @@ from common.serving.bucketed.reference_attention import Part
 from common.serving.half_precision import product
 from grader.spec import Buffers, Size
 
+from .fragment_mistakes import KEYS, registers_exchanged, units_as_they_are, units_in_reverse
 from .layout import name_of, softmax_scale, visible_slots
 from .merge_mistakes import MERGES, rescaled
 from .parts import leave
@@ -29,7 +30,7 @@ class Bucket:
     """One bucket as a kernel reads it: elements are (code - offset) * scale, keys and values separately."""
 
     bits: int
-    key_codes: torch.Tensor  # [batch, kv_heads, entries, head_dim], as far as any sequence has some
+    key_codes: torch.Tensor  # [batch, kv_heads, entries, head_dim]: what any sequence has, and whole products
     value_codes: torch.Tensor
     key_scales: torch.Tensor  # [batch, kv_heads, capacity]
     value_scales: torch.Tensor
@@ -57,7 +58,8 @@ def read(size: Size, buffers: Buffers) -> Reading:
 
     found = []
     for number, bits in enumerate(widths(size)):
-        entries = max(1, *(row[number] for row in lengths(size)))
+        # Whole products: a mistake may make a score of keys past the end, too.
+        entries = -(-max(1, *(row[number] for row in lengths(size))) // KEYS) * KEYS
         slots = buffers[name_of("slots", bits)][:, :entries]
         ends = torch.tensor([row[number] for row in lengths(size)], device=slots.device)
         used = torch.arange(entries, device=ends.device) < ends.unsqueeze(1)
@@ -188,6 +190,15 @@ def scale_of_one(name: str) -> Callable[[Bucket], Bucket]:
     return lambda bucket: replace(bucket, **{name: getattr(bucket, name) * 0 + 1})
 
 
+def swapped_elements(bucket: Bucket) -> Bucket:
+    """With the right scales."""
+    return replace(bucket, key_codes=bucket.value_codes, value_codes=bucket.key_codes)
+
+
+def keys_as(change: Callable[[torch.Tensor, int], torch.Tensor]) -> Callable[[Bucket], Bucket]:
+    return lambda bucket: replace(bucket, key_codes=change(bucket.key_codes, bucket.bits))
+
+
 def up_to(multiple: int) -> Callable[[Bucket], Bucket]:
     """The end of a bucket is missing, past its last whole chunk."""
 
@@ -234,6 +245,10 @@ def sum_without_reference(part: Part) -> Part:
     return part._replace(sum=part.sum * part.max.exp())
 
 
+def without_highest(part: Part) -> Part:
+    return sum_without_reference(part)._replace(max=part.max * 0 - math.inf)
+
+
 def nan_without_keys(part: Part) -> Part:
     return part._replace(sum=part.sum.masked_fill(part.max.isneginf(), math.nan))
 
@@ -261,6 +276,14 @@ _SCORES: dict[str, Callable[[Reading], Reading]] = {
     },
     "the mask is ignored": lambda reading: replace(reading, mask=None),
     "only the high plane of the queries is used": one_plane,
+    "a[1] and a[2] of the products with the keys are exchanged: a[0] and a[1] are of rows g and g + 8, a[2] "
+    "and a[3] their other bytes": of_each(keys_as(registers_exchanged)),
+    "products of all units are added up as they are: those of unit u are 2^(bits u) times too large": of_each(
+        keys_as(units_as_they_are)
+    ),
+    "the products of the units are shifted the wrong way: unit 0 is shifted most": of_each(
+        keys_as(units_in_reverse)
+    ),
     "the scores are not scaled": lambda reading: replace(reading, scale=1.0),
 }
 _VALUES: dict[str, Callable[[Reading], Reading]] = {
@@ -275,6 +298,7 @@ _BOTH: dict[str, Callable[[Reading], Reading]] = {
     "the keys' and the values' scales are swapped": _SWAPPED_SCALES,
     "the offset of the stored elements is not subtracted": _WITHOUT_OFFSETS,
     "keys and values are swapped": of_each(swapped),
+    "keys and values are swapped, but not their scales": of_each(swapped_elements),
     "query heads read the wrong key heads: head h belongs to key head h / group": heads_in_turns,
 }
 READINGS: dict[str, Callable[[Reading], Reading]] = {
@@ -299,6 +323,7 @@ OF_MAX_AND_SUM: dict[str, Change] = {
         written=max_as_power_of_2
     ),
     "the sum is relative to 0, not to max": of_attention(written=sum_without_reference),
+    "the highest score is never kept: stats[i].most is still -inf": of_attention(written=without_highest),
     "the sum of a row without keys is NaN: its reference is -inf, and -inf minus -inf is NaN. finite() makes "
     "it 0": of_attention(written=nan_without_keys),
 }

@@ -129,6 +129,21 @@ def largest_among(group_of: Callable[[torch.Tensor], torch.Tensor]) -> Quantisin
     return change
 
 
+def largest_of_some(taken: Callable[[torch.Tensor], torch.Tensor]) -> Quantising:
+    """The largest of these elements gives the scale of all."""
+
+    def change(
+        heads: torch.Tensor, codes: torch.Tensor, scales: torch.Tensor, bits: int
+    ) -> tuple[torch.Tensor, torch.Tensor]:
+        import torch
+
+        mine = taken(torch.arange(heads.shape[-1], device=heads.device))
+        other = quantize(heads[..., mine], bits, scales.dtype)[1]
+        return levels_by(lambda x: x.round())(heads, codes, other, bits)[0], other
+
+    return change
+
+
 def not_clamped(
     heads: torch.Tensor, codes: torch.Tensor, scales: torch.Tensor, bits: int
 ) -> tuple[torch.Tensor, torch.Tensor]:
@@ -284,6 +299,9 @@ STORING: dict[str, Change] = {
         "the next lane is missing": quantised_otherwise(largest_among(every_other(count)))
         for count in (4, 8, 16)
     },
+    "the second eight of a lane's elements are left out of the largest": quantised_otherwise(
+        largest_of_some(lambda place: place % 16 < 8)
+    ),
     "a head of zeros has a scale of 0, not of 1": quantised_otherwise(zeros_as(_level_0, 0.0)),
     "a head of zeros has a scale of 0, not of 1, and 0 / 0 is no level": quantised_otherwise(
         zeros_as(lambda bits: 0, 0.0)

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from common.serving.half_precision import attention
-from grader.spec import STREAM, Argument, At, Buffers, Call, HostTable, Size, f32, i32, i64
+from grader.spec import STREAM, Argument, At, Buffers, Call, HostTable, OnBuffers, Size, f32, i32, i64
 from grader.spec.random_inputs import Random
 
 from .shapes import key_heads, softmax_scale, strides
@@ -124,23 +125,48 @@ def copy_inputs(size: Size, rng: Random) -> Call:
     return _one_tensor(size, rng, out)
 
 
-def _as_it_lies(size: Size, tensor: torch.Tensor) -> torch.Tensor:
-    """Rows with their 16-byte pieces in the order in which the copy engine leaves them."""
+# What is read of the tensor: [batch, head, row, element].
+Read = Callable[[Size, "torch.Tensor"], "torch.Tensor"]
+
+
+def pieces_by(swizzle: Callable[[torch.Tensor], torch.Tensor]) -> Read:
+    """Rows in which the 16-byte piece p comes from place p ^ swizzle(row)."""
+
+    def read(size: Size, tensor: torch.Tensor) -> torch.Tensor:
+        import torch
+
+        pieces = heads_of(size, tensor).unflatten(3, (8, -1))
+        rows, places = torch.arange(size.length)[:, None], torch.arange(8)[None]
+        order = (places ^ swizzle(rows))[:, :, None].expand(pieces.shape)
+        return pieces.gather(3, order).flatten(3)
+
+    return read
+
+
+def heads_and_batches_exchanged(size: Size, tensor: torch.Tensor) -> torch.Tensor:
+    """What is outside of the tensor is zero."""
     import torch
 
-    pieces = heads_of(size, tensor).unflatten(3, (8, -1))
-    rows, places = torch.arange(size.length)[:, None], torch.arange(8)[None]
-    order = (places ^ rows % 8)[:, :, None].expand(pieces.shape)
-    return pieces.gather(3, order).flatten(3)
+    right = heads_of(size, tensor)
+    there = min(size.batch, size.heads)
+    found = torch.zeros_like(right)
+    found[:there, :there] = right[:there, :there].transpose(0, 1)
+    return found
 
 
-def copied_as_it_lies(size: Size, buffers: Buffers) -> None:
-    buffers["out"].copy_(_as_it_lies(size, buffers["tensor"]))
+def copied_otherwise(read: Read) -> OnBuffers:
+    def leave(size: Size, buffers: Buffers) -> None:
+        buffers["out"].copy_(read(size, buffers["tensor"]))
+
+    return leave
 
 
-def summed_as_it_lies(size: Size, buffers: Buffers) -> None:
-    out = buffers["out"]
-    out.copy_(_as_it_lies(size, buffers["tensor"]).to(out.dtype).sum(dim=2))
+def summed_otherwise(read: Read) -> OnBuffers:
+    def leave(size: Size, buffers: Buffers) -> None:
+        out = buffers["out"]
+        out.copy_(read(size, buffers["tensor"]).to(out.dtype).sum(dim=2))
+
+    return leave
 
 
 def copied(size: Size, buffers: Buffers) -> None:

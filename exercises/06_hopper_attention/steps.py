@@ -10,13 +10,15 @@ from grader.spec.random_inputs import Random
 
 from .layout import (
     copied,
-    copied_as_it_lies,
+    copied_otherwise,
     copy_inputs,
+    heads_and_batches_exchanged,
+    pieces_by,
     reference,
     step_inputs,
     sum_inputs,
     summed,
-    summed_as_it_lies,
+    summed_otherwise,
 )
 from .mechanisms import (
     NoScoresInSharedMemory,
@@ -90,7 +92,15 @@ def hidden(rng: Random) -> Sequence[Case]:
 
 
 ENGINE = TilesByCopyEngine(bytes_read)
-SWIZZLED = "pieces are taken from where they were in the tensor: piece p of row r lies at place p ^ (r % 8)"
+READINGS = {
+    "pieces are taken from where they were in the tensor: piece p of row r lies at place p ^ (r % 8)": (
+        pieces_by(lambda row: row % 8)
+    ),
+    "the swizzle of a row is taken from row % 4: piece p of row r lies at place p ^ (r % 8)": pieces_by(
+        lambda row: row % 8 - row % 4
+    ),
+    "the copy's coordinates are in the wrong order: element, row, head, batch": heads_and_batches_exchanged,
+}
 STEPS = (
     Step(
         name="a tile",
@@ -101,7 +111,7 @@ STEPS = (
         cases=ONE_TENSOR,
         hidden=hidden_tensors,
         points=6,
-        known_mistakes={SWIZZLED: copied_as_it_lies},
+        known_mistakes={name: copied_otherwise(read) for name, read in READINGS.items()},
         mechanisms=(Launches(exactly=1), TilesByCopyEngine(one_tensor)),
     ),
     Step(
@@ -113,7 +123,7 @@ STEPS = (
         cases=ONE_TENSOR,
         hidden=hidden_tensors,
         points=10,
-        known_mistakes={SWIZZLED: summed_as_it_lies},
+        known_mistakes={name: summed_otherwise(read) for name, read in READINGS.items()},
         mechanisms=(Launches(exactly=1), TilesByCopyEngine(one_tensor)),
     ),
     Step(

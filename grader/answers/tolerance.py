@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from grader.answers.patterns import pattern
 from grader.answers.places import indices, value_text
 from grader.spec import Normwise, Relative
 
@@ -21,6 +22,9 @@ _ROUNDING = 1e-6
 # Torch's largest error over a few rows may be small by chance: before an answer is called wrong for an error
 # that could be allowed, torch's error is taken over so many rows.
 _ENOUGH_ROWS = 1024
+# An element is wrong beyond doubt that is this many times as far off as the usual one of a row that is just
+# allowed.
+_CLEARLY = 8
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,26 @@ def _normwise(rule: Normwise, output: Output) -> str | None:
     values = f"{value_text(got.flatten()[at])}, expected {value_text(exact.flatten()[at])}: "
     how = "relative to it" if single else "the norm of the error over the norm of the row"
     off = f"off by {float(errors[at]):.3g} ({how}), allowed is {allowed:.3g}"
-    return f"{place} is {values if single else ''}{off}; {counted}"
+    return f"{place} is {values if single else ''}{off}; {counted}{_which(output, wrong, at, norms, allowed)}"
+
+
+def _which(output: Output, wrong: torch.Tensor, at: int, norms: torch.Tensor, allowed: float) -> str:
+    """Which elements of the worst row are wrong, and which rows beside it, where that is simple to say."""
+    shape = output.got.shape
+    if len(shape) < 2:
+        found = pattern(wrong)
+        return f": {found}" if found else ""
+    exact = _rows(output.right.exact)[at]
+    there = exact.isfinite().nonzero().flatten()  # without hidden ones, which are -inf
+    count = int(there[-1]) + 1
+    off = (_rows(output.got)[at] - exact)[:count].nan_to_num(nan=0).abs()
+    usual = float(norms[at]) / len(there) ** 0.5
+    said = []
+    if found := pattern(off > _CLEARLY * allowed * usual):
+        said.append(f"of the {count:,} elements of this row, {found} are wrong")
+    if len(shape) > 2 and (found := pattern(wrong.reshape(-1, shape[-2])[at // shape[-2]])):
+        said.append(f"of these {shape[-2]:,} rows, {found} are wrong")
+    return "".join(f"; {sentence}" for sentence in said)
 
 
 def largest_row_error(got: torch.Tensor, exact: torch.Tensor) -> float:
