@@ -281,7 +281,7 @@ _SCORES: dict[str, Callable[[Reading], Reading]] = {
     "products of all units are added up as they are: those of unit u are 2^(bits u) times too large": of_each(
         keys_as(units_as_they_are)
     ),
-    "the products of the units are shifted the wrong way: unit 0 is shifted most": of_each(
+    "the products of the units are shifted the wrong way: those of unit 0 must be shifted most": of_each(
         keys_as(units_in_reverse)
     ),
     "the scores are not scaled": lambda reading: replace(reading, scale=1.0),

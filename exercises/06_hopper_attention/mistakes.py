@@ -64,6 +64,27 @@ def no_rescale(*, output: bool = False, sum: bool = False) -> OnBuffers:
     return leave
 
 
+def scores_added_to_weights(size: Size, buffers: Buffers) -> None:
+    """The registers of the scores hold the weights of the tile before, and the products are added to them."""
+    import torch
+
+    query, key, value = _small(size, buffers)
+    hidden = _scores(size, query, key) == -math.inf
+    products = (query.double() @ key.double().transpose(-1, -2)).split(_TILE, -1)
+    highest = torch.full_like(products[0][..., :1], -math.inf)
+    left: torch.Tensor | float = 0.0
+    out, total = 0.0, 0.0
+    for found, unseen, values in zip(
+        products, hidden.split(_TILE, -1), value.double().split(_TILE, -2), strict=True
+    ):
+        before = left[..., : found.shape[-1]] if isinstance(left, torch.Tensor) else left
+        shown = ((found + before) * softmax_scale(size)).masked_fill(unseen, -math.inf)
+        now = torch.maximum(highest, shown.amax(-1, keepdim=True))
+        factor, left = (highest - now).exp().nan_to_num(), (shown - now).exp().nan_to_num()
+        out, total, highest = out * factor + left @ values, total * factor + left.sum(-1, keepdim=True), now
+    heads_of(size, buffers["out"]).copy_(out / total)
+
+
 def last_values_missing(size: Size, buffers: Buffers) -> None:
     """Of the last tile that a tile of 64 or 128 rows takes, where all rows take the same ones."""
     query, key, value = _small(size, buffers)
@@ -121,6 +142,9 @@ MISTAKES: dict[str, KnownMistake] = {
     "the output is not rescaled when a higher score comes": no_rescale(output=True),
     "the sum is not rescaled when a higher score comes": no_rescale(sum=True),
     "output and sum are not rescaled when a higher score comes": no_rescale(output=True, sum=True),
+    "scores are added to what their registers held: the first product of a tile begins anew": (
+        scores_added_to_weights
+    ),
     "the values of the last tile of keys are missing": last_values_missing,
     "the weights are multiplied with the keys, not with the values": keys_for_values,
     "head h of the queries reads head h of keys and values: that is Work's key_head": heads_of_queries,

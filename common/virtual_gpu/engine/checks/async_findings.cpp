@@ -74,6 +74,10 @@ std::string bulk_advice(const Warp& w, const BulkLoad& load) {
     return "The phase of " + name +
            " ended without the copy's bytes: announce them before the last arrival, " +
            "with mbarrier.arrive.expect_tx (" + bytes_text(load.bytes) + ").";
+  if (m.expected_bytes == 0 && load.bytes > 0 && m.phase > 0)
+    return "No arrival has announced the copy's bytes, so the phase before ended without them: arrive with "
+           "mbarrier.arrive.expect_tx (" +
+           bytes_text(load.bytes) + ") before the copy.";
   if (wait.op != ~0u && wait.barrier == load.barrier && wait.by_parity && wait.wanted != (m.phase & 1))
     return "This warp's latest wait (" + place_text(*b.launch, wait.op) + ") was for parity " +
            std::to_string(wait.wanted) +
@@ -133,7 +137,13 @@ void too_many_arrivals(Warp& w, const Op& op, int lane, uint32_t address, const 
     f.message = who(w, lane) + " arrives with a count of " + std::to_string(count) + " at " +
                 barrier_text(*w.block, address) + ", whose phase " + std::to_string(m.phase) +
                 " lacks only " + std::to_string(m.pending) + " of " + count_of(m.count, "arrival");
-    f.advice = "Give mbarrier.init the number of all arrivals of a phase.";
+    const bool again =
+        m.arrival_phase == m.phase && m.arrival_who == make_who(w.block->thread_of(w, lane), op.index, false);
+    f.advice =
+        again ? "It has arrived in this phase before, on the same line, and the phase is not over: it is a "
+                "round ahead. Let it wait first until the stage is free, for the mbarrier at which the "
+                "stage's users arrive."
+              : "Give mbarrier.init the number of all arrivals of a phase.";
   });
 }
 
@@ -263,17 +273,24 @@ std::string async_name(const Block& b, uint32_t op) {
 }
 
 void missed_phase(Warp& w, const Op& op, int lane, uint32_t address, const Mbarrier& m, uint32_t phase) {
-  const uint32_t other = m.expect_op != ~0u ? m.expect_op : kNoOther;
+  const uint32_t other = m.crowd > 0 ? m.crowd_op : m.expect_op != ~0u ? m.expect_op : kNoOther;
   const auto build = [&](Finding& f) {
     f.address = address;
     f.message = who(w, lane) + " waits for the end of phase " + std::to_string(phase) + " of " +
                 barrier_text(*w.block, address) +
                 ", which ended before it looked, and so did the next: phase " + std::to_string(m.phase) +
                 " is under way";
+    if (m.crowd > 0) {
+      f.message += ". " + count_of(m.crowd, "lane") + " of a warp arrive in one instruction" +
+                   behind(*w.block, m.crowd_op) + ", and " + count_of(m.count, "arrival") + " end a phase";
+      f.advice =
+          "Let one lane arrive for its warp: __syncwarp(), then if (lane == 0). Or give mbarrier.init the "
+          "number of all threads that arrive.";
+      return;
+    }
     f.advice =
         "Nobody may end the next phase before all have seen this one: let the producer wait until the "
-        "consumers "
-        "have freed the stage.";
+        "consumers have freed the stage.";
   };
   report(w, op, lane, Mistake::kMissedPhase, build, other);
 }

@@ -43,6 +43,10 @@ struct Mbarrier {
   int64_t expected_bytes = 0;  // of the current phase
   uint32_t init_tick = 0, init_who = 0;
   uint32_t expect_op = ~0u;  // the latest expect_tx
+  // The latest arrival, and the latest instruction of which one lane ended a phase and others arrived at the
+  // next: how many lanes that had.
+  uint32_t arrival_who = 0, arrival_phase = ~0u;
+  uint32_t crowd = 0, crowd_op = 0;
   OrderClock arriving, completed;
 };
 

@@ -91,6 +91,8 @@ void arrive(Warp& w, const Op& op, int lane, Block& at, uint32_t address, Mbarri
   }
   if (d.no_complete && count == m.pending && checks_on)
     checks::no_complete_completes(w, op, lane, address, m);
+  m.arrival_who = make_who(w.block->thread_of(w, lane), op.index, false);
+  m.arrival_phase = m.phase;
   m.pending -= count;
   if (d.drops && m.count > 0) --m.count;
   ++at.changes;
@@ -193,7 +195,10 @@ void mbarrier_arrive(Warp& w, const Op& op) {
       const OrderClock keep = std::popcount(m) > 1 ? bar->arriving : OrderClock{};
       const uint32_t phase = bar->phase;
       arrive(w, op, lane, *at.block, at.address, *bar);
-      if (bar->phase != phase && std::popcount(m) > 1) bar->arriving = keep;  // for the lanes that follow
+      if (bar->phase == phase || std::popcount(m) == 1) continue;
+      bar->arriving = keep;  // for the lanes that follow
+      bar->crowd = static_cast<uint32_t>(std::popcount(same));
+      bar->crowd_op = op.index;
     }
   }
   if (op.dst != 0) write_lanes<false, uint64_t>(w, op.dst, [&](int i) { return state[i]; });
