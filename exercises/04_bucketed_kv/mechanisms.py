@@ -6,6 +6,7 @@ from dataclasses import dataclass
 
 from grader.spec import Size
 from grader.spec.evidence import Evidence
+from grader.spec.mechanisms import spills_of
 from grader.words import numbers
 
 from .shapes import lengths
@@ -58,14 +59,9 @@ class NoSpillsInUse:
         if not is_timed(evidence.case.size):
             return None
         launched = {launch.mangled for launch in evidence.launches}
-        for kernel in evidence.resources:
-            spilled = kernel.spill_stores + kernel.spill_loads
-            if spilled and kernel.name in launched:
-                return (
-                    f"ptxas spills {spilled} bytes of {kernel.demangled} for {kernel.arch} "
-                    f"({evidence.case.name}): use fewer registers"
-                )
-        return None
+        used = (kernel for kernel in evidence.resources if kernel.name in launched)
+        where = f" ({evidence.case.name})"
+        return next((said for kernel in used if (said := spills_of(kernel, where))), None)
 
 
 def key_elements(size: Size) -> int:

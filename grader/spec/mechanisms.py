@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 
+from common.build.resources import KernelResources
 from common.virtual_gpu.report import SECTOR_BYTES
 from grader.spec import Size
 from grader.spec.evidence import Evidence
@@ -135,6 +136,18 @@ def _idle_wait(evidence: Evidence) -> str:
     return f"{Path(idle.file).name}:{idle.line}" if idle else "the kernel"
 
 
+def spills_of(kernel: KernelResources, where: str = "") -> str:
+    """What to say of a kernel that spills; empty for others."""
+    spilled = kernel.spill_stores + kernel.spill_loads
+    if not spilled:
+        return ""
+    return (
+        f"ptxas spills {spilled} bytes of {kernel.demangled} for {kernel.arch}{where}: its "
+        f"{kernel.registers} registers are not enough. Keep fewer values at a time (unroll less, load or "
+        "compute a value where it is used), or let __launch_bounds__ ask for fewer blocks"
+    )
+
+
 @dataclass(frozen=True)
 class NoSpills:
     """ptxas kept every value in registers."""
@@ -142,13 +155,7 @@ class NoSpills:
     name: str = "no register spills"
 
     def look(self, evidence: Evidence) -> str | None:
-        for kernel in evidence.resources:
-            if spilled := kernel.spill_stores + kernel.spill_loads:
-                return (
-                    f"ptxas spills {spilled} bytes of {kernel.demangled} for {kernel.arch}: "
-                    "use fewer registers"
-                )
-        return None
+        return next((said for kernel in evidence.resources if (said := spills_of(kernel))), None)
 
 
 @dataclass(frozen=True)
