@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import re
 import statistics
@@ -9,11 +10,11 @@ from collections.abc import Callable
 from typing import Any
 
 from benchmarks import DATA
-from benchmarks.model.compare import Summary, pairs, parts, summary
+from benchmarks.model.compare import UNSEEN_PART, Pair, Summary, pairs, parts, summary
 from benchmarks.output.markdown import table
 from common.core.paths import REPOSITORY
 from grader.spec import registry
-from grader.timing.modelled.margin import errors_of, model_margin
+from grader.timing.modelled.margin import errors_of, model_margin, times_of
 
 FOLDER = DATA / "model"
 PAGE = REPOSITORY / "docs" / "cost-model.md"
@@ -97,6 +98,39 @@ def _exercises(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
     )
 
 
+def _ratios(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
+    """Pairs of an exercise's kernels at one shape: their order, and how far the ratios are off."""
+    by_exercise = {exercise.id: _pairs_of(exercise.id) for exercise in registry.all_exercises()}
+    every = [pair for found in by_exercise.values() for pair in found]
+    unseen = parts(pairs(predicted, measured)).get(UNSEEN_PART, [])
+    rows = []
+    named = {**by_exercise, "all exercises": every, "all exercises and *unseen*": every + unseen}
+    for name, found in named.items():
+        if not found:
+            continue
+        total = summary(found)
+        errors = [f"{error:.1%}" for error in (total.median_error, total.p90_error)]
+        rows.append([name, str(total.pairs), f"{total.ordered} of {total.apart}", *errors])
+    header = ["exercise", "pairs", "order right, over 10 % apart", "ratio error: median", "p90"]
+    return table(header, rows)
+
+
+def _pairs_of(exercise: str) -> list[Pair]:
+    times = times_of(exercise, "h200")
+    return [
+        Pair(
+            exercise,
+            one[0],
+            one[1],
+            other[1],
+            predicted=times[other][1] / times[one][1],
+            measured=times[other][0] / times[one][0],
+        )
+        for one, other in itertools.combinations(times, 2)
+        if one[0] == other[0]
+    ]
+
+
 def _source(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
     return (
         f"Measured on {measured['gpu']}, driver {measured['driver']}, {measured['repeats']} calls per case.\n"
@@ -106,6 +140,7 @@ def _source(predicted: dict[str, Any], measured: dict[str, Any]) -> str:
 _MAKERS: dict[str, Callable[[dict[str, Any], dict[str, Any]], str]] = {
     "headline": _headline,
     "exercises": _exercises,
+    "ratios": _ratios,
     "families": _families,
     "disorders": _disorders,
     "cases": _cases,

@@ -54,14 +54,18 @@ def timed_errors(exercise: Exercise, profile: str) -> dict[Place, float]:
 
 def errors_of(exercise: str, profile: str) -> dict[Place, float]:
     """By case and kernel, the factor between the modelled and the measured time."""
+    return {
+        place: max(real / model, model / real) for place, (real, model) in times_of(exercise, profile).items()
+    }
+
+
+def times_of(exercise: str, profile: str) -> dict[Place, tuple[float, float]]:
+    """By case and kernel, the measured and the modelled time, in seconds."""
     real, model = _times(exercise, measured(profile)), _times(exercise, modelled(profile))
     for row in _read(compared(profile)).get("exercises", {}).get(exercise, ()):
         place = row["case"], row["kernel"]
         real[place], model[place] = row["measured"], row["modelled"]
-    return {
-        place: max(real[place] / model[place], model[place] / real[place])
-        for place in real.keys() & model.keys()
-    }
+    return {place: (real[place], model[place]) for place in real if place in model}
 
 
 def margin_of(errors: Sequence[float]) -> float:
