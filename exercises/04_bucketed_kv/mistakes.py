@@ -121,6 +121,10 @@ def part_of(reading: Reading, bucket: Bucket) -> Part:
     return Part(out.flatten(1, 2), highest.flatten(1), weights.sum(-1).flatten(1))
 
 
+def _elements_of(size: Size) -> int:
+    return sum(map(sum, lengths(size))) * size.kv_heads * size.head_dim
+
+
 def of_attention(
     change: Callable[[Reading], Reading] = lambda reading: reading,
     merge: Callable[[list[Part]], torch.Tensor] = rescaled,
@@ -129,7 +133,7 @@ def of_attention(
     """Attention that reads or merges differently; a step's buffers take an unmerged part, or scores."""
 
     def mistake(size: Size, buffers: Buffers) -> None:
-        if sum(map(sum, lengths(size))) * size.kv_heads * size.head_dim > _MOST_ELEMENTS:
+        if _elements_of(size) > _MOST_ELEMENTS:
             return
         reading = change(read(size, buffers))
         if "scores" in buffers:
@@ -237,6 +241,38 @@ def heads_in_turns(reading: Reading) -> Reading:
     return replace(reading, queries=other)
 
 
+def planes_exchanged(size: Size, buffers: Buffers) -> None:
+    """Scores of 256 low + high, less the right offset."""
+    _leave_small(size)
+    reading = read(size, buffers)
+    (bucket,) = reading.buckets
+    high, low, scales = split_query(reading.queries)
+    kept = kept_type(reading)
+    right, other = (joined_query(*planes, scales, kept) for planes in ((high, low), (low, high)))
+    more = bucket.key_offset * (other - right).sum(-1, keepdim=True)
+    known = bucket.key_scales[:, :, None, : bucket.key_codes.shape[2]].to(kept)
+    keys = elements(reading, bucket, bucket.key_codes, bucket.key_offset, bucket.key_scales).to(kept)
+    found = (product(other, keys.transpose(-1, -2)) + more * known) * reading.scale
+    hidden = scores_of(reading, bucket).isneginf()
+    buffers["scores"][..., : found.shape[-1]] = found.masked_fill(hidden, -math.inf).flatten(1, 2)
+
+
+def sum_of_scaled_weights(size: Size, buffers: Buffers) -> None:
+    _leave_small(size)
+    reading = read(size, buffers)
+    (bucket,) = reading.buckets
+    right = part_of(reading, bucket)
+    scores = scores_of(reading, bucket)
+    weights = (scores - right.max.view(scores.shape[:-1]).unsqueeze(-1)).exp().nan_to_num()
+    known = bucket.value_scales[:, :, None, : scores.shape[-1]].to(weights.dtype)
+    leave(right._replace(sum=(weights * known.nan_to_num()).sum(-1).flatten(1)), buffers)
+
+
+def _leave_small(size: Size) -> None:
+    if _elements_of(size) > _MOST_ELEMENTS:
+        raise LookupError
+
+
 def max_as_power_of_2(part: Part) -> Part:
     return part._replace(max=part.max * math.log2(math.e))
 
@@ -322,6 +358,9 @@ OF_MAX_AND_SUM: dict[str, Change] = {
     "max is a power of 2, log2(e) times too large: multiply it by ln 2": of_attention(
         written=max_as_power_of_2
     ),
+    "the sum is of the weights times the scales of the values: it is of the weights alone": (
+        sum_of_scaled_weights
+    ),
     "the sum is relative to 0, not to max": of_attention(written=sum_without_reference),
     "the highest score is never kept: stats[i].most is still -inf": of_attention(written=without_highest),
     "the sum of a row without keys is NaN: its reference is -inf, and -inf minus -inf is NaN. finite() makes "
@@ -331,6 +370,8 @@ SCORING: dict[str, Change] = OF_KEYS | {
     "the scores are powers of 2, log2(e) times too large": of_attention(
         lambda reading: replace(reading, scale=reading.scale * math.log2(math.e))
     ),
+    "the planes of the queries are exchanged: a score has 256 times the product with the high one, and once "
+    "that with the low one": planes_exchanged,
 }
 SUMMING: dict[str, Change] = OF_KEYS | OF_MAX_AND_SUM
 ATTENDING: dict[str, Change] = OF_READING | OF_MAX_AND_SUM

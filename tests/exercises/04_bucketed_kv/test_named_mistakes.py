@@ -15,6 +15,8 @@ NAMED = {
     "the products of the units are shifted the wrong way": ("scores", ("2 bits",)),
     "keys and values are swapped, but not their scales": ("scores", ("a key",)),
     "the highest score is never kept": ("max and sum", ("a key",)),
+    "the planes of the queries are exchanged": ("scores", ("a key", "3 bits")),
+    "the sum is of the weights times the scales": ("max and sum", ("a key", "keys that stand out")),
     "max is read as [rows][parts]": ("merge", ("two parts",)),
     "sum is read as [rows][parts]": ("merge", ("two parts",)),
     "max and sum are read as [rows][parts]": ("merge", ("two parts",)),
