@@ -243,7 +243,8 @@ def heads_in_turns(reading: Reading) -> Reading:
 
 def planes_exchanged(size: Size, buffers: Buffers) -> None:
     """Scores of 256 low + high, less the right offset."""
-    _leave_small(size)
+    if _elements_of(size) > _MOST_ELEMENTS:
+        return
     reading = read(size, buffers)
     (bucket,) = reading.buckets
     high, low, scales = split_query(reading.queries)
@@ -258,7 +259,8 @@ def planes_exchanged(size: Size, buffers: Buffers) -> None:
 
 
 def sum_of_scaled_weights(size: Size, buffers: Buffers) -> None:
-    _leave_small(size)
+    if _elements_of(size) > _MOST_ELEMENTS:
+        return
     reading = read(size, buffers)
     (bucket,) = reading.buckets
     right = part_of(reading, bucket)
@@ -266,11 +268,6 @@ def sum_of_scaled_weights(size: Size, buffers: Buffers) -> None:
     weights = (scores - right.max.view(scores.shape[:-1]).unsqueeze(-1)).exp().nan_to_num()
     known = bucket.value_scales[:, :, None, : scores.shape[-1]].to(weights.dtype)
     leave(right._replace(sum=(weights * known.nan_to_num()).sum(-1).flatten(1)), buffers)
-
-
-def _leave_small(size: Size) -> None:
-    if _elements_of(size) > _MOST_ELEMENTS:
-        raise LookupError
 
 
 def max_as_power_of_2(part: Part) -> Part:
