@@ -14,7 +14,7 @@ __device__ inline uint32_t shared_address(const void* pointer) {
 struct Barrier {
   uint64_t state;
 
-  // By one thread. Others may use the barrier after fence_barriers() of this thread and a __syncthreads().
+  // By one thread. Others may use the barrier after a __syncthreads(); other blocks, after their cluster met.
   __device__ void init(int arrivals) {
     asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared_address(&state)), "r"(arrivals)
                  : "memory");
@@ -47,7 +47,7 @@ struct Barrier {
   }
 };
 
-// Makes initialised barriers visible to bulk copies.
+// Makes a thread's initialised barriers visible to other blocks of its cluster, even by a relaxed arrival.
 __device__ inline void fence_barriers() {
   asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
 }

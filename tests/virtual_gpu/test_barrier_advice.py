@@ -1,4 +1,5 @@
-"""Advice about barriers that count (mbarrier) follows from who arrived, and with what."""
+"""What a finding about an mbarrier advises follows from what was counted of it: bytes, arrivals by thread,
+phases that each warp has seen."""
 
 from __future__ import annotations
 
@@ -9,106 +10,71 @@ from pathlib import Path
 import pytest
 
 from common.build.program import Target, build_program
-from common.virtual_gpu.causes import by_cause
-from common.virtual_gpu.finding import Finding
+from common.virtual_gpu.report import Finding
 from common.virtual_gpu.session import run_program
 from grader.building.build import HEADERS
 
-TILES = 9
-PROGRAM = f"""
-#include <cstdlib>
-#include "mbarrier.cuh"
-
-enum {{ kCrowd, kNoWait, kNoBytes, kParity }};
-constexpr int kBytes = 128, kStages = 2, kTiles = {TILES};
-
-__device__ void copy_in(void* to, const void* from, Barrier& full) {{
-  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
-               ::"r"(shared_address(to)), "l"(from), "r"(kBytes), "r"(shared_address(&full.state))
-               : "memory");
-}}
-
-template <int kWrong>
-__global__ void ring(const int* in, int* out) {{
-  __shared__ alignas(128) int tiles[kStages][kBytes / 4];
-  __shared__ Barrier full[kStages], empty[kStages];
-  const int lane = threadIdx.x % 32;
-  if (threadIdx.x == 0) {{
-    for (int i = 0; i < kStages; ++i) full[i].init(1), empty[i].init(1);
-    fence_barriers();
-  }}
-  __syncthreads();
-  if (threadIdx.x >= 32) {{
-    for (int i = 0; i < kTiles && lane == 0; ++i) {{
-      if (kWrong != kNoWait) empty[i % kStages].wait(i / kStages % 2 ^ 1);
-      if (kWrong == kNoBytes) full[i % kStages].arrive();
-      if (kWrong != kNoBytes) full[i % kStages].arrive_and_expect(kBytes);
-      copy_in(tiles[i % kStages], in, full[i % kStages]);
-    }}
-    return;
-  }}
-  for (int i = 0; i < kTiles; ++i) {{
-    full[i % kStages].wait(i / kStages % 2 ^ (kWrong == kParity));
-    out[lane] += tiles[i % kStages][lane];
-    __syncwarp();
-    if (kWrong == kCrowd || lane == 0) empty[i % kStages].arrive();
-  }}
-}}
-
-int main(int, char** arguments) {{
-  int *in, *out;
-  cudaMalloc(&in, kBytes);
-  cudaMalloc(&out, kBytes);
-  cudaMemset(in, 0, kBytes);
-  cudaMemset(out, 0, kBytes);
-  const int wrong = std::atoi(arguments[1]);
-  if (wrong == kCrowd) ring<kCrowd><<<1, 64>>>(in, out);
-  if (wrong == kNoWait) ring<kNoWait><<<1, 64>>>(in, out);
-  if (wrong == kNoBytes) ring<kNoBytes><<<1, 64>>>(in, out);
-  if (wrong == kParity) ring<kParity><<<1, 64>>>(in, out);
-  return cudaDeviceSynchronize();
-}}
-"""
+SOURCE = Path(__file__).parent / "hopper" / "mistakes.cu"
+HANGS = {
+    "kMoreBytes": "expect_tx announces 1024 bytes more at full[+0 bytes] (mistakes.cu:",
+    "kFewerBytes": "The copies bring 1008 bytes more to full[+0 bytes] than expect_tx announces",
+    "kOtherBarrier": "bring their bytes to empty[+0 bytes], and expect_tx announces bytes at full[+0 bytes]",
+    "kNoCopy": "no copy that names this barrier was started",
+    "kTwoAnnounce": "expect_tx announces 1024 bytes more at full[+0 bytes]",
+    "kOnlyExpects": "mbarrier.expect_tx is no arrival",
+    "kCountsOneMore": "counts 1 arrival more for empty[+0 bytes] than threads arrive, which are 4",
+    "kCountsOneFewer": "4 threads arrive at empty[+0 bytes], and mbarrier.init counts 3 arrivals",
+    "kEveryLane": "128 threads arrive at empty[+0 bytes], and mbarrier.init counts 4 arrivals",
+    "kParityAhead": "has not yet seen the end of phase 0, which is over: a wait for that one has parity 0",
+    "kBothWait": "nobody has arrived at either barrier",
+    "kNoConsumer": "ever arrived at empty[+0 bytes], and warps 1-4 ended without it",
+    "kNeverReleases": "No thread has ever arrived at empty[+0 bytes]: ",
+    "kOneRoundMore": "All arrivals at full[+0 bytes] have come for the 4 phases before",
+    "kOneWarpLeaves": "those of warp 3 have not arrived in phase 1",
+}
+OTHERS = {
+    "kEveryLane": ("sync", "32 lanes of warp 1 arrive", "let one lane arrive for its warp"),
+    "kTwoAnnounce": ("sync", "has had all of its 1 arrival", "let one thread alone announce the bytes"),
+    "kNobodyWaits": ("async", "no thread has ever waited for its mbarrier", "Is their part of the kernel"),
+    "kParityBehind": ("async", "another copy in flight", "wait for the end of phase 0, with parity 0"),
+    "kCountsOneFewer": ("async", "may still read", "4 threads arrive while mbarrier.init counts 3 arrivals"),
+    "kArrivesEarly": ("async", "may still read", "arrived there before it was done"),
+    "kOneWarpNeverArrives": ("async", "may still read", "at which no thread of warp 4 arrives"),
+}
 
 
 @cache
-def program(folder: Path) -> Path:
-    source = folder / "ring.cu"
-    source.write_text(PROGRAM)
-    return build_program([source], Target.virtual("90a"), include_dirs=[HEADERS]).path
+def findings(mistake: str) -> tuple[Finding, ...]:
+    built = build_program([SOURCE], Target.virtual("90a"), include_dirs=(HEADERS,), host_optimisation="-O1")
+    ran = run_program(built.path, [mistake], timeout=60, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    return ran.report.findings
 
 
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("ring")
+def line_of(text: str) -> int:
+    lines = SOURCE.read_text().splitlines()
+    return next(number for number, line in enumerate(lines, start=1) if text in line)
 
 
-def first_cause(folder: Path, wrong: int) -> Finding:
-    ran = run_program(
-        program(folder), [str(wrong)], timeout=60, stdout=subprocess.PIPE, stderr=subprocess.PIPE
-    )
-    return by_cause(ran.report.findings)[0].finding
+def test_the_ring_without_a_mistake_is_silent() -> None:
+    assert findings("kNone") == ()
 
 
-def test_lanes_that_all_arrive_are_counted(folder: Path):
-    found = first_cause(folder, 0)
-    assert found.mistake == "MissedPhase"
-    assert "32 lanes of a warp arrive in one instruction" in found.message
-    assert "1 arrival end" in found.message
-    assert found.advice.startswith("Let one lane arrive for its warp")
+@pytest.mark.parametrize("mistake", HANGS)
+def test_a_hang_names_the_likely_mistake(mistake: str) -> None:
+    (hang,) = (found for found in findings(mistake) if found.kind == "hang")
+    assert HANGS[mistake] in hang.advice
 
 
-def test_a_producer_that_is_a_round_ahead_is_told_to_wait_for_the_stage(folder: Path):
-    found = first_cause(folder, 1)
-    assert found.mistake == "TooManyArrivals"
-    assert "it is a round ahead. Let it wait first until the stage is free" in found.advice
+@pytest.mark.parametrize("mistake", OTHERS)
+def test_an_early_copy_or_a_surplus_arrival_names_it_too(mistake: str) -> None:
+    kind, said, advised = OTHERS[mistake]
+    found = [each for each in findings(mistake) if each.kind == kind and said in each.message]
+    assert any(advised.lower() in each.advice.lower() for each in found), found
 
 
-def test_bytes_that_nobody_announced_are_not_a_wrong_parity(folder: Path):
-    found = first_cause(folder, 2)
-    assert found.advice.startswith("No arrival has announced the copy's bytes")
-    assert "mbarrier.arrive.expect_tx (128 bytes)" in found.advice
-
-
-def test_a_wrong_parity_is_one(folder: Path):
-    assert "so wait for parity 0" in first_cause(folder, 3).advice
+def test_a_hang_is_placed_where_threads_wait_for_what_is_wrong() -> None:
+    """Producer and consumers both wait: the bytes are wrong at the barrier that the consumers wait for."""
+    (hang,) = findings("kMoreBytes")
+    assert hang.line == line_of("full.wait(i & 1)")
+    (hang,) = findings("kCountsOneMore")
+    assert hang.line == line_of("empty.wait(parity)")

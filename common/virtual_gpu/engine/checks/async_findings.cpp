@@ -3,7 +3,9 @@
 #include <set>
 #include <string_view>
 
+#include "checks/barrier_advice.h"
 #include "checks/report.h"
+#include "exec/async_detail.h"
 
 namespace vgpu::checks {
 namespace {
@@ -53,6 +55,18 @@ std::string barrier_text(const Block& b, uint32_t address) {
   return "the mbarrier " + shared_text(b, address);
 }
 
+// Whose barrier it is, where it belongs to another block.
+std::string of_block(const Warp& w, const Block& at) {
+  return &at == w.block ? "" : " of block " + std::to_string(at.cluster_rank) + " of the cluster";
+}
+
+std::string remote_use(Warp& w, int lane, const Block& at, uint32_t address, const Mbarrier& m) {
+  return who(w, lane) + " of block " + std::to_string(w.block->cluster_rank) + " uses " +
+         barrier_text(at, address) + of_block(w, at) + ", which thread " +
+         thread_text(*at.launch, who_thread(m.init_who)) + " there initialises" +
+         behind(at, who_op(m.init_who));
+}
+
 const BulkLoad* load_into(const Block& b, uint32_t address) {
   if (!b.unit) return nullptr;
   for (const BulkLoad& load : b.unit->loads)
@@ -89,15 +103,17 @@ std::string bulk_advice(const Warp& w, const BulkLoad& load) {
 
 }  // namespace
 
-void no_mbarrier(Warp& w, const Op& op, int lane, uint32_t address) {
+void no_mbarrier(Warp& w, const Op& op, int lane, const Block& at, uint32_t address) {
   report(w, op, lane, Mistake::kBarrierNotInitialised, [&](Finding& f) {
     f.address = address;
-    f.message = who(w, lane) + " uses " + barrier_text(*w.block, address) +
+    f.message = who(w, lane) + " uses " + barrier_text(at, address) + of_block(w, at) +
                 ", which no thread has initialised (or which was invalidated)";
     f.advice =
         "Let one thread run mbarrier.init (or init() of cuda::barrier) first, then __syncthreads(). Check "
         "that "
         "all use the same address.";
+    if (&at != w.block)
+      f.advice = "Let one thread of that block run mbarrier.init, then let all blocks meet: cluster.sync().";
   });
 }
 
@@ -110,6 +126,32 @@ void mbarrier_init_unordered(Warp& w, const Op& op, int lane, uint32_t address, 
     f.advice = "Put __syncthreads() between mbarrier.init and the first use by other threads.";
   };
   report(w, op, lane, Mistake::kBarrierInitUnordered, build, who_op(m.init_who));
+}
+
+void remote_init_unordered(Warp& w, const Op& op, int lane, const Block& at, uint32_t address,
+                           const Mbarrier& m) {
+  const auto build = [&](Finding& f) {
+    f.address = address;
+    f.message = remote_use(w, lane, at, address, m) + ": nothing orders the two";
+    f.advice =
+        "Let the blocks meet between mbarrier.init and the first use by another block: "
+        "fence.mbarrier_init.release.cluster, then cluster.sync(). __syncthreads() orders one block alone.";
+  };
+  report(w, op, lane, Mistake::kBarrierInitUnordered, build, who_op(m.init_who));
+}
+
+void init_not_released(Warp& w, const Op& op, int lane, const Block& at, uint32_t address,
+                       const Mbarrier& m) {
+  const auto build = [&](Finding& f) {
+    f.address = address;
+    f.message = remote_use(w, lane, at, address, m) +
+                ": the cluster's barrier between the two was met by a relaxed arrival, which shows other "
+                "blocks nothing";
+    f.advice =
+        "Let the thread that runs mbarrier.init run fence.mbarrier_init.release.cluster behind it, or arrive "
+        "at the barrier by barrier.cluster.arrive.release, as cluster.sync() does.";
+  };
+  report(w, op, lane, Mistake::kBarrierInitNotReleased, build, who_op(m.init_who));
 }
 
 void mbarrier_count(Warp& w, const Op& op, int lane, uint32_t address, uint32_t count) {
@@ -134,16 +176,33 @@ void mbarrier_in_use(Warp& w, const Op& op, int lane, uint32_t address, const Mb
 void too_many_arrivals(Warp& w, const Op& op, int lane, uint32_t address, const Mbarrier& m, uint32_t count) {
   report(w, op, lane, Mistake::kTooManyArrivals, [&](Finding& f) {
     f.address = address;
-    f.message = who(w, lane) + " arrives with a count of " + std::to_string(count) + " at " +
-                barrier_text(*w.block, address) + ", whose phase " + std::to_string(m.phase) +
-                " lacks only " + std::to_string(m.pending) + " of " + count_of(m.count, "arrival");
-    const bool again =
-        m.arrival_phase == m.phase && m.arrival_who == make_who(w.block->thread_of(w, lane), op.index, false);
+    f.message =
+        who(w, lane) + " arrives with a count of " + std::to_string(count) + " at " +
+        barrier_text(*w.block, address) + ", whose phase " + std::to_string(m.phase) +
+        (m.pending == 0 ? " has had all of its " : " lacks only " + std::to_string(m.pending) + " of ") +
+        count_of(m.count, "arrival") + (m.pending == 0 && m.bytes > 0 ? " and waits for bytes" : "");
+    const Launch& launch = *w.block->launch;  // a loop may have been unrolled: one line, several instructions
+    if (m.last_arrive_op != ~0u && place_text(launch, m.last_arrive_op) == place_text(launch, op.index))
+      f.advice = round_ahead(w, m.phase + 1);
+    if (!f.advice.empty()) return;
     f.advice =
-        again ? "It has arrived in this phase before, on the same line, and the phase is not over: it is a "
-                "round ahead. Let it wait first until the stage is free, for the mbarrier at which the "
-                "stage's users arrive."
-              : "Give mbarrier.init the number of all arrivals of a phase.";
+        op.mbarrier->expects
+            ? "mbarrier.arrive.expect_tx arrives, too: let one thread alone announce the bytes of all "
+              "copies of a phase, or give mbarrier.init the number of all that do."
+            : "Give mbarrier.init the number of all arrivals of a phase: of every thread that arrives.";
+  });
+}
+
+void too_many_lanes_arrive(Warp& w, const Op& op, int lane, uint32_t address, const Mbarrier& m,
+                           uint32_t lanes) {
+  report(w, op, lane, Mistake::kTooManyArrivals, [&](Finding& f) {
+    f.address = address;
+    f.message = std::to_string(lanes) + " lanes of warp " + std::to_string(w.id) + " arrive at " +
+                barrier_text(*w.block, address) + " at once, whose phase " + std::to_string(m.phase) +
+                " lacks only " + std::to_string(m.pending) + " of " + count_of(m.count, "arrival");
+    f.advice =
+        "Each lane's arrival counts: let one lane arrive for its warp, behind a __syncwarp(), or give "
+        "mbarrier.init the number of all lanes.";
   });
 }
 
@@ -202,8 +261,10 @@ void overwrites_async_read(Warp& w, const Op& op, int lane, uint32_t address, ui
   report(w, op, lane, Mistake::kWriteOverAsyncRead, build, who_op(stamp));
 }
 
-void bulk_over_use(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp, BulkOver over) {
+void bulk_over_use(Warp& w, const Op& op, int lane, uint32_t address, Stamp use, BulkOver over,
+                   const BulkLoad& load) {
   Block& b = *w.block;
+  const uint32_t stamp = use.who;
   const auto build = [&](Finding& f) {
     f.address = address;
     f.message = who(w, lane) + " starts a bulk copy into " + shared_text(b, address) + " while thread " +
@@ -212,6 +273,10 @@ void bulk_over_use(Warp& w, const Op& op, int lane, uint32_t address, uint32_t s
         "A stage may be filled again only when all are done with it: let its users arrive at an mbarrier, "
         "and "
         "wait for that one before the copy.";
+    const std::string why = over == BulkOver::kCopyInFlight ? round_ahead(w, load.barrier_phase + 1)
+                            : use.tick != 0                 ? early_copy_advice(w, load, use)
+                                                            : "";
+    if (!why.empty()) f.advice = why;
   };
   report(w, op, lane, Mistake::kBulkOverUse, build, who_op(stamp));
 }
@@ -240,11 +305,12 @@ void async_reads_unwritten(Warp& w, const Op& op, int lane, uint32_t address) {
   });
 }
 
-void missing_proxy_fence(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp) {
+void missing_proxy_fence(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp,
+                         const char* verb) {
   Block& b = *w.block;
   const auto build = [&](Finding& f) {
     f.address = address;
-    f.message = "the " + async_name(b, op.index) + " of " + who(w, lane) + " reads " +
+    f.message = "the " + async_name(b, op.index) + " of " + who(w, lane) + " " + verb + " " +
                 shared_text(b, address) + ", which thread " + thread_text(*b.launch, who_thread(stamp)) +
                 " wrote by an ordinary store" + behind(b, who_op(stamp)) +
                 ": no fence.proxy.async stands between them";
@@ -255,15 +321,28 @@ void missing_proxy_fence(Warp& w, const Op& op, int lane, uint32_t address, uint
   report(w, op, lane, Mistake::kMissingProxyFence, build, who_op(stamp));
 }
 
-void ends_before_copy(Block& b, uint32_t thread, uint32_t op, bool is_store) {
-  Finding* f = open_finding(b, thread, op, Mistake::kExitBeforeAsyncRead, kNoOther, 0);
+void ends_before_store(Block& b, const AsyncRead& read) {
+  Finding* f = open_finding(b, read.thread, read.op, Mistake::kExitBeforeAsyncRead, kNoOther, 0);
   if (f == nullptr) return;
-  f->message =
-      "the block ends while the " + async_name(b, op) + " of thread " + thread_text(*b.launch, thread) +
-      (is_store ? " may still read its shared memory" : " into its shared memory is still in flight");
-  f->advice = is_store ? "Let the thread commit it and wait before the end: cp.async.bulk.commit_group, "
-                         "cp.async.bulk.wait_group.read 0."
-                       : "Let a thread wait for the copy's mbarrier before the end, or do not start it.";
+  f->message = "the block ends while the " + async_name(b, read.op) + " of thread " +
+               thread_text(*b.launch, read.thread) + " may still read its shared memory";
+  f->advice =
+      "Let the thread commit it and wait before the end: cp.async.bulk.commit_group, "
+      "cp.async.bulk.wait_group.read 0.";
+}
+
+void ends_before_load(Block& b, const BulkLoad& load) {
+  Finding* f = open_finding(b, load.thread, load.op, Mistake::kExitBeforeAsyncRead, kNoOther, 0);
+  if (f == nullptr) return;
+  f->message = "the block ends while the " + async_name(b, load.op) + " of thread " +
+               thread_text(*b.launch, load.thread) + " into its shared memory is still in flight";
+  f->advice = "Let a thread wait for the copy's mbarrier before the end, or do not start it.";
+  const auto found = b.unit->barriers.find(load.barrier);
+  if (found == b.unit->barriers.end() || found->second.waited_for) return;
+  const std::string name = shared_text(b, load.barrier);
+  f->message += ": no thread has ever waited for its mbarrier, " + name;
+  f->advice = "The threads that are to use the copied bytes never wait for " + name +
+              ": is their part of the kernel missing? Where nobody uses the bytes, do not start the copy.";
 }
 
 std::string async_name(const Block& b, uint32_t op) {

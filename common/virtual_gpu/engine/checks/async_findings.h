@@ -8,12 +8,21 @@
 
 namespace vgpu::checks {
 
-void no_mbarrier(Warp& w, const Op& op, int lane, uint32_t address);
+// `at`: the block whose barrier it is, the warp's own or another one of its cluster.
+void no_mbarrier(Warp& w, const Op& op, int lane, const Block& at, uint32_t address);
 void mbarrier_init_unordered(Warp& w, const Op& op, int lane, uint32_t address, const Mbarrier& m);
+// A thread uses the barrier of `at`, another block of its cluster, and nothing orders the init before that;
+// or what does releases nothing.
+void remote_init_unordered(Warp& w, const Op& op, int lane, const Block& at, uint32_t address,
+                           const Mbarrier& m);
+void init_not_released(Warp& w, const Op& op, int lane, const Block& at, uint32_t address, const Mbarrier& m);
 void mbarrier_count(Warp& w, const Op& op, int lane, uint32_t address, uint32_t count);
 // inval, or another init, while arrivals, bytes or threads that wait are outstanding.
 void mbarrier_in_use(Warp& w, const Op& op, int lane, uint32_t address, const Mbarrier& m, bool by_init);
 void too_many_arrivals(Warp& w, const Op& op, int lane, uint32_t address, const Mbarrier& m, uint32_t count);
+// One instruction brings more arrivals than the phase lacks: the rest go to the next phases.
+void too_many_lanes_arrive(Warp& w, const Op& op, int lane, uint32_t address, const Mbarrier& m,
+                           uint32_t lanes);
 void no_complete_completes(Warp& w, const Op& op, int lane, uint32_t address, const Mbarrier& m);
 
 // A thread touches what a bulk copy brings before it may. False where the stamp is no bulk copy's.
@@ -24,13 +33,17 @@ void overwrites_async_read(Warp& w, const Op& op, int lane, uint32_t address, ui
 
 // A bulk copy into shared memory that a thread may still read or write, or that another one fills or reads.
 enum class BulkOver { kCopyInFlight, kAsyncRead, kRead, kWrite, kAtomic };
-void bulk_over_use(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp, BulkOver over);
+// `use`: by whom, and when where that is known (tick 0: it is not).
+void bulk_over_use(Warp& w, const Op& op, int lane, uint32_t address, Stamp use, BulkOver over,
+                   const BulkLoad& load);
 // The asynchronous proxy reads what nothing orders before it, or what was never written.
 void async_reads_unordered(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp);
 void async_reads_unwritten(Warp& w, const Op& op, int lane, uint32_t address);
-void missing_proxy_fence(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp);
-// The block has ended, and the copy that `op` of `thread` started has not.
-void ends_before_copy(Block& b, uint32_t thread, uint32_t op, bool is_store);
+// `verb`: what the asynchronous proxy does with what a thread wrote.
+void missing_proxy_fence(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp, const char* verb);
+// The block has ended, and this copy has not.
+void ends_before_store(Block& b, const AsyncRead& read);
+void ends_before_load(Block& b, const BulkLoad& load);
 
 // A warp waits for a phase that is over, and so is the next: it cannot see the one it waits for any more.
 void missed_phase(Warp& w, const Op& op, int lane, uint32_t address, const Mbarrier& m, uint32_t phase);

@@ -98,6 +98,7 @@ void order_blocks(Block& from, Block& to) {
   std::vector<uint32_t>& knows = order.known[to.cluster_rank];
   const std::vector<uint32_t>& news = order.known[from.cluster_rank];
   for (size_t i = 0; i < knows.size(); ++i) knows[i] = std::max(knows[i], news[i]);
+  if (from.unit) from.unit->released_to_cluster = from.tick;
   knows[from.cluster_rank] = from.tick++;
 }
 

@@ -5,6 +5,7 @@
 #include <map>
 
 #include "checks/async_findings.h"
+#include "checks/barrier_advice.h"
 #include "checks/report.h"
 
 namespace vgpu::checks {
@@ -14,12 +15,6 @@ struct Standing {
   uint32_t warps = 0;
   Mask lanes = 0;
 };
-
-std::string warps_text(uint32_t warps) {
-  std::string t = lanes_text(warps);  // the same ranges, another noun
-  t.replace(0, 4, "warp");
-  return t;
-}
 
 // Where each warp of the block stands.
 std::string standings(const Block& b) {
@@ -132,7 +127,9 @@ void endless(Warp& w, const Op& op, int lane, HangReason reason) {
     f.message = "block " + dim_text(w.block->index) +
                 " does not end: " + reason_text(reason, *w.block->options) + ": " + standings(*w.block) +
                 mbarrier_standings(*w.block);
-    f.advice = "Look at the loop's exit condition, and at who is to set what it waits for.";
+    f.advice = guess_at_waits(*w.block).advice;
+    if (f.advice.empty())
+      f.advice = "Look at the loop's exit condition, and at who is to set what it waits for.";
     if (reason == HangReason::kInstructions)
       f.advice += " If the kernel is only long, --max-seconds of ./course run allows it more.";
   });

@@ -99,6 +99,7 @@ void AsyncUnit::start_block() {
   committed.assign(count, 0);
   fenced.assign(count, 0);
   cluster_round.assign(count, 0);
+  released_to_cluster = 0;
   read_counts.assign(block.shadow.in_flight.size(), 0);
   layout.assign(block.shared.size() / 16 + 1, 0);
   for (Products& p : products) p = Products{};
@@ -171,7 +172,7 @@ Mbarrier* find_mbarrier(Warp& w, const Op& op, int lane, uint32_t address) {
   AsyncUnit& unit = async_unit(b);
   const auto found = unit.barriers.find(address);
   if (found == unit.barriers.end()) {
-    if (b.options->check_sync) checks::no_mbarrier(w, op, lane, address);
+    if (b.options->check_sync) checks::no_mbarrier(w, op, lane, b, address);
     return nullptr;
   }
   Mbarrier& m = found->second;
@@ -219,6 +220,7 @@ bool bring_in(Block& b, uint32_t barrier) {
     if (found == unit.barriers.end()) continue;
     Mbarrier& m = found->second;
     m.arriving.note_thread(b.thread_of(w, a.lane), b.tick);
+    m.uncounted = true;
     ++b.tick;
     if (m.pending > 0) --m.pending;
     ++b.changes;

@@ -42,11 +42,19 @@ struct Mbarrier {
   int64_t bytes = 0;           // that the current phase still expects; negative: more came than it expects
   int64_t expected_bytes = 0;  // of the current phase
   uint32_t init_tick = 0, init_who = 0;
-  uint32_t expect_op = ~0u;  // the latest expect_tx
-  // The latest arrival, and the latest instruction of which one lane ended a phase and others arrived at the
-  // next: how many lanes that had.
-  uint32_t arrival_who = 0, arrival_phase = ~0u;
+  // The latest instruction of which one lane ended a phase and others arrived at the next: how many lanes it
+  // had.
   uint32_t crowd = 0, crowd_op = 0;
+  bool init_fenced = false;        // fence.mbarrier_init of the thread that initialised it
+  bool init_released = false;      // to the other blocks of the cluster
+  uint32_t expect_op = ~0u;        // the latest expect_tx
+  std::vector<uint16_t> arrivals;  // by thread, ever; empty before the first
+  // Some arrivals are not among them: those from other blocks, of a thread's cp.async, with a count, or last.
+  bool uncounted = false;
+  std::array<uint32_t, kLanes> last_arrival{};  // by warp: tick
+  uint32_t last_arrive_op = ~0u;
+  std::array<uint32_t, kLanes> seen{};  // by warp: phases that were over when it last could go on
+  bool waited_for = false;              // by anybody, ever
   OrderClock arriving, completed;
 };
 
@@ -105,6 +113,7 @@ struct AsyncUnit {
   std::vector<AsyncRead> reads;
   std::vector<uint32_t> committed;      // bulk groups, by thread
   std::vector<uint32_t> cluster_round;  // by thread: in which it arrived at the barrier of the cluster
+  uint32_t released_to_cluster = 0;     // tick of the latest release to other blocks but by that barrier
   std::vector<uint32_t> fenced;         // by thread: the tick of its latest proxy fence
   std::vector<uint8_t> layout;          // by 16 bytes of shared memory: BulkLoad::layout of the latest copy
   std::vector<uint16_t> read_counts;    // by word of shared memory: how many of `reads` it is in

@@ -53,13 +53,19 @@ bool in_global(Warp& w, const Op& op, int lane, uint64_t address, uint64_t bytes
   return true;
 }
 
-void count(Warp& w, const Op& op, uint64_t address, uint64_t bytes, bool writes) {
+constexpr uint64_t kNoSector = ~0ull;
+
+// `latest`: the sector in which the piece before it ended. A swizzle cuts rows into pieces of 16 bytes, two
+// of which share a sector.
+void count(Warp& w, const Op& op, uint64_t address, uint64_t bytes, bool writes, uint64_t& latest) {
   Block& b = *w.block;
   if (!b.options->counters || bytes == 0) return;
   OpCounts& c = b.worker->ops[op.index];
-  const uint32_t sectors = static_cast<uint32_t>(((address + bytes - 1) >> 5) - (address >> 5) + 1);
+  const uint64_t first = address >> 5, last = (address + bytes - 1) >> 5;
+  const uint32_t sectors = static_cast<uint32_t>(last - first + 1);
   c.global_bytes += bytes;
-  c.global_sectors += sectors;
+  c.global_sectors += sectors - (first == latest);
+  latest = last;
   if (b.trace != nullptr) b.trace->bulk(w.id, op.index, address, bytes, writes);
   if (!DeviceMemory::in_device_arena(address)) return;
   SectorMap* map = writes ? b.launch->store_sectors : b.launch->copy_sectors;
@@ -73,18 +79,30 @@ bool aligned(Warp& w, const Op& op, int lane, BulkOperand operand, uint64_t valu
   return false;
 }
 
+bool is_async(const Block& b, uint32_t stamp) {
+  return b.launch->kernel.origins[who_op(stamp)].opcode.find(".async.bulk") != std::string_view::npos;
+}
+
+// Whether a proxy fence has made what `thread` wrote visible to the asynchronous proxy.
+bool is_proxied(const Block& b, const Warp& w, int lane, uint32_t tick, uint32_t thread) {
+  const AsyncUnit& unit = *b.unit;
+  if (tick <= unit.proxied[w.id][thread / kLanes]) return true;
+  const uint32_t fence = unit.fenced[thread];
+  return fence >= tick && is_ordered(b, w, lane, fence, thread);
+}
+
 // What a new copy into shared memory would overwrite.
-void check_destination(Warp& w, const Op& op, int lane, const std::vector<BulkPart>& parts) {
+void check_destination(Warp& w, const Op& op, int lane, const BulkLoad& load) {
   Block& b = *w.block;
   if (!b.watch_shared) return;
   SharedShadow& sh = b.shadow;
-  for (const BulkPart& p : parts)
+  Stamp before;  // of the word before: neighbours mostly have the same
+  for (const BulkPart& p : load.parts)
     for (uint32_t word = p.shared / 4; word < (p.shared + p.bytes) / 4; ++word) {
       if (const uint32_t stamp = sh.in_flight[word]; stamp != 0 && b.options->check_async) {
         const BulkOver over = stamp & kWhoAtomic ? BulkOver::kCopyInFlight : BulkOver::kAsyncRead;
-        return checks::bulk_over_use(w, op, lane, word * 4, stamp, over);
+        return checks::bulk_over_use(w, op, lane, word * 4, {0, stamp}, over, load);
       }
-      if (!b.options->check_race) continue;
       const bool split = sh.split[word] >= b.start_tick;
       const StampArrays& s = split ? sh.bytes : sh.words;
       for (uint32_t i = split ? word * 4 : word; i < (split ? word * 4 + 4 : word + 1); ++i) {
@@ -96,8 +114,18 @@ void check_destination(Warp& w, const Op& op, int lane, const std::vector<BulkPa
                     {s.write_tick[i], s.write_who[i], BulkOver::kWrite},
                     {s.atomic_tick[i], s.atomic_who[i], BulkOver::kAtomic}};
         for (const auto& e : seen)
-          if (e.tick >= b.full_tick && !is_ordered(b, w, lane, e.tick, who_thread(e.who)))
-            return checks::bulk_over_use(w, op, lane, word * 4, e.who, e.over);
+          if (b.options->check_race && e.tick >= b.full_tick &&
+              !is_ordered(b, w, lane, e.tick, who_thread(e.who)))
+            return checks::bulk_over_use(w, op, lane, word * 4, {e.tick, e.who}, e.over, load);
+        const bool by_atomic = s.atomic_tick[i] > s.write_tick[i];
+        const Stamp last{by_atomic ? s.atomic_tick[i] : s.write_tick[i],
+                         by_atomic ? s.atomic_who[i] : s.write_who[i]};
+        if (!b.options->check_async || last.tick < b.start_tick) continue;
+        if (last.tick == before.tick && last.who == before.who) continue;
+        if (!is_async(b, last.who) && !written_by_other_block(b, word, last.tick) &&
+            !is_proxied(b, w, lane, last.tick, who_thread(last.who)))
+          return checks::missing_proxy_fence(w, op, lane, word * 4, last.who, "fills");
+        before = last;
       }
     }
 }
@@ -114,18 +142,15 @@ void check_written(Warp& w, const Op& op, const std::vector<BulkPart>& parts) {
 void start_load(Warp& w, const Op& op, int lane, Block& to, BulkLoad load) {
   Block& b = *w.block;
   AsyncUnit& unit = async_unit(to);
-  const auto found = unit.barriers.find(load.barrier);
-  if (found == unit.barriers.end()) {
-    if (b.options->check_sync) checks::no_mbarrier(w, op, lane, load.barrier);
-    return;
-  }
-  if (&to == &b) find_mbarrier(w, op, lane, load.barrier);  // for its findings
+  const Mbarrier* bar =
+      &to == &b ? find_mbarrier(w, op, lane, load.barrier) : remote_mbarrier(w, op, lane, to, load.barrier);
+  if (bar == nullptr) return;
   load.op = op.index;
   load.thread = &to == &b ? b.thread_of(w, lane) : 0;
-  load.barrier_phase = found->second.phase;
+  load.barrier_phase = bar->phase;
   if (&to == &b && b.trace != nullptr)
     b.trace->arrives(w.id, op.index, b.trace->mbarrier(load.barrier), load.barrier_phase);
-  if (&to == &b && load.reduction == BulkReduction::kNone) check_destination(w, op, lane, load.parts);
+  if (&to == &b && load.reduction == BulkReduction::kNone) check_destination(w, op, lane, load);
   mark_load(to, load);
   order_blocks(b, to);
   unit.loads.push_back(std::move(load));
@@ -146,7 +171,8 @@ void start_read(Warp& w, const Op& op, int lane, std::vector<BulkPart> parts) {
   ++b.tick;
 }
 
-void write_global(Warp& w, const Op& op, BulkType type, const BulkPart& p, const uint8_t* from) {
+void write_global(Warp& w, const Op& op, BulkType type, const BulkPart& p, const uint8_t* from,
+                  uint64_t& latest) {
   Block& b = *w.block;
   const BulkDetail& d = *op.bulk;
   uint8_t* to = DeviceMemory::host(p.global);
@@ -161,7 +187,7 @@ void write_global(Warp& w, const Op& op, BulkType type, const BulkPart& p, const
     one.count = 1;
     mark_global_written(w, op, address, p.bytes, 1, one);
   }
-  count(w, op, p.global, p.bytes, true);
+  count(w, op, p.global, p.bytes, true, latest);
 }
 
 void store_parts(Warp& w, const Op& op, int lane, BulkType type, const std::vector<BulkPart>& all) {
@@ -173,9 +199,10 @@ void store_parts(Warp& w, const Op& op, int lane, BulkType type, const std::vect
   check_written(w, op, parts);
   ++b.changes;
   ++w.global_stores;
+  uint64_t latest = kNoSector;
   for (const BulkPart& p : parts)
     if (in_global(w, op, lane, p.global, p.bytes, true))
-      write_global(w, op, type, p, b.shared.data() + p.shared);
+      write_global(w, op, type, p, b.shared.data() + p.shared, latest);
   start_read(w, op, lane, std::move(parts));
 }
 
@@ -238,10 +265,11 @@ void copy_bytes(Warp& w, const Op& op, int lane) {
     load.type = d.type;
   } else {
     if (!in_global(w, op, lane, source, size, false)) return;
-    count(w, op, source, size, false);
   }
   for_each_target(w, op, lane, static_cast<uint32_t>(destination), [&](Block& to, uint32_t address) {
     if (!in_shared(w, op, lane, address, size, Direction::kStore)) return;
+    uint64_t latest = kNoSector;
+    if (d.kind == BulkKind::kLoad) count(w, op, source, size, false, latest);
     BulkLoad mine = load;
     mine.parts = {{address, d.kind == BulkKind::kToCluster ? 0 : source, size}};
     mine.barrier = in_block(place_value32(w, op, d.barrier, lane));
@@ -272,12 +300,13 @@ void copy_box(Warp& w, const Op& op, int lane) {
   const uint32_t bytes = box_bytes(map);
   auto good_parts = [&](uint32_t address) {
     std::vector<BulkPart> parts = box_parts(map, at, address);
+    uint64_t latest = kNoSector;
     for (BulkPart& p : parts)
       if (!stores && p.global != 0) {
         if (!in_global(w, op, lane, p.global, p.bytes, false))
           p.global = 0;
         else
-          count(w, op, p.global, p.bytes, false);
+          count(w, op, p.global, p.bytes, false, latest);
       }
     return parts;
   };
@@ -298,13 +327,6 @@ void copy_box(Warp& w, const Op& op, int lane) {
   });
 }
 
-bool is_proxied(const Block& b, const Warp& w, int lane, uint32_t tick, uint32_t thread) {
-  const AsyncUnit& unit = *b.unit;
-  if (tick <= unit.proxied[w.id][thread / kLanes]) return true;
-  const uint32_t fence = unit.fenced[thread];
-  return fence >= tick && is_ordered(b, w, lane, fence, thread);
-}
-
 }  // namespace
 
 void check_async_source(Warp& w, const Op& op, int lane, const BulkPart* parts, size_t count) {
@@ -312,9 +334,6 @@ void check_async_source(Warp& w, const Op& op, int lane, const BulkPart* parts, 
   if (!b.watch_shared) return;
   async_unit(b);
   SharedShadow& sh = b.shadow;
-  const auto is_async = [&](uint32_t stamp) {
-    return b.launch->kernel.origins[who_op(stamp)].opcode.find(".async.bulk") != std::string_view::npos;
-  };
   uint32_t seen_tick = 0, seen_stamp = 0;  // of the word before: neighbours mostly have the same
   for (size_t k = 0; k < count; ++k)
     for (uint32_t word = parts[k].shared / 4; word < (parts[k].shared + parts[k].bytes + 3) / 4; ++word) {
@@ -336,8 +355,8 @@ void check_async_source(Warp& w, const Op& op, int lane, const BulkPart* parts, 
         }
         if (b.options->check_race && tick >= b.full_tick && !is_ordered(b, w, lane, tick, who_thread(stamp)))
           return checks::async_reads_unordered(w, op, lane, word * 4, stamp);
-        if (b.options->check_async && !is_async(stamp) && !is_proxied(b, w, lane, tick, who_thread(stamp)))
-          return checks::missing_proxy_fence(w, op, lane, word * 4, stamp);
+        if (b.options->check_async && !is_async(b, stamp) && !is_proxied(b, w, lane, tick, who_thread(stamp)))
+          return checks::missing_proxy_fence(w, op, lane, word * 4, stamp, "reads");
         seen_tick = tick;
         seen_stamp = stamp;
       }
@@ -399,8 +418,8 @@ void bulk_wait(Warp& w, const Op& op) {
 void check_async_end(Block& b) {
   if (!b.unit || !b.options->check_async || b.must_stop()) return;
   for (const AsyncRead& read : b.unit->reads)
-    if (!read.by_warp) checks::ends_before_copy(b, read.thread, read.op, true);
-  for (const BulkLoad& load : b.unit->loads) checks::ends_before_copy(b, load.thread, load.op, false);
+    if (!read.by_warp) checks::ends_before_store(b, read);
+  for (const BulkLoad& load : b.unit->loads) checks::ends_before_load(b, load);
 }
 
 }  // namespace vgpu

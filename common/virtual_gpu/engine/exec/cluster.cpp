@@ -27,6 +27,19 @@ Cluster& cluster_of(Block& b) {
   return *b.alone;
 }
 
+// A thread that arrives at the cluster's barrier releases the initialisations that it knows of; by a relaxed
+// arrival, only those that a fence stands behind.
+void release_inits(Warp& w, Mask lanes, bool relaxed) {
+  Block& b = *w.block;
+  for (auto& [address, m] : b.unit->barriers) {
+    if (m.init_released || (relaxed && !m.init_fenced)) continue;
+    const uint32_t thread = who_thread(m.init_who);
+    const int initialiser = static_cast<int>(thread % kLanes);
+    const bool own = thread / kLanes == w.id && (lanes >> initialiser & 1);
+    m.init_released = is_ordered(b, w, own ? initialiser : first_lane(lanes), m.init_tick, thread);
+  }
+}
+
 void wake(Block& b) {
   for (Warp& w : b.warps) release_barrier(w, kClusterBarrier, [](const Split&) {});
 }
@@ -83,9 +96,19 @@ Remote resolve_shared(Warp& w, const Op& op, int lane, uint32_t address, uint32_
 Mbarrier* remote_mbarrier(Warp& w, const Op& op, int lane, Block& at, uint32_t address) {
   AsyncUnit& unit = async_unit(at);
   const auto found = unit.barriers.find(address);
-  if (found != unit.barriers.end()) return &found->second;
-  if (w.block->options->check_sync) checks::no_mbarrier(w, op, lane, address);
-  return nullptr;
+  const bool checked = w.block->options->check_sync;
+  if (found == unit.barriers.end()) {
+    if (checked) checks::no_mbarrier(w, op, lane, at, address);
+    return nullptr;
+  }
+  Mbarrier& m = found->second;
+  if (!checked) return &m;
+  const uint32_t seen = w.block->cluster->order.known[w.block->cluster_rank][at.cluster_rank];
+  if (m.init_tick > seen)
+    checks::remote_init_unordered(w, op, lane, at, address, m);
+  else if (!m.init_released && m.init_tick > unit.released_to_cluster)
+    checks::init_not_released(w, op, lane, at, address, m);
+  return &m;
 }
 
 void release_to_remote(Warp& w, Mask, Block& at, OrderClock& clock) {
@@ -159,6 +182,7 @@ void arrive_in_cluster(Warp& w, int split, const Op& op) {
   const Mask lanes = w.splits[static_cast<size_t>(split)].mask;
   if (lanes != w.live() && b.options->check_sync) checks::cluster_arrival_of_partial_warp(w, op, lanes);
   for (Mask m = lanes; m != 0; m &= m - 1) unit.cluster_round[b.thread_of(w, first_lane(m))] = cluster.round;
+  release_inits(w, lanes, op.barrier.relaxed);
   cluster.arrived += static_cast<uint32_t>(std::popcount(lanes));
   ++b.changes;
   enter_block(w, split, w.splits[static_cast<size_t>(split)].block + 1);

@@ -1,4 +1,5 @@
 // A kernel that does not end.
+#include "checks/barrier_advice.h"
 #include "checks/launch_findings.h"
 #include "checks/report.h"
 #include "cuda_error.h"
@@ -7,13 +8,16 @@
 namespace vgpu {
 
 void report_hang(Block& b, HangReason reason) {
-  for (Warp& w : b.warps)
+  const size_t first = checks::guess_at_waits(b).warp;
+  for (size_t i = 0; i < b.warps.size(); ++i) {
+    Warp& w = b.warps[(first + i) % b.warps.size()];
     for (const Split& s : w.splits)
       if (s.state == SplitState::kReady) {
         stop_launch(b, cuda::kLaunchTimeout);
         checks::endless(w, checks::op_at(s), first_lane(s.mask), reason);
         return;
       }
+  }
   report_deadlock(b);
 }
 

@@ -196,7 +196,7 @@ void FunctionLowering::lower_barrier(const ptx::Instruction& in) {
   if (operands.size() == 2) count = source(operands[1], 4);
   jump_over_when_guarded();
   VirtualOp& v = emit_control(Control::kBarrier, InstrClass::kBarrier);
-  v.op.barrier = {what, count != 0};
+  v.op.barrier = {what, count != 0, false};
   v.op.src[0] = id;
   v.op.src[1] = count;
   v.op.src[2] = value;
@@ -217,7 +217,8 @@ void FunctionLowering::lower_cluster_barrier(const ptx::Instruction& in) {
   if (!waits && parts[2] != "arrive") throw NotImplemented{"modifier ." + std::string(parts[2])};
   jump_over_when_guarded();
   VirtualOp& v = emit_control(Control::kBarrier, InstrClass::kBarrier);
-  v.op.barrier = {waits ? BarrierOp::kClusterWait : BarrierOp::kClusterArrive, false};
+  v.op.barrier = {waits ? BarrierOp::kClusterWait : BarrierOp::kClusterArrive, false,
+                  std::ranges::find(parts, "relaxed") != parts.end()};
 }
 
 // mapa{.shared::cluster}.type d, address, rank and getctarank{.shared::cluster}.type d, address

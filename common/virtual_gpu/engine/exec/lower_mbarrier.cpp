@@ -160,7 +160,7 @@ bool FunctionLowering::lower_async_fence(const ptx::Instruction& in) {
   }
   if (parts.size() >= 2 && parts[1] == "mbarrier_init") {
     require("sm_90");
-    emit(nothing, nothing, InstrClass::kFence);
+    emit(mbarrier_init_fence, mbarrier_init_fence, InstrClass::kFence);
     return true;
   }
   return false;

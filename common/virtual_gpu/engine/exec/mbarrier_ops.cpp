@@ -72,6 +72,17 @@ void end_barrier(Warp& w, const Op& op, int lane, uint32_t address) {
   unit.barriers.erase(address);
 }
 
+void note_arrival(Warp& w, int lane, const Block& at, Mbarrier& m, bool is_special) {
+  const Block& b = *w.block;
+  if (&at != &b || is_special) {
+    m.uncounted = true;
+    return;
+  }
+  if (m.arrivals.empty()) m.arrivals.assign(b.launch->warps * kLanes, 0);
+  ++m.arrivals[b.thread_of(w, lane)];
+  m.last_arrival[w.id] = b.tick;
+}
+
 // `m` belongs to `at`, the block of this warp or another one of its cluster.
 void arrive(Warp& w, const Op& op, int lane, Block& at, uint32_t address, Mbarrier& m) {
   const MbarrierDetail& d = *op.mbarrier;
@@ -89,10 +100,10 @@ void arrive(Warp& w, const Op& op, int lane, Block& at, uint32_t address, Mbarri
     if (checks_on) checks::too_many_arrivals(w, op, lane, address, m, count);
     count = m.pending;
   }
+  note_arrival(w, lane, at, m, count != 1 || d.drops);
+  m.last_arrive_op = op.index;
   if (d.no_complete && count == m.pending && checks_on)
     checks::no_complete_completes(w, op, lane, address, m);
-  m.arrival_who = make_who(w.block->thread_of(w, lane), op.index, false);
-  m.arrival_phase = m.phase;
   m.pending -= count;
   if (d.drops && m.count > 0) --m.count;
   ++at.changes;
@@ -129,6 +140,15 @@ void mbarrier_init(Warp& w, const Op& op) {
   write_barrier(w, op, address, good);
   for (Mask m = good; m != 0; m &= m - 1) start_barrier(w, op, first_lane(m), address[first_lane(m)]);
   ++w.block->changes;
+}
+
+// The thread's own initialisations go with whatever it arrives at next, though that releases nothing.
+void mbarrier_init_fence(Warp& w, const Op&) {
+  Block& b = *w.block;
+  for (auto& [address, m] : async_unit(b).barriers) {
+    const uint32_t thread = who_thread(m.init_who);
+    if (thread / kLanes == w.id && (w.exec >> thread % kLanes & 1)) m.init_fenced = true;
+  }
 }
 
 void mbarrier_inval(Warp& w, const Op& op) {
@@ -189,6 +209,9 @@ void mbarrier_arrive(Warp& w, const Op& op) {
       else
         release_to_remote(w, same, *at.block, bar->arriving);
     }
+    const uint32_t lanes = static_cast<uint32_t>(std::popcount(same));
+    if (lanes > bar->pending && bar->pending != 0 && d.value.at < 0 && b.options->check_sync)
+      checks::too_many_lanes_arrive(w, op, first, at.address, *bar, lanes);
     for (Mask m = same; m != 0; m &= m - 1) {
       const int lane = first_lane(m);
       state[lane] = token(*bar);
@@ -256,8 +279,10 @@ void mbarrier_wait(Warp& w, const Op& op) {
     if (again) wait.phase = before.phase;
     if (again && bar->phase >= wait.phase + 2 && blocks && b.options->check_async)
       checks::missed_phase(w, op, first, address[first], *bar, wait.phase);
+    bar->waited_for = true;
     if (wait.failed) continue;
     done |= same;
+    bar->seen[w.id] = bar->phase;
     if (b.trace != nullptr) note_wait(w, op, address[first], *bar, wanted);
     if (d.acquires) acquire_from(w, bar->completed);
   }

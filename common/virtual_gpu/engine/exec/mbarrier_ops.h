@@ -6,6 +6,7 @@
 namespace vgpu {
 
 void mbarrier_init(Warp&, const Op&);
+void mbarrier_init_fence(Warp&, const Op&);
 void mbarrier_inval(Warp&, const Op&);
 void mbarrier_bytes(Warp&, const Op&);  // expect_tx, complete_tx
 void mbarrier_arrive(Warp&, const Op&);

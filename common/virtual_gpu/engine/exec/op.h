@@ -61,6 +61,7 @@ struct [[gnu::packed]] MatrixDetail {  // ldmatrix and stmatrix
 struct [[gnu::packed]] BarrierDetail {
   BarrierOp what;
   bool counted;  // src[1] has the number of threads; else the whole block is meant
+  bool relaxed;  // an arrival at the cluster's barrier that releases nothing
 };
 struct [[gnu::packed]] WarpSyncDetail {
   WarpSync what;

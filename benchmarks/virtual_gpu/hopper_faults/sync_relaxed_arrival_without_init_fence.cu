@@ -1,0 +1,34 @@
+// The blocks of a cluster meet by a relaxed arrival, which shows none of them the barrier that one has made.
+#include "../hopper/cluster.cuh"
+#include "fault.cuh"
+
+using namespace hopper;
+
+__global__ void __cluster_dims__(2, 1, 1) kernel(const int* in, int* out) {
+  __shared__ int values[kTile];
+  __shared__ uint64_t filled;
+  if (cluster_rank() == 1 && threadIdx.x == 0) {
+    barrier_init(&filled, kTile);  // other: sync
+#ifdef FIXED
+    fence_barrier_init();
+#endif
+  }
+  __syncwarp();
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;" ::: "memory");
+  cluster_wait();
+  values[threadIdx.x] = 2 * in[blockIdx.x * kTile + threadIdx.x];
+  if (cluster_rank() == 0) {
+    arrive_in_cluster(in_block(&filled, 1));  // expect: sync
+  } else {
+    wait_in_cluster(&filled, 0);
+    int theirs;
+    asm volatile("ld.shared::cluster.u32 %0, [%1];" : "=r"(theirs) : "r"(in_block(&values[threadIdx.x], 0)));
+    out[(blockIdx.x - 1) * kTile + threadIdx.x] = theirs;
+    out[blockIdx.x * kTile + threadIdx.x] = values[threadIdx.x];
+  }
+  cluster_sync();
+}
+
+int main() {
+  return run_tiles(kernel, kTiles, kTile);
+}
