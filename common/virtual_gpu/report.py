@@ -24,10 +24,13 @@ class Counters:
     """Figures of a launch or of one source line: engine/exec/counters.def says what they count."""
 
     by_class: Mapping[str, int] = field(default_factory=dict)
+    wgmma_by_shape: Mapping[str, int] = field(default_factory=dict)  # "m64n128k16.f32.f16"
 
     if TYPE_CHECKING:
 
-        def __init__(self, *, by_class: Mapping[str, int] = ..., **counts: int) -> None: ...
+        def __init__(
+            self, *, by_class: Mapping[str, int] = ..., wgmma_by_shape: Mapping[str, int] = ..., **counts: int
+        ) -> None: ...
         def __getattr__(self, name: str) -> int: ...
 
     derived: ClassVar = ("derived",)
@@ -44,6 +47,14 @@ class Counters:
     @property
     def async_sectors_per_request(self) -> float:
         return _ratio(self.async_sectors, self.async_requests)
+
+    @property
+    def bulk_load_sectors_per_request(self) -> float:
+        return _ratio(self.bulk_load_sectors, self.bulk_load_requests)
+
+    @property
+    def bulk_store_sectors_per_request(self) -> float:
+        return _ratio(self.bulk_store_sectors, self.bulk_store_requests)
 
     @property
     def active_lanes(self) -> float:

@@ -44,7 +44,8 @@ class ScoresInRegisters:
     def look(self, evidence: Evidence) -> str | None:
         size = evidence.case.size
         seen = sum(launch.counters.shared_store_requests for launch in evidence.launches)
-        copied = sum(launch.counters.async_bytes for launch in evidence.launches)
+        counters = [launch.counters for launch in evidence.launches]
+        copied = sum(each.async_bytes + each.bulk_load_bytes for each in counters)
         # cp.async makes no stores. Without it, for every 64 rows of queries: the queries, and twice the keys
         # and values, for kernels with 32 rows per tile; 16 bytes per lane.
         tiles = -(-size.length // 64)

@@ -28,7 +28,8 @@ class TilesByCopyEngine:
 
     def look(self, evidence: Evidence) -> str | None:
         counters = [launch.counters for launch in evidence.launches]
-        copies, moved = sum(c.async_requests for c in counters), sum(c.bulk_load_bytes for c in counters)
+        copies = sum(c.async_requests + c.bulk_load_requests + c.bulk_store_requests for c in counters)
+        moved = sum(c.bulk_load_bytes for c in counters)
         wanted = self.least_bytes(evidence.case.size)
         loaded = sum(c.global_load_bytes + c.global_atomic_bytes for c in counters)
         if moved < wanted:

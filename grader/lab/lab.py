@@ -127,13 +127,14 @@ class Seen:
         """Figures by their names in EVIDENCE."""
         launches = self.report.launches
         counts = [launch.counters for launch in launches]
-        requests = sum(c.global_load_requests + c.async_requests for c in counts)
+        requests = sum(c.global_load_requests + c.async_requests + c.bulk_load_requests for c in counts)
+        sectors = sum(c.global_load_sectors + c.async_sectors + c.bulk_load_sectors for c in counts)
         instructions = sum(c.warp_instructions for c in counts)
         return {
             MODELLED_TIME: self.seconds,
             ROUND_TRIPS: sum(launch.cost.round_trips for launch in launches),
             BANK_CONFLICTS: sum(c.shared_load_conflicts + c.shared_store_conflicts for c in counts),
-            SECTORS: sum(c.global_load_sectors + c.async_sectors for c in counts) / max(requests, 1),
+            SECTORS: sectors / max(requests, 1),
             ACTIVE_LANES: sum(c.thread_instructions for c in counts) / max(instructions, 1),
         }
 

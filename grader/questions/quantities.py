@@ -60,8 +60,10 @@ QUANTITIES = {
     "async_sectors_per_request": Quantity(
         "sectors per cp.async request", "sectors", _each("async_sectors", "async_requests")
     ),
-    "bytes_read": Quantity("bytes read", "bytes", _total("global_load_bytes", "async_bytes")),
-    "bytes_written": Quantity("bytes written", "bytes", _total("global_store_bytes")),
+    "bytes_read": Quantity(
+        "bytes read", "bytes", _total("global_load_bytes", "async_bytes", "bulk_load_bytes")
+    ),
+    "bytes_written": Quantity("bytes written", "bytes", _total("global_store_bytes", "bulk_store_bytes")),
     "first_bytes_read": Quantity(
         "bytes that the longest launch reads, each sector counted once",
         "bytes",

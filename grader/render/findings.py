@@ -11,6 +11,7 @@ from typing import Any
 from common.virtual_gpu.render import render_findings
 from common.virtual_gpu.report import Finding, LineCounters, Place, Report
 from grader.records.record import Record
+from grader.render import traffic
 from grader.words.text import harmless
 
 
@@ -68,5 +69,6 @@ def _summed(lines: Iterable[tuple[int, Mapping[str, Any]]]) -> dict[int, Mapping
     total: dict[int, Counter[str]] = {}
     for line, counters in lines:
         plain = {name: count for name, count in counters.items() if isinstance(count, int)}
+        plain |= {traffic.WGMMA + shape: count for shape, count in counters.get("wgmma_by_shape", {}).items()}
         total.setdefault(line, Counter()).update(plain)
     return dict(total)

@@ -53,6 +53,8 @@ def _launch_text(launch: Launch) -> str:
         ("global loads", counts.global_load_requests, counts.load_sectors_per_request, "sectors/request"),
         ("global stores", counts.global_store_requests, counts.store_sectors_per_request, "sectors/request"),
         ("cp.async", counts.async_requests, counts.async_sectors_per_request, "sectors/request"),
+        ("bulk loads", counts.bulk_load_requests, counts.bulk_load_sectors_per_request, "sectors/request"),
+        ("bulk stores", counts.bulk_store_requests, counts.bulk_store_sectors_per_request, "sectors/request"),
         ("shared loads", counts.shared_load_requests, counts.shared_load_conflicts, "bank conflicts"),
         ("shared stores", counts.shared_store_requests, counts.shared_store_conflicts, "bank conflicts"),
     ]
@@ -62,6 +64,8 @@ def _launch_text(launch: Launch) -> str:
         for name, requests, each, unit in rows
         if requests
     ]
+    for shape, count in counts.wgmma_by_shape.items():
+        lines.append(f"  {'wgmma':<14} {count:>12,} {'warps' if count != 1 else 'warp'} × {shape}")
     lines.append(f"  {'active lanes':<14} {counts.active_lanes:>12.1f} of 32 on average")
     bounds = sorted(launch.cost.terms.items(), key=lambda item: -item[1])
     if bounds:

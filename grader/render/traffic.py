@@ -7,7 +7,12 @@ from dataclasses import dataclass
 
 Counts = Mapping[str, int]
 
-_SECTORS = ("global_load_sectors", "global_store_sectors", "global_atomic_sectors", "async_sectors")
+_SECTORS = (
+    *("global_load_sectors", "global_store_sectors", "global_atomic_sectors"),
+    *("async_sectors", "bulk_load_sectors", "bulk_store_sectors"),
+)
+# Before the shape in the name of a count of products by shape: "wgmma m64n128k16.f32.f16".
+WGMMA = "wgmma "
 _LOCAL = ("local_load_sectors", "local_store_sectors")
 
 
@@ -27,6 +32,8 @@ _KINDS = (
     _Kind("store", "global_store_requests", "global_store_sectors", "sectors"),
     _Kind("atomic", "global_atomic_requests", "global_atomic_sectors", "sectors"),
     _Kind("cp.async", "async_requests", "async_sectors", "sectors"),
+    _Kind("bulk load", "bulk_load_requests", "bulk_load_sectors", "sectors"),
+    _Kind("bulk store", "bulk_store_requests", "bulk_store_sectors", "sectors"),
     _Kind(
         "shared load", "shared_load_requests", "shared_load_wavefronts", "wavefronts", "shared_load_conflicts"
     ),
@@ -61,7 +68,10 @@ def words(counts: Counts) -> str:
             if conflicts := counts.get(kind.conflicts, 0):
                 said.append(f"{conflicts:,} bank conflicts")
     if matrices := counts.get("matrix_instructions", 0):
-        said.append(f"{matrices:,} matrix instructions")
+        shapes = {name: count for name, count in counts.items() if name.startswith(WGMMA)}
+        said += [f"{count:,} {name}" for name, count in shapes.items()]
+        if others := matrices - sum(shapes.values()):
+            said.append(f"{others:,} matrix instructions")
     if divergent := counts.get("divergent_branches", 0):
         said.append(f"{divergent:,} divergent branches")
     return "; ".join(said)

@@ -53,7 +53,9 @@ class AsyncCopies:
     name: str = "cp.async moves the data"
 
     def look(self, evidence: Evidence) -> str | None:
-        moved = sum(launch.counters.async_bytes for launch in evidence.launches)
+        moved = sum(
+            launch.counters.async_bytes + launch.counters.bulk_load_bytes for launch in evidence.launches
+        )
         wanted = self.least_bytes(evidence.case.size)
         loaded = SECTOR_BYTES * sum(launch.distinct_plain_load_sectors for launch in evidence.launches)
         most = self.most_loaded(evidence.case.size)
@@ -195,14 +197,18 @@ class RoundTripsAtMost:
 
 @dataclass(frozen=True)
 class SectorsAtMost:
-    """Loads, stores and cp.async together touch at most this many 32-byte sectors of global memory."""
+    """Loads, stores and copies together touch at most this many 32-byte sectors of global memory."""
 
     most: Callable[[Size], int]
     name: str = "no more sectors than needed"
 
     def look(self, evidence: Evidence) -> str | None:
         counted = sum(
-            c.global_load_sectors + c.global_store_sectors + c.async_sectors
+            c.global_load_sectors
+            + c.global_store_sectors
+            + c.async_sectors
+            + c.bulk_load_sectors
+            + c.bulk_store_sectors
             for c in (launch.counters for launch in evidence.launches)
         )
         wanted = self.most(evidence.case.size)

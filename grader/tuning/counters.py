@@ -37,8 +37,8 @@ def better(mine: Mapping[str, float], theirs: Mapping[str, float]) -> bool:
 def of_launches(launches: tuple[Launch, ...]) -> dict[str, float]:
     """The virtual GPU's counters of one call."""
     counted = [launch.counters for launch in launches]
-    loads = sum(one.global_load_sectors + one.async_sectors for one in counted)
-    stores = sum(one.global_store_sectors for one in counted)
+    loads = sum(one.global_load_sectors + one.async_sectors + one.bulk_load_sectors for one in counted)
+    stores = sum(one.global_store_sectors + one.bulk_store_sectors for one in counted)
     touched = sum(one.distinct_load_sectors + one.distinct_store_sectors for one in launches)
     return {
         DRAM_TRAFFIC: touched * SECTOR_BYTES / 1e6,

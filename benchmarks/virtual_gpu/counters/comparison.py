@@ -28,6 +28,7 @@ class Figure:
     name: str
     counters: tuple[str, ...]
     metrics: tuple[str, ...]
+    unit: int = 1  # of ncu's: so many are one of ours
 
     def virtual(self, counters: Counters) -> int:
         """A name with a colon is an instruction class."""
@@ -39,7 +40,7 @@ class Figure:
         )
 
     def measured(self, metrics: dict[str, int]) -> int:
-        return sum(metrics[metric] for metric in self.metrics)
+        return sum(metrics[metric] for metric in self.metrics) // self.unit
 
 
 def _tag(what: str, *spaces: str) -> tuple[str, ...]:

@@ -29,6 +29,10 @@ void write_counts(json::Writer& out, const Counters& counters) {
     if (counters.by_class[i] != 0)
       out.member(instr_class_name(static_cast<InstrClass>(i)), counters.by_class[i]);
   out.end_object();
+  if (counters.wgmma_by_shape.empty()) return;
+  out.key("wgmma_by_shape").begin_object();
+  for (const auto& [shape, count] : counters.wgmma_by_shape) out.member(shape, count);
+  out.end_object();
 }
 
 struct Ratio {

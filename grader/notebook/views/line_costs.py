@@ -28,8 +28,9 @@ def _sum(*names: str) -> Callable[[traffic.Counts], float]:
     return lambda counts: float(sum(counts.get(name, 0) for name in names))
 
 
-_SECTORS = ("global_load_sectors", "global_store_sectors", "global_atomic_sectors", "async_sectors")
-_REQUESTS = ("global_load_requests", "global_store_requests", "global_atomic_requests", "async_requests")
+_TO_MEMORY = ("global_load", "global_store", "global_atomic", "async", "bulk_load", "bulk_store")
+_SECTORS = tuple(f"{kind}_sectors" for kind in _TO_MEMORY)
+_REQUESTS = tuple(f"{kind}_requests" for kind in _TO_MEMORY)
 
 
 def _per_request(counts: traffic.Counts) -> float:

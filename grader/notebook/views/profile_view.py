@@ -76,6 +76,8 @@ _TRAFFIC = (
     ("global stores", "global_store_requests", "global_store_sectors", "sectors"),
     ("global atomics", "global_atomic_requests", "global_atomic_sectors", "sectors"),
     ("cp.async", "async_requests", "async_sectors", "sectors"),
+    ("bulk loads", "bulk_load_requests", "bulk_load_sectors", "sectors"),
+    ("bulk stores", "bulk_store_requests", "bulk_store_sectors", "sectors"),
     ("shared loads", "shared_load_requests", "shared_load_wavefronts", "wavefronts"),
     ("shared stores", "shared_store_requests", "shared_store_wavefronts", "wavefronts"),
     ("spills", "local_load_requests", "local_load_sectors", "sectors"),
@@ -88,6 +90,8 @@ def traffic_table(launch: Launch) -> Markup:
         if requests := getattr(launch.counters, asked):
             total = getattr(launch.counters, parts)
             rows.append((name, f"{requests:,}", f"{total:,} {unit}", f"{total / requests:.2f}"))
+    for shape, count in launch.counters.wgmma_by_shape.items():
+        rows.append((f"wgmma {shape}", f"{count:,}", "", ""))
     rows.append(("active lanes", "", "", f"{launch.counters.active_lanes:.1f} of 32"))
     return table(("", ">requests", ">in all", ">per request"), rows)
 

@@ -63,7 +63,7 @@ def _dots(launch: Launch) -> list[tuple[float, float, str, str]]:
     rate = counts.warp_instructions / seconds / 1e9 if seconds > 0 else 0.0
     dram = launch.distinct_load_sectors + launch.distinct_store_sectors
     every = counts.global_load_sectors + counts.global_store_sectors + counts.async_sectors
-    every += counts.global_atomic_sectors
+    every += counts.global_atomic_sectors + counts.bulk_load_sectors + counts.bulk_store_sectors
     over = ((dram, _DRAM, "DRAM"), (every, _L2, "L2"))
     return [(counts.warp_instructions / n, rate, colour, name) for n, colour, name in over if n and rate > 0]
 

@@ -14,6 +14,7 @@ void Counters::add(const Counters& other) {
 #define COUNTER(name) name += other.name;
 #include "exec/counters.def"
   for (size_t i = 0; i < by_class.size(); ++i) by_class[i] += other.by_class[i];
+  for (const auto& [shape, count] : other.wgmma_by_shape) wgmma_by_shape[shape] += count;
 }
 
 void OpCounts::add(const OpCounts& other) {
@@ -49,7 +50,15 @@ void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64
     c.global_atomic_bytes += n.global_bytes;
     c.shared_atomic_requests += n.shared_requests;
     c.shared_atomic_wavefronts += n.shared_wavefronts;
-  } else if (op.cls == InstrClass::kAsyncCopy || op.fn[1] == bulk_copy) {
+  } else if (op.fn[1] == bulk_copy && op.bulk->kind == BulkKind::kStore) {
+    c.bulk_store_requests += n.global_requests;
+    c.bulk_store_sectors += n.global_sectors;
+    c.bulk_store_bytes += n.global_bytes;
+  } else if (op.fn[1] == bulk_copy) {
+    c.bulk_load_requests += n.global_requests;
+    c.bulk_load_sectors += n.global_sectors;
+    c.bulk_load_bytes += n.global_bytes;
+  } else if (op.cls == InstrClass::kAsyncCopy) {
     c.async_requests += n.global_requests;
     c.async_sectors += n.global_sectors;
     c.async_bytes += n.global_bytes;
@@ -57,8 +66,6 @@ void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64
     c.async_waited_bytes += n.waited_bytes;
     c.async_ahead_bytes += n.ahead_bytes;
     c.async_overlapped_bytes += n.overlapped_bytes;
-    if (op.fn[1] == bulk_copy)
-      (op.bulk->kind == BulkKind::kStore ? c.bulk_store_bytes : c.bulk_load_bytes) += n.global_bytes;
   } else if (store) {
     c.global_store_requests += n.global_requests;
     c.global_store_sectors += n.global_sectors;
@@ -81,6 +88,7 @@ void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64
   if (op.fn[1] == wgmma_product) {
     c.matrix_instructions += warps;
     c.wgmma_instructions += warps;
+    c.wgmma_by_shape[op.wgmma->shape] += warps;
   } else if (op.fn[1] == wgmma_wait) {
     c.wgmma_waits += n.waits;
     c.wgmma_open_waits += n.open_waits;

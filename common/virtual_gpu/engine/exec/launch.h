@@ -38,6 +38,7 @@ struct Counters {
 #define COUNTER(name) uint64_t name = 0;
 #include "exec/counters.def"
   std::array<uint64_t, static_cast<size_t>(InstrClass::kCount)> by_class{};  // warp-level
+  std::map<std::string, uint64_t> wgmma_by_shape;  // of wgmma_instructions: "m64n128k16.f32.f16"
   void add(const Counters& other);
 };
 

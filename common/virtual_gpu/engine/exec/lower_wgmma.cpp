@@ -70,6 +70,8 @@ void FunctionLowering::lower_wgmma(const ptx::Instruction& in) {
     throw NotImplemented{"a result of type ." + std::string(sum)};
   if ((sum == "s32") != integers) throw NotImplemented{"this result for these types"};
   d.sum = sum == "f32" ? WgmmaSum::kF32 : sum == "f16" ? WgmmaSum::kF16 : WgmmaSum::kS32;
+  d.shape = std::string(parts[4]) + '.' + std::string(sum) + '.' + std::string(a.name);
+  if (b.type != a.type) d.shape += '.' + std::string(b.name);
   d.columns = n;
   d.a = a.type;
   d.b = b.type;

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 
 #include "exec/async_detail.h"
 #include "exec/op.h"
@@ -20,7 +21,8 @@ enum class WgmmaSum : uint8_t { kF32, kF16, kS32 };
 // Operands in Op::list: the result's registers first, then A's (if it lies in registers), then descriptors
 // and the predicate that says whether the old result is added.
 struct WgmmaDetail {
-  int columns = 0;  // n
+  std::string shape;  // with the types of the result, of A, and of B where that differs
+  int columns = 0;    // n
   WgmmaType a{}, b{};
   WgmmaSum sum{};
   bool saturates = false;
