@@ -8,6 +8,9 @@ namespace vgpu {
 
 constexpr uint32_t kTensorMapMagic = 0x70616d74;  // "tmap"
 constexpr int kMostTensorDimensions = 5;
+constexpr int kMostSpatialDimensions = 3;  // of im2col: W, H and D
+constexpr uint32_t kTensorChunk = 16;      // bytes: the unit of rows, strides and swizzles
+constexpr uint8_t kTensorElementBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};  // by CUtensorMapDataType
 
 struct alignas(64) TensorMap {
   uint32_t magic;
@@ -16,16 +19,56 @@ struct alignas(64) TensorMap {
   uint8_t interleave, swizzle, fill;  // as in cuda.h
   uint8_t element_bytes;
   uint8_t element_stride[kMostTensorDimensions];
-  uint8_t unused[1];
+  uint8_t im2col;  // 1: pixels of a bounding box in place of a box
   uint64_t base;
   uint32_t size_minus_1[kMostTensorDimensions];  // elements
-  uint16_t box[kMostTensorDimensions];           // elements
-  uint16_t padding;
-  uint64_t stride[kMostTensorDimensions - 1];  // bytes, of dimensions 1 to 4
+  uint16_t box[kMostTensorDimensions];           // elements; with im2col the first alone: channels of a pixel
+  uint16_t pixels;                               // of im2col
+  uint64_t stride[kMostTensorDimensions - 1];    // bytes, of dimensions 1 to 4
+  // Of im2col: where the bounding box begins, and by how much its end is past that of the tensor; W first.
+  int16_t lower[kMostSpatialDimensions], upper[kMostSpatialDimensions];
 };
 static_assert(sizeof(TensorMap) == 128);
 
 enum TensorSwizzle : uint8_t { kSwizzleNone = 0, kSwizzle32 = 1, kSwizzle64 = 2, kSwizzle128 = 3 };
+
+// Bytes in which a swizzle exchanges pieces of 16: its rows are as far apart.
+inline uint32_t swizzle_span(uint8_t swizzle) {
+  return kTensorChunk << swizzle;
+}
+
+// An interleaved tensor has the dimensions W, H, D, slice, N (as many of W, H and D as its rank allows), and
+// its elements are the 16 or 32 bytes of a slice's channels. A copy takes one slice, whatever the box says.
+inline bool is_slice(const TensorMap& map, int dimension) {
+  return map.interleave != 0 && dimension == map.rank - 2;
+}
+
+// Bytes that a copy finds side by side: a row of the box, the channels of a pixel, or an interleaved element.
+inline uint32_t tensor_row_bytes(const TensorMap& map) {
+  return map.interleave != 0 ? kTensorChunk << (map.interleave - 1)
+                             : uint32_t{map.box[0]} * map.element_bytes;
+}
+
+// How many elements of a box a copy takes along a dimension: a stride leaves some out. Along the first there
+// is none, unless the tensor is interleaved.
+inline uint32_t tensor_extent(const TensorMap& map, int dimension) {
+  if (is_slice(map, dimension)) return 1;
+  const bool strided = (dimension > 0 || map.interleave != 0) && map.element_stride[dimension] > 1;
+  const uint32_t stride = strided ? map.element_stride[dimension] : 1;
+  return (map.box[dimension] + stride - 1) / stride;
+}
+
+// The bytes that a copy moves, at most 2^32.
+inline uint64_t tensor_box_bytes(const TensorMap& map) {
+  constexpr uint64_t kMost = uint64_t{1} << 32;
+  uint64_t bytes = tensor_row_bytes(map);
+  if (map.im2col) return bytes * map.pixels;
+  for (int i = map.interleave != 0 ? 0 : 1; i < map.rank; ++i) {
+    bytes *= tensor_extent(map, i);
+    if (bytes > kMost) bytes = kMost;
+  }
+  return bytes;
+}
 
 // Where the 16 bytes at a shared address lie when they are swizzled: bits 4 to 6 of the address are combined
 // with bits 7 to 9, as far as the mode goes.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+from collections.abc import Callable
 from functools import cache
 from pathlib import Path
 
@@ -12,7 +13,7 @@ import pytest
 
 from common.build.program import Target, build_program
 from common.virtual_gpu.session import run_program
-from tests.virtual_gpu.hopper.models import Barrier, Box, Matrix, registers_of
+from tests.virtual_gpu.hopper.models import Barrier, Box, Matrix, Pixels, registers_of
 
 FOLDER = Path(__file__).parent / "hopper"
 LIMIT_SECONDS = 300.0
@@ -40,48 +41,123 @@ def run(what: str, words: np.ndarray, folder: Path) -> bytes:
         return out.read()
 
 
+def draw_strides(rng: random.Random, extent: int, sizes: tuple[int, ...], unit: int) -> tuple[int, ...]:
+    """Of all dimensions but the first, which has `extent` bytes, with room between them now and then."""
+    strides: list[int] = []
+    for size in sizes[1:]:
+        strides.append((extent + unit - 1) // unit * unit + unit * rng.randint(0, 2))
+        extent = strides[-1] * size
+    return tuple(strides)
+
+
+def draw_row(rng: random.Random) -> tuple[int, int, int]:
+    """Bytes of an element, swizzle and bytes of a row, which is often as wide as the swizzle."""
+    while True:
+        element, mode = rng.choice([1, 2, 4, 8]), rng.randint(0, 3)
+        widest = 16 << mode if mode else 256
+        row = widest if mode and rng.random() < 0.5 else 16 * rng.randint(1, widest // 16)
+        if row // element <= 256:
+            return element, mode, row
+
+
 def draw_box(rng: random.Random) -> Box:
     while True:
-        rank, element, mode = rng.randint(1, 5), rng.choice([1, 2, 4, 8]), rng.randint(0, 3)
-        widest = 256 if mode == 0 else 16 << mode
-        row = 16 * rng.randint(1, widest // 16) if mode == 0 else widest
-        if mode == 0 and row // element > 256:
-            continue
+        rank = rng.randint(1, 5)
+        element, mode, row = draw_row(rng)
         box = (row // element, *(rng.randint(1, 7) for _ in range(rank - 1)))
         sizes = (rng.randint(1, 3 * row // element), *(rng.randint(1, 9) for _ in range(rank - 1)))
-        strides: list[int] = []
-        extent = sizes[0] * element
-        for size in sizes[1:]:
-            strides.append((extent + 15) // 16 * 16 + 16 * rng.randint(0, 2))
-            extent = strides[-1] * size
+        strides = draw_strides(rng, sizes[0] * element, sizes, 16)
         steps = (1, *(rng.choice([1, 1, 2, 3]) for _ in range(rank - 1)))
         first = rng.randint(-2, 3) * max(1, 16 // element)
         corner = (first, *(rng.randint(-4, 8) for _ in range(rank - 1)))
-        drawn = Box(element, mode, sizes, tuple(strides), box, steps, corner)
-        if drawn.bytes <= SHARED_BYTES and drawn.tensor_bytes < 1 << 22:
+        drawn = Box(element, mode, sizes, strides, box, steps, corner)
+        if drawn.reach <= SHARED_BYTES and drawn.tensor_bytes < 1 << 22:
             return drawn
+
+
+def draw_interleaved_box(rng: random.Random) -> Box:
+    rank, element, interleave = rng.randint(3, 5), rng.choice([1, 2, 4, 8]), rng.randint(1, 2)
+    mode, unit = (1, 32) if interleave == 2 else (rng.randint(0, 3), 16)
+    chunk = 16 // element  # the first of a box is a whole number of 16 bytes, here, too
+    box = (chunk * rng.randint(1, 3), *(rng.randint(1, 5) for _ in range(rank - 2)), 1)
+    sizes = (rng.randint(1, 2 * box[0]), *(rng.randint(1, 6) for _ in range(rank - 1)))
+    strides = draw_strides(rng, sizes[0] * unit, sizes, unit)
+    corner = (rng.randint(-4, 8), *(rng.randint(-2, 5) for _ in range(rank - 1)))
+    return Box(element, mode, sizes, strides, box, (1,) * rank, corner, interleave)
+
+
+def draw_pixels(rng: random.Random) -> Pixels:
+    while True:
+        rank, interleave = rng.randint(3, 5), rng.choice([0, 0, 0, 1, 2])
+        element, mode, row = draw_row(rng)
+        unit = (element, 16, 32)[interleave]
+        if interleave:
+            mode = 1 if interleave == 2 else rng.randint(0, 3)
+        spatial = rank - 2
+        inner = tuple(rng.randint(1, 7) for _ in range(spatial))
+        channels = rng.randint(1, 3 * row // element)
+        middle = (*inner, rng.randint(1, 3)) if interleave else (channels, *inner)
+        sizes = (*middle, rng.randint(1, 3))
+        strides = draw_strides(rng, sizes[0] * unit, sizes, max(16, unit))
+        lower = tuple(rng.randint(-3, 2) for _ in inner)
+        upper = tuple(rng.randint(-3, 2) for _ in inner)
+        boxes = [range(low, size + up) for low, size, up in zip(lower, inner, upper, strict=True)]
+        if not all(boxes):
+            continue
+        start = tuple(rng.choice(box) for box in boxes)
+        if interleave:
+            steps, corner = (1,) * rank, (*start, rng.randint(-1, 3), rng.randint(-1, 2))
+        else:
+            steps = tuple(rng.choice([1, 1, 2, 3]) for _ in sizes)
+            corner = (rng.randint(-2, 3) * max(1, 16 // element), *start, rng.randint(-1, 2))
+        offset = tuple(rng.randint(0, 4) for _ in inner)
+        count = rng.randint(1, 90)
+        return Pixels(
+            element,
+            mode,
+            sizes,
+            strides,
+            row // element,
+            count,
+            steps,
+            corner,
+            lower,
+            upper,
+            offset,
+            interleave,
+        )
 
 
 def padded(values: tuple[int, ...], count: int, fill: int = 1) -> list[int]:
     return [*values, *[fill] * (count - len(values))]
 
 
-def test_drawn_boxes_of_tensors(tmp_path):
+def words_of(load: Box | Pixels) -> list[int]:
+    """As the driver reads them."""
+    pixels = load if isinstance(load, Pixels) else None
+    box = (pixels.channels, pixels.count) if pixels else load.box if isinstance(load, Box) else ()
+    corners = (pixels.lower, pixels.upper, pixels.offset) if pixels else ((), (), ())
+    words = [len(load.sizes), TYPES[load.element], load.swizzle, load.interleave, int(pixels is not None)]
+    words += [load.bytes, load.reach, load.tensor_bytes]
+    words += padded(load.sizes, 5) + padded(load.strides, 4) + padded(box, 5) + padded(load.steps, 5)
+    words += padded(load.corner, 5, 0)
+    for values in corners:
+        words += padded(values, 3, 0)
+    return [word & 0xFFFFFFFF for word in words]
+
+
+@pytest.mark.parametrize("draw", [draw_box, draw_interleaved_box, draw_pixels])
+def test_drawn_loads_of_tensors(draw: Callable[[random.Random], Box | Pixels], tmp_path):
     rng = random.Random(1)
-    boxes = [draw_box(rng) for _ in range(BOXES)]
-    words: list[int] = []
-    for box in boxes:
-        words += [len(box.sizes), TYPES[box.element], box.swizzle, box.bytes, box.tensor_bytes]
-        words += padded(box.sizes, 5) + padded(box.strides, 4) + padded(box.box, 5) + padded(box.steps, 5)
-        words += [at & 0xFFFFFFFF for at in padded(box.corner, 5, 0)]
-    got = np.frombuffer(run("boxes", np.array(words, np.uint64), tmp_path), np.uint8)
+    loads = [draw(rng) for _ in range(BOXES)]
+    words = np.array([word for load in loads for word in words_of(load)], np.uint64)
+    got = np.frombuffer(run("boxes", words, tmp_path), np.uint8)
     at = 0
-    for box in boxes:
-        memory = (np.arange(box.tensor_bytes, dtype=np.uint64) * 2654435761 % (1 << 32) >> 24).astype(
-            np.uint8
-        )
-        np.testing.assert_array_equal(got[at : at + box.bytes], box.load(memory), str(box))
-        at += box.bytes
+    for load in loads:
+        count = np.arange(load.tensor_bytes, dtype=np.uint64)
+        memory = (count * 2654435761 % (1 << 32) >> 24).astype(np.uint8)
+        np.testing.assert_array_equal(got[at : at + load.reach], load.load(memory), str(load))
+        at += load.reach
     assert at == got.size
 
 

@@ -45,7 +45,8 @@ def test_a_correct_program_is_right_and_has_no_finding(program: Program, cc: str
 
 
 def test_every_program_was_counted_on_a_gpu_but_the_newest():
-    assert [program.name for program in PROGRAMS if program.name not in COUNTED] == ["map_replaced"]
+    newest = ["im2col_convolution", "im2col_multicast", "map_replaced", "tensor_interleaved", "tensor_narrow"]
+    assert [program.name for program in PROGRAMS if program.name not in COUNTED] == newest
     assert set(COUNTED) <= {program.name for program in PROGRAMS}
 
 

@@ -1,7 +1,9 @@
-// cuTensorMapEncodeTiled: checks its arguments as the driver does, and fills the map in our own layout.
+// cuTensorMapEncodeTiled and cuTensorMapEncodeIm2col: check their arguments as the driver does, and fill the
+// map in our own layout. What the driver checks beyond its documentation, and what not, was seen on an H200.
 #include "tensor_maps.h"
 
 #include <cstring>
+#include <iterator>
 
 #include "errors.h"
 #include "tensor_map.h"
@@ -10,59 +12,105 @@ namespace vgpu {
 
 namespace {
 
-constexpr int kSuccess = 0, kInvalidValue = 1, kNotSupported = 801;  // CUresult
-constexpr uint64_t kAddressUnit = 16, kMostBox = 256, kMostElementStride = 8;
+constexpr int kSuccess = 0, kInvalidValue = 1;                // CUresult
+constexpr uint64_t kAddressUnit = 16, kWideAddressUnit = 32;  // bytes; of interleaved slices of 32 bytes
+constexpr uint32_t kMostBox = 256, kMostElementStride = 8, kMostPixels = 1024;
 constexpr uint64_t kMostSize = 1ull << 32, kStrideLimit = 1ull << 40;
-constexpr uint8_t kElementBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};  // by CUtensorMapDataType
-constexpr uint32_t kSwizzleBytes[] = {0, 32, 64, 128};                        // by CUtensorMapSwizzle
-constexpr int kTypes = sizeof kElementBytes, kSwizzles = 4, kInterleaves = 3, kFills = 2;
+constexpr uint64_t kMostTensorBytes = 227 << 10;  // shared memory of a block
+constexpr int kSwizzles = 4, kInterleaves = 3, kFills = 2, kPromotions = 4;
+constexpr int kFirstFloat = 6;  // CU_TENSOR_MAP_DATA_TYPE_FLOAT16
+constexpr int kTypes = std::size(kTensorElementBytes);
+
+bool is_one_of(int value, int count) {
+  return value >= 0 && value < count;
+}
+
+// Fills in what both kinds have in common; false where the driver refuses.
+bool describe(const TensorArguments& t, TensorMap* made) {
+  // Of one dimension, too, which has no strides, the driver wants that pointer.
+  if (t.sizes == nullptr || t.strides == nullptr || t.element_strides == nullptr) return false;
+  if (!is_one_of(t.type, kTypes) || !is_one_of(t.interleave, kInterleaves) ||
+      !is_one_of(t.swizzle, kSwizzles) || !is_one_of(t.l2_promotion, kPromotions) ||
+      !is_one_of(t.fill, kFills))
+    return false;
+  if (t.fill != 0 && t.type < kFirstFloat) return false;
+  const uint32_t least_rank = t.interleave != 0 ? 3 : 1;
+  if (t.rank < least_rank || t.rank > kMostTensorDimensions) return false;
+  if (t.interleave == 2 && t.swizzle != kSwizzle32) return false;
+  const uint64_t unit = t.interleave == 2 ? kWideAddressUnit : kAddressUnit;
+  const auto address = reinterpret_cast<uint64_t>(t.base);
+  if (address % unit != 0) return false;
+  made->magic = kTensorMapMagic;
+  made->type = static_cast<uint8_t>(t.type);
+  made->rank = static_cast<uint8_t>(t.rank);
+  made->interleave = static_cast<uint8_t>(t.interleave);
+  made->swizzle = static_cast<uint8_t>(t.swizzle);
+  made->fill = static_cast<uint8_t>(t.fill);
+  made->element_bytes = kTensorElementBytes[t.type];
+  made->base = address;
+  for (uint32_t i = 0; i < t.rank; ++i) {
+    if (t.sizes[i] == 0 || t.sizes[i] > kMostSize || t.element_strides[i] == 0 ||
+        t.element_strides[i] > kMostElementStride)
+      return false;
+    if (i > 0 && (t.strides[i - 1] % unit != 0 || t.strides[i - 1] >= kStrideLimit)) return false;
+    made->size_minus_1[i] = static_cast<uint32_t>(t.sizes[i] - 1);
+    made->element_stride[i] = static_cast<uint8_t>(t.element_strides[i]);
+    if (i > 0) made->stride[i - 1] = t.strides[i - 1];
+  }
+  return true;
+}
+
+// The first dimension of the box, or the channels of a pixel: in interleaved tensors, too, whose rows are of
+// another length.
+bool row_fits(const TensorMap& map) {
+  const uint32_t row = map.box[0] * map.element_bytes;
+  if (row % kTensorChunk != 0) return false;
+  return map.interleave != 0 || map.swizzle == kSwizzleNone || row <= swizzle_span(map.swizzle);
+}
+
+int finish(const TensorMap& made, void* map) {
+  if (!row_fits(made) || tensor_box_bytes(made) > kMostTensorBytes) return kInvalidValue;
+  std::memcpy(map, &made, sizeof made);
+  return kSuccess;
+}
 
 }  // namespace
 
-int encode_tiled(void* map, int type, uint32_t rank, void* base, const uint64_t* sizes,
-                 const uint64_t* strides, const uint32_t* box, const uint32_t* element_strides,
-                 int interleave, int swizzle, int, int fill) {
-  if (map == nullptr || base == nullptr || sizes == nullptr || box == nullptr || element_strides == nullptr ||
-      strides == nullptr)  // of one dimension, too, which has none
-    return kInvalidValue;
-  const auto address = reinterpret_cast<uint64_t>(base);
-  if (reinterpret_cast<uint64_t>(map) % alignof(TensorMap) != 0 || address % kAddressUnit != 0)
-    return kInvalidValue;
-  if (type < 0 || type >= kTypes || rank < 1 || rank > kMostTensorDimensions) return kInvalidValue;
-  if (interleave < 0 || interleave >= kInterleaves || swizzle < 0 || fill < 0 || fill >= kFills)
-    return kInvalidValue;
-  // Interleaved layouts are not implemented; nor are the swizzles of later devices.
-  if (interleave != 0 || swizzle >= kSwizzles) return kNotSupported;
+int encode_tiled(void* map, const TensorArguments& tensor, const uint32_t* box) {
   TensorMap made{};
-  made.magic = kTensorMapMagic;
-  made.type = static_cast<uint8_t>(type);
-  made.rank = static_cast<uint8_t>(rank);
-  made.swizzle = static_cast<uint8_t>(swizzle);
-  made.fill = static_cast<uint8_t>(fill);
-  made.element_bytes = kElementBytes[type];
-  made.base = address;
-  for (uint32_t i = 0; i < rank; ++i) {
-    if (sizes[i] == 0 || sizes[i] > kMostSize || box[i] == 0 || box[i] > kMostBox ||
-        element_strides[i] == 0 || element_strides[i] > kMostElementStride)
-      return kInvalidValue;
-    if (i > 0 && (strides[i - 1] % kAddressUnit != 0 || strides[i - 1] >= kStrideLimit)) return kInvalidValue;
-    made.size_minus_1[i] = static_cast<uint32_t>(sizes[i] - 1);
+  if (map == nullptr || box == nullptr || !describe(tensor, &made)) return kInvalidValue;
+  for (uint32_t i = 0; i < tensor.rank; ++i) {
+    if (box[i] == 0 || box[i] > kMostBox) return kInvalidValue;
     made.box[i] = static_cast<uint16_t>(box[i]);
-    made.element_stride[i] = static_cast<uint8_t>(element_strides[i]);
-    if (i > 0) made.stride[i - 1] = strides[i - 1];
   }
-  const uint32_t row = box[0] * made.element_bytes;
-  if (row % kAddressUnit != 0 || (swizzle != 0 && row > kSwizzleBytes[swizzle])) return kInvalidValue;
-  // How the hardware places narrower rows is not documented.
-  if (swizzle != 0 && row != kSwizzleBytes[swizzle]) {
-    say("cuTensorMapEncodeTiled: rows of %u bytes with a swizzle of %u bytes are not supported here: make "
-        "the box "
-        "as wide as the swizzle",
-        row, kSwizzleBytes[swizzle]);
-    return kNotSupported;
+  return finish(made, map);
+}
+
+int encode_im2col(void* map, const TensorArguments& tensor, const int* lower, const int* upper,
+                  uint32_t channels, uint32_t pixels) {
+  TensorMap made{};
+  if (map == nullptr || !describe(tensor, &made) || tensor.rank < 3) return kInvalidValue;
+  if (lower == nullptr || upper == nullptr) {
+    say("cuTensorMapEncodeIm2col: a corner of the bounding box is a null pointer, which ends a program on a "
+        "GPU");
+    return kInvalidValue;
   }
-  std::memcpy(map, &made, sizeof made);
-  return kSuccess;
+  if (channels == 0 || channels > kMostBox || pixels == 0 || pixels > kMostPixels) return kInvalidValue;
+  made.im2col = 1;
+  made.box[0] = static_cast<uint16_t>(channels);
+  made.pixels = static_cast<uint16_t>(pixels);
+  constexpr int kLimits[] = {1 << 15, 1 << 7, 1 << 4};  // of a corner, by the number of spatial dimensions
+  const uint32_t spatial = tensor.rank - 2, first = tensor.interleave != 0 ? 0 : 1;
+  const int limit = kLimits[spatial - 1];
+  for (uint32_t i = 0; i < spatial; ++i) {
+    if (lower[i] < -limit || lower[i] >= limit || upper[i] < -limit || upper[i] >= limit)
+      return kInvalidValue;
+    const int64_t pixels_across = static_cast<int64_t>(tensor.sizes[i + first]) + upper[i] - lower[i];
+    if (pixels_across < 1) return kInvalidValue;
+    made.lower[i] = static_cast<int16_t>(lower[i]);
+    made.upper[i] = static_cast<int16_t>(upper[i]);
+  }
+  return finish(made, map);
 }
 
 }  // namespace vgpu

@@ -303,6 +303,9 @@ HOPPER = (
     f"{_BARRIER} prefetch.tensormap [m]; mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 64; "
     "mov.u64 %d3, m; mov.u32 %r5, 0; cp.async.bulk.tensor.2d.shared::cluster.global.mbarrier::complete_tx"
     "::bytes [%r2], [%d3, {%r5, %r5}], [%r1]; " + _WAIT,
+    f"{_BARRIER} mbarrier.arrive.expect_tx.shared::cta.b64 _, [%r1], 128; mov.u64 %d3, i; mov.u32 %r5, 0; "
+    "cp.async.bulk.tensor.3d.shared::cluster.global.im2col.mbarrier::complete_tx::bytes "
+    "[%r2], [%d3, {%r5, %r5, %r5}], [%r1], {1}; " + _WAIT,
     f"{_BARRIER} st.shared.u32 [%r2], %r1; st.shared.u32 [%r2+4], %r1; st.shared.u32 [%r2+8], %r1; "
     "st.shared.u32 [%r2+12], %r1; fence.proxy.async.shared::cta; "
     "cp.async.bulk.global.shared::cta.bulk_group [%d1], [%r2], 16; "
@@ -329,14 +332,21 @@ TEXTURES = (
 )
 # 16 x 8 numbers of 32 bits, in boxes of 4 x 4: common/virtual_gpu/tensor_map.h.
 _TENSOR_MAP = (0x0207_70616D74 | 7 << 32, 0x0101_0101_0400, "g", 7 << 32 | 15, 0, 4 << 48 | 4 << 32, 1, 64)
+# Pixels of 4 numbers, 8 of them along W and 4 images: 8 at a time, from a bounding box that begins at -1.
+_PIXEL_MAP = (
+    *(0x0307_70616D74, 0x0101_0101_0101_0400, "g", 7 << 32 | 3, 3, 4 << 32, 8 << 48),
+    *(16, 128, 0, 0, 0xFFFF << 48 | 0xFFFF, 0, 0, 0, 0),
+)
 
 
 def _entry(body: str) -> str:
     words = ", ".join(map(str, (*_TENSOR_MAP, *[0] * 8)))
+    pixels = ", ".join(map(str, _PIXEL_MAP))
     return (
         ".version 8.3\n.target sm_90a\n.address_size 64\n"
         ".global .align 64 .u32 g[256] = {1, 2, 3};\n"
         f".global .align 64 .u64 m[16] = {{{words}}};\n"
+        f".global .align 64 .u64 i[16] = {{{pixels}}};\n"
         ".visible .entry k(.param .u64 p, .param .u32 q)\n{\n"
         ".reg .pred %p<4>; .reg .b32 %r<8>; .reg .b64 %d<8>; .reg .f32 %f<8>;\n"
         ".shared .align 16 .b8 s[4096]; .local .align 8 .b8 l[64];\n"

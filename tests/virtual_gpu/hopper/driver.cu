@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "../../../benchmarks/virtual_gpu/hopper/tensor.cuh"
+#include "../../../benchmarks/virtual_gpu/hopper/pixels.cuh"
 #include "../../../benchmarks/virtual_gpu/hopper/wgmma.cuh"
 
 using namespace hopper;
@@ -26,62 +26,79 @@ void write_out(const DeviceBuffer<T>& buffer, size_t count) {
   std::fwrite(buffer.download().data(), sizeof(T), count, stdout);
 }
 
-struct Corner {
-  int rank, at[5];
+struct Place {
+  int rank, at[5], im2col;
+  short offset[3];
 };
 
-__global__ void fetch_box(const __grid_constant__ CUtensorMap map, Corner c, uint32_t bytes, uint8_t* out) {
+__global__ void fetch_box(const __grid_constant__ CUtensorMap map, Place p, uint32_t bytes, uint32_t reach,
+                          uint8_t* out) {
   extern __shared__ __align__(1024) uint8_t tile[];
   __shared__ uint64_t barrier;
   if (threadIdx.x == 0) {
     barrier_init(&barrier, 1);
     fence_barrier_init();
   }
+  for (uint32_t i = threadIdx.x; i < reach; i += blockDim.x) tile[i] = 0xee;
+  fence_async();
   __syncthreads();
   if (threadIdx.x == 0) {
     arrive_expect(&barrier, bytes);
     const uint32_t to = shared_address(tile), bar = shared_address(&barrier);
-#define FETCH(form, names)                                                                               \
-  asm volatile("cp.async.bulk.tensor." form                                                              \
-               ".shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1, {" names                 \
-               "}], [%2];" ::"r"(to),                                                                    \
-               "l"(&map), "r"(bar), "r"(c.at[0]), "r"(c.at[1]), "r"(c.at[2]), "r"(c.at[3]), "r"(c.at[4]) \
+#define FETCH(form, names, offsets)                                                                       \
+  asm volatile("cp.async.bulk.tensor." form ".mbarrier::complete_tx::bytes [%0], [%1, {" names            \
+               "}], [%2]" offsets ";" ::"r"(to),                                                          \
+               "l"(&map), "r"(bar), "r"(p.at[0]), "r"(p.at[1]), "r"(p.at[2]), "r"(p.at[3]), "r"(p.at[4]), \
+               "h"(p.offset[0]), "h"(p.offset[1]), "h"(p.offset[2])                                       \
                : "memory")
-    if (c.rank == 1) FETCH("1d", "%3");
-    if (c.rank == 2) FETCH("2d", "%3, %4");
-    if (c.rank == 3) FETCH("3d", "%3, %4, %5");
-    if (c.rank == 4) FETCH("4d", "%3, %4, %5, %6");
-    if (c.rank == 5) FETCH("5d", "%3, %4, %5, %6, %7");
+    if (p.im2col) {
+      if (p.rank == 3) FETCH("3d.shared::cluster.global.im2col", "%3, %4, %5", ", {%8}");
+      if (p.rank == 4) FETCH("4d.shared::cluster.global.im2col", "%3, %4, %5, %6", ", {%8, %9}");
+      if (p.rank == 5) FETCH("5d.shared::cluster.global.im2col", "%3, %4, %5, %6, %7", ", {%8, %9, %10}");
+    } else {
+      if (p.rank == 1) FETCH("1d.shared::cluster.global", "%3", "");
+      if (p.rank == 2) FETCH("2d.shared::cluster.global", "%3, %4", "");
+      if (p.rank == 3) FETCH("3d.shared::cluster.global", "%3, %4, %5", "");
+      if (p.rank == 4) FETCH("4d.shared::cluster.global", "%3, %4, %5, %6", "");
+      if (p.rank == 5) FETCH("5d.shared::cluster.global", "%3, %4, %5, %6, %7", "");
+    }
 #undef FETCH
   }
   wait(&barrier, 0);
-  for (uint32_t i = threadIdx.x; i < bytes; i += blockDim.x) out[i] = tile[i];
+  for (uint32_t i = threadIdx.x; i < reach; i += blockDim.x) out[i] = tile[i];
 }
 
-// A case: rank, element type, swizzle, bytes of the box, bytes of the tensor; then 5 sizes, 4 strides, 5 of
-// the box, 5 element strides, 5 coordinates; then nothing else: byte i of the tensor is a hash of i.
+// A case: rank, element type, swizzle, interleave, whether im2col, bytes that come, bytes of shared memory to
+// look at, bytes of the tensor; then 5 sizes, 4 strides, 5 of the box (of im2col channels and pixels), 5
+// element strides, 5 coordinates, 3 lower corners, 3 upper, 3 offsets; then nothing else: byte i of the
+// tensor is a hash of i.
 void run_boxes(const std::vector<uint32_t>& words) {
+  constexpr size_t kWords = 41;
   CUDA_OK(cudaFuncSetAttribute(fetch_box, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes));
-  for (size_t at = 0; at + 29 <= words.size(); at += 29) {
+  for (size_t at = 0; at + kWords <= words.size(); at += kWords) {
     const uint32_t* w = &words[at];
-    std::vector<uint8_t> bytes(w[4]);
-    for (uint32_t i = 0; i < w[4]; ++i) bytes[i] = static_cast<uint8_t>(i * 2654435761u >> 24);
-    DeviceBuffer<uint8_t> tensor(bytes), out(w[3]);
-    std::vector<cuuint64_t> sizes, strides;
-    std::vector<cuuint32_t> box, steps;
-    Corner corner{static_cast<int>(w[0]), {}};
-    for (uint32_t i = 0; i < w[0]; ++i) {
-      sizes.push_back(w[5 + i]);
-      if (i > 0) strides.push_back(w[10 + i - 1]);
-      box.push_back(w[14 + i]);
-      steps.push_back(w[19 + i]);
-      corner.at[i] = static_cast<int>(w[24 + i]);
+    const uint32_t rank = w[0], bytes = w[5], reach = w[6], tensor_bytes = w[7];
+    std::vector<uint8_t> values(tensor_bytes);
+    for (uint32_t i = 0; i < tensor_bytes; ++i) values[i] = static_cast<uint8_t>(i * 2654435761u >> 24);
+    DeviceBuffer<uint8_t> tensor(values), out(reach);
+    TensorLayout layout{static_cast<CUtensorMapDataType>(w[1]), {}, {}};
+    layout.swizzle = static_cast<CUtensorMapSwizzle>(w[2]);
+    layout.interleave = static_cast<CUtensorMapInterleave>(w[3]);
+    const std::vector<cuuint32_t> box(w + 17, w + 17 + rank), steps(w + 22, w + 22 + rank);
+    Place place{static_cast<int>(rank), {}, static_cast<int>(w[4]), {}};
+    for (uint32_t i = 0; i < rank; ++i) {
+      layout.sizes.push_back(w[8 + i]);
+      if (i > 0) layout.strides.push_back(w[13 + i - 1]);
+      place.at[i] = static_cast<int>(w[27 + i]);
     }
-    const CUtensorMap map = tensor_map(static_cast<CUtensorMapDataType>(w[1]), tensor.get(), sizes, strides,
-                                       box, static_cast<CUtensorMapSwizzle>(w[2]), steps);
-    fetch_box<<<1, 64, kSharedBytes>>>(map, corner, w[3], out.get());
+    for (int i = 0; i < 3; ++i) place.offset[i] = static_cast<short>(w[38 + i]);
+    const std::vector<int> lower(w + 32, w + 35), upper(w + 35, w + 38);
+    const CUtensorMap map = place.im2col
+                                ? pixel_map(layout, tensor.get(), {lower, upper, w[17], w[18], steps})
+                                : box_map(layout, tensor.get(), box, steps);
+    fetch_box<<<1, 64, kSharedBytes>>>(map, place, bytes, reach, out.get());
     LAUNCHED_OK();
-    write_out(out, w[3]);
+    write_out(out, reach);
   }
 }
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+from collections.abc import Iterator
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -17,9 +19,16 @@ def swizzle(offsets: np.ndarray, width: int) -> np.ndarray:
     return offsets // 128 * 128 + (pieces ^ (rows % (width // 16))) * 16 + rest
 
 
+UNTOUCHED = 0xEE  # what the driver fills shared memory with
+
+
 @dataclass(frozen=True)
 class Box:
-    """A load of a box: sizes, box, steps and corner in elements, strides in bytes, all innermost first."""
+    """A load of a box: sizes, box, steps and corner in elements, strides in bytes, all innermost first.
+
+    An interleaved tensor has elements of 16 or 32 bytes. One slice of it is loaded: the dimension before the
+    last has the slices.
+    """
 
     element: int
     swizzle: int
@@ -28,25 +37,46 @@ class Box:
     box: tuple[int, ...]
     steps: tuple[int, ...]
     corner: tuple[int, ...]
+    interleave: int = 0
+
+    @property
+    def unit(self) -> int:
+        """Bytes of what a coordinate of the first dimension counts."""
+        return (0, 16, 32)[self.interleave] or self.element
 
     @property
     def extents(self) -> tuple[int, ...]:
-        outer = (-(-box // step) for box, step in zip(self.box[1:], self.steps[1:], strict=True))
+        outer = [-(-box // step) for box, step in zip(self.box[1:], self.steps[1:], strict=True)]
+        if self.interleave:
+            outer[-2] = 1
         return (self.box[0], *outer)
 
     @property
+    def row(self) -> int:
+        return self.box[0] * self.unit
+
+    @property
+    def pitch(self) -> int:
+        return SWIZZLE_WIDTH[self.swizzle] if self.swizzle and not self.interleave else self.row
+
+    @property
     def bytes(self) -> int:
-        return int(np.prod(self.extents)) * self.element
+        return int(np.prod(self.extents)) * self.unit
+
+    @property
+    def reach(self) -> int:
+        """Bytes of shared memory from the copy's place on that it can touch."""
+        return whole(self.bytes // self.row * self.pitch, SWIZZLE_WIDTH[self.swizzle])
 
     @property
     def tensor_bytes(self) -> int:
         outer = zip(self.sizes[1:], self.strides, strict=True)
-        return self.sizes[0] * self.element + sum((size - 1) * stride for size, stride in outer)
+        return self.sizes[0] * self.unit + sum((size - 1) * stride for size, stride in outer)
 
     def load(self, memory: np.ndarray) -> np.ndarray:
         """The bytes of shared memory, from its 1024-byte boundary on."""
         grids = np.indices(self.extents[::-1])[::-1]  # by dimension, the innermost first
-        strides = (self.element, *self.strides)
+        strides = (self.unit, *self.strides)
         inside = np.ones(self.extents[::-1], bool)
         address = np.zeros(self.extents[::-1], np.int64)
         for dimension, grid in enumerate(grids):
@@ -55,13 +85,111 @@ class Box:
             inside &= (at >= 0) & (at < self.sizes[dimension])
             address += at * strides[dimension]
         flat, is_inside = address.reshape(-1), inside.reshape(-1)
-        values = np.zeros((flat.size, self.element), np.uint8)
-        for byte in range(self.element):
+        values = np.zeros((flat.size, self.unit), np.uint8)
+        for byte in range(self.unit):
             values[is_inside, byte] = memory[flat[is_inside] + byte]
-        linear = np.arange(flat.size * self.element)
-        shared = np.zeros(linear.size, np.uint8)
-        shared[swizzle(linear, SWIZZLE_WIDTH[self.swizzle])] = values.reshape(-1)
-        return shared
+        rows = values.reshape(-1, self.row)
+        return placed(rows, self.pitch, SWIZZLE_WIDTH[self.swizzle])
+
+
+def whole(count: int, unit: int) -> int:
+    return -(-count // unit) * unit
+
+
+def placed(rows: np.ndarray, pitch: int, width: int) -> np.ndarray:
+    """Rows of bytes in shared memory, `pitch` bytes apart and swizzled."""
+    shared = np.full(whole(rows.shape[0] * pitch, width), UNTOUCHED, np.uint8)
+    row, column = np.indices(rows.shape)
+    shared[swizzle(row * pitch + column, width)] = rows
+    return shared
+
+
+@dataclass(frozen=True)
+class Pixels:
+    """A load of the im2col kind: pixels of a bounding box, row by row, plane by plane and image by image."""
+
+    element: int
+    swizzle: int
+    sizes: tuple[int, ...]
+    strides: tuple[int, ...]  # of dimensions 1 and up
+    channels: int
+    count: int
+    steps: tuple[int, ...]
+    corner: tuple[int, ...]
+    lower: tuple[int, ...]  # W first, as the two that follow
+    upper: tuple[int, ...]
+    offset: tuple[int, ...]
+    interleave: int = 0
+
+    @property
+    def unit(self) -> int:
+        return (0, 16, 32)[self.interleave] or self.element
+
+    @property
+    def row(self) -> int:
+        """Bytes of a pixel."""
+        return self.unit if self.interleave else self.channels * self.element
+
+    @property
+    def pitch(self) -> int:
+        return SWIZZLE_WIDTH[self.swizzle] if self.swizzle and not self.interleave else self.row
+
+    @property
+    def bytes(self) -> int:
+        return self.row * self.count
+
+    @property
+    def reach(self) -> int:
+        return whole(self.pitch * self.count, SWIZZLE_WIDTH[self.swizzle])
+
+    @property
+    def tensor_bytes(self) -> int:
+        outer = zip(self.sizes[1:], self.strides, strict=True)
+        return self.sizes[0] * self.unit + sum((size - 1) * stride for size, stride in outer)
+
+    @property
+    def spatial(self) -> slice:
+        """Where W, H and D are among the dimensions."""
+        first = 0 if self.interleave else 1
+        return slice(first, first + len(self.lower))
+
+    def places(self) -> Iterator[tuple[int, ...]]:
+        """(W, H, D, N) of each pixel of the bounding box, without end."""
+        missing = 3 - len(self.lower)
+        low = (*self.lower, *[0] * missing)
+        sizes, starts = self.sizes[self.spatial], self.corner[self.spatial]
+        high = (*(size - 1 + up for size, up in zip(sizes, self.upper, strict=True)), *[0] * missing)
+        w, h, d = (*starts, *[0] * missing)
+        steps = (*self.steps[self.spatial], *[1] * missing)
+        for n in itertools.count(self.corner[-1], self.steps[-1]):
+            for z in range(d, high[2] + 1, steps[2]):
+                for y in range(h, high[1] + 1, steps[1]):
+                    for x in range(w, high[0] + 1, steps[0]):
+                        yield x, y, z, n
+                    w = low[0]  # the start counts once
+                h = low[1]
+            d = low[2]
+
+    def load(self, memory: np.ndarray) -> np.ndarray:
+        rows = np.zeros((self.count, self.row), np.uint8)
+        for row, place in zip(rows, self.places(), strict=False):
+            at = [*self.corner]
+            at[-1] = place[3]
+            at[self.spatial] = [p + o for p, o in zip(place[: len(self.lower)], self.offset, strict=True)]
+            if self.interleave:
+                rest, first, width = [*self._axes(at)], 0, self.unit
+            else:
+                rest, first, width = [*self._axes(at)][1:], at[0] * self.element, self.sizes[0] * self.element
+            if not all(0 <= c < size for c, size, _ in rest):
+                continue
+            begin = sum(c * stride for c, _, stride in rest)
+            for byte in range(self.row):
+                if 0 <= first + byte < width:
+                    row[byte] = memory[begin + first + byte]
+        return placed(rows, self.pitch, SWIZZLE_WIDTH[self.swizzle])
+
+    def _axes(self, at: list[int]) -> Iterator[tuple[int, int, int]]:
+        return zip(at, self.sizes, (self.unit, *self.strides), strict=True)
 
 
 @dataclass(frozen=True)

@@ -12,9 +12,6 @@
     out[threadIdx.x] = wide + word;                                                                     \
   }
 
-REFUSED_KERNEL(im2col,
-               "{.reg .b16 h; mov.b16 h, 0; cp.async.bulk.tensor.3d.shared::cluster.global.im2col"
-               ".mbarrier::complete_tx::bytes [%1], [%3, {%1, %1, %1}], [%1], {h};}")
 REFUSED_KERNEL(several_gpus, "multimem.red.relaxed.sys.global.add.u32 [%3], 1;")
 REFUSED_KERNEL(dependent_launch, "griddepcontrol.wait;")
 REFUSED_KERNEL(texture,
@@ -43,7 +40,10 @@ void launch_fine() {
 
 #define CASE(name) {#name, launch<name>}
 const Case kCases[] = {
-    CASE(im2col), CASE(several_gpus), CASE(dependent_launch), CASE(texture), {"fine", launch_fine},
+    CASE(several_gpus),
+    CASE(dependent_launch),
+    CASE(texture),
+    {"fine", launch_fine},
 };
 
 int main(int count, char** arguments) {

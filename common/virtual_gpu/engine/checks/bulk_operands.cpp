@@ -14,6 +14,12 @@ void refused(Warp& w, const Op& op, int lane, const std::string& what, const std
   });
 }
 
+constexpr const char* kSpatial[] = {"W", "H", "D"};
+
+std::string from_to(int64_t first, int64_t last) {
+  return std::to_string(first) + " to " + std::to_string(last);
+}
+
 const char* text(BulkOperand operand) {
   switch (operand) {
     case BulkOperand::kSize:
@@ -66,6 +72,85 @@ void misaligned_box(Warp& w, const Op& op, int lane, int32_t first, int64_t byte
           "its first coordinate, " + std::to_string(first) + ", lies " + std::to_string(bytes) +
               " bytes into a row, which is not a multiple of 16",
           "Along the first dimension a box begins at a multiple of 16 bytes.");
+}
+
+void wrong_box_mode(Warp& w, const Op& op, int lane, bool is_im2col) {
+  refused(w, op, lane,
+          is_im2col ? "it is of the im2col kind, and its tensor map is tiled"
+                    : "it is tiled, and its tensor map is of the im2col kind",
+          "Tiled copies need a map of cuTensorMapEncodeTiled, those with .im2col one of "
+          "cuTensorMapEncodeIm2col.");
+}
+
+void uneven_box_row(Warp& w, const Op& op, int lane, uint32_t bytes) {
+  refused(
+      w, op, lane,
+      "a row of its box has " + count_of(bytes, "byte") + ", which is not a multiple of 16 above 0",
+      "After a tensormap.replace of element type or box, the first dimension of the box times the bytes of "
+      "an element is a multiple of 16.");
+}
+
+void box_wider_than_swizzle(Warp& w, const Op& op, int lane, uint32_t bytes, uint32_t span) {
+  refused(w, op, lane,
+          "a row of its box has " + count_of(bytes, "byte") + ", and the swizzle of its tensor map spans " +
+              std::to_string(span),
+          "Make the box as wide as the swizzle, or narrower.");
+}
+
+void fills_integers_with_nan(Warp& w, const Op& op, int lane) {
+  refused(w, op, lane, "its tensor map fills with NaN, and its elements are integers",
+          "Only floats can be filled with NaN: take the fill mode of zeros (0).");
+}
+
+void odd_interleave(Warp& w, const Op& op, int lane) {
+  refused(w, op, lane,
+          "the interleave, swizzle and number of dimensions of its tensor map do not go together",
+          "Interleaved tensors have 3 to 5 dimensions, and those of 32 bytes the swizzle of 32 bytes.");
+}
+
+void unknown_interleaved_copy(Warp& w, const Op& op, int lane, const char* what) {
+  refused(w, op, lane,
+          std::string("its tensor map is interleaved and ") + what + ", which is not supported here",
+          "Copy image by image, without element strides.");
+}
+
+void replaces_box_of_pixels(Warp& w, const Op& op, int lane) {
+  refused(
+      w, op, lane, "the map is of the im2col kind, which has neither box nor rank to replace",
+      "Make a map of each shape with cuTensorMapEncodeIm2col; replace addresses, sizes and strides in it.");
+}
+
+void outside_bounding_box(Warp& w, const Op& op, int lane, int spatial, int32_t at, int64_t first,
+                          int64_t last) {
+  refused(w, op, lane,
+          std::string("its coordinate along ") + kSpatial[spatial] + " is " + std::to_string(at) +
+              ", and the bounding box of its tensor map goes from " + from_to(first, last),
+          "A copy of the im2col kind starts at a pixel of the bounding box; what is loaded for it may lie "
+          "outside: "
+          "that is what the offsets are for.");
+}
+
+void offset_beyond_range(Warp& w, const Op& op, int lane, int spatial, uint32_t offset, uint32_t most) {
+  report(w, op, lane, Mistake::kBulkOperand, [&](Finding& f) {
+    f.message = "the " + async_name(*w.block, op.index) + " of " + who(w, lane) + " has the offset " +
+                std::to_string(offset) + " along " + kSpatial[spatial] + ", where it may be 0 to " +
+                std::to_string(most);
+    f.advice =
+        "Offsets have no sign and share 16 bits: all of them along W alone, 8 each along W and H, 5 each "
+        "along W, H "
+        "and D. What does not fit is lost or changes the next one. Begin the bounding box further left "
+        "instead.";
+  });
+}
+
+void stores_outside_tensor(Warp& w, const Op& op, int lane, int spatial, int64_t first, int64_t last,
+                           int64_t size) {
+  refused(
+      w, op, lane,
+      std::string("its bounding box goes from ") + from_to(first, last) + " along " + kSpatial[spatial] +
+          ", and the tensor from " + from_to(0, size - 1),
+      "Pixels outside of a tensor can be loaded, but not stored. Store with a map whose bounding box lies in "
+      "the tensor.");
 }
 
 void stores_before_tensor(Warp& w, const Op& op, int lane, int dimension, int32_t at) {

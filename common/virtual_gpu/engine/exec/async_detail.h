@@ -42,7 +42,18 @@ enum class BulkReduction : uint8_t { kNone, kAdd, kMin, kMax, kInc, kDec, kAnd, 
 enum class BulkType : uint8_t { kBits, kU32, kS32, kU64, kS64, kF16, kBf16, kF32, kF64 };
 
 // Of a tensor map, for tensormap.replace.
-enum class MapField : uint8_t { kAddress, kRank, kBox, kSize, kStride, kElementStride, kSwizzle, kFill };
+enum class MapField : uint8_t {
+  kAddress,
+  kRank,
+  kBox,
+  kSize,
+  kStride,
+  kElementStride,
+  kElementType,
+  kInterleave,
+  kSwizzle,
+  kFill
+};
 
 struct BulkDetail {
   BulkKind kind{};
@@ -52,8 +63,10 @@ struct BulkDetail {
   uint32_t groups = 0;           // that may stay in flight
   int rank = 0;                  // of a tensor copy; 0: plain bytes
   bool multicast = false;
+  bool im2col = false;
   Place destination, source, size, barrier, blocks;
   Place map, coordinates[5];  // of kValues: the values
+  Place offsets[3];           // of an im2col load: from the pixel to the one that is loaded, W first
   int values = 0, value_bytes = 0;
   MapField field{};  // of tensormap.replace, with the map in `destination` and the value in `source`
   int ordinal = 0;

@@ -32,6 +32,20 @@ void put_pattern(uint8_t* to, uint32_t bytes, uint32_t pattern) {
   for (uint32_t i = 0; i < bytes; ++i) to[i] = static_cast<uint8_t>(pattern >> (8 * (i % 4)));
 }
 
+// To the nearest number with 10 bits after the point, halfway to the even one; subnormal numbers stay so, and
+// every NaN becomes one.
+void round_to_tf32(uint8_t* at, uint32_t bytes) {
+  constexpr uint32_t kDropped = 13, kNan = 0x7fffe000, kInfinity = 0x7f800000, kMagnitude = 0x7fffffff;
+  for (uint32_t i = 0; i < bytes; i += 4) {
+    uint32_t value;
+    std::memcpy(&value, at + i, 4);
+    const uint32_t half = (1u << (kDropped - 1)) - 1 + (value >> kDropped & 1);
+    const uint32_t rounded = (value + half) >> kDropped << kDropped;
+    value = (value & kMagnitude) > kInfinity ? kNan : rounded;
+    std::memcpy(at + i, &value, 4);
+  }
+}
+
 // Bytes that nothing had written stay undefined where they are copied to.
 void carry_undefined(Block& b, const BulkLoad& load, const BulkPart& part) {
   if (!b.undefined.shared.empty())
@@ -61,6 +75,7 @@ void arrive_in_shared(Block& b, const BulkLoad& load) {
       std::memcpy(to, DeviceMemory::host(p.global), p.bytes);
     else
       put_pattern(to, p.bytes, load.fill);
+    if (load.to_tf32 && p.global != 0) round_to_tf32(to, p.bytes);
     at += p.bytes;
     carry_undefined(b, load, p);
     std::vector<uint8_t>& layout = b.unit->layout;

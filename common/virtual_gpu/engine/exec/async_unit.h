@@ -74,8 +74,9 @@ struct BulkLoad {
   std::vector<uint8_t> data;  // of a copy from shared memory: what it read when it was issued
   BulkReduction reduction{};  // with what is there
   BulkType type{};
-  uint32_t fill = 0;   // of places outside of a tensor: a pattern of 4 bytes
-  uint8_t layout = 0;  // of a box of several dimensions: 1 + the swizzle of its tensor map
+  uint32_t fill = 0;     // of places outside of a tensor: a pattern of 4 bytes
+  uint8_t layout = 0;    // of a box of several dimensions: 1 + the swizzle of its tensor map
+  bool to_tf32 = false;  // rounds each float of the tensor
 };
 
 // An arrival that waits for a thread's cp.async.

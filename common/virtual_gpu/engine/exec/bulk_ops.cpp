@@ -282,24 +282,25 @@ void copy_box(Warp& w, const Op& op, int lane) {
   const BulkDetail& d = *op.bulk;
   TensorMap map;
   if (!read_tensor_map(w, op, lane, place_value(w, op, d.map, lane), &map)) return;
-  int32_t at[kMostTensorDimensions] = {};
-  for (int i = 0; i < d.rank; ++i) at[i] = static_cast<int32_t>(place_value32(w, op, d.coordinates[i], lane));
-  if (!box_fits(w, op, lane, map, d.rank, at)) return;
+  const TensorPlace place = tensor_place(w, op, lane);
+  if (!box_fits(w, op, lane, map, place)) return;
   const bool stores = d.kind == BulkKind::kStore;
-  const int32_t* const negative = std::find_if(at, at + d.rank, [](int32_t c) { return c < 0; });
-  if (stores && negative != at + d.rank) {
-    set_launch_error(b, cuda::kIllegalInstruction);
-    checks::stores_before_tensor(w, op, lane, static_cast<int>(negative - at), *negative);
-    return;
-  }
   if (d.kind == BulkKind::kPrefetch) return;
+  if (map.base == 0 && !in_global(w, op, lane, 0, 1, stores)) return;  // the driver takes such a map
   ++b.worker->ops[op.index].global_requests;
   const uint32_t shared = place_value32(w, op, stores ? d.source : d.destination, lane);
   constexpr uint32_t kBoxAlignment = 128;
   if (!aligned(w, op, lane, BulkOperand::kShared, in_block(shared), kBoxAlignment)) return;
-  const uint32_t bytes = box_bytes(map);
+  const uint64_t bytes = tensor_box_bytes(map);
+  // None where the box leaves shared memory: rows narrower than their swizzle reach further than their bytes.
   auto good_parts = [&](uint32_t address) {
-    std::vector<BulkPart> parts = box_parts(map, at, address);
+    std::vector<BulkPart> parts;
+    const Direction direction = stores ? Direction::kLoad : Direction::kStore;
+    if (!in_shared(w, op, lane, address, bytes, direction)) return parts;
+    parts = box_parts(map, place, address);
+    uint32_t end = address;
+    for (const BulkPart& p : parts) end = std::max(end, p.shared + p.bytes);
+    if (!in_shared(w, op, lane, address, end - address, direction)) parts.clear();
     uint64_t latest = kNoSector;
     for (BulkPart& p : parts)
       if (!stores && p.global != 0) {
@@ -311,15 +312,16 @@ void copy_box(Warp& w, const Op& op, int lane) {
     return parts;
   };
   if (stores) {
-    if (!in_shared(w, op, lane, shared, bytes, Direction::kLoad)) return;
-    store_parts(w, op, lane, element_type(map), good_parts(shared));
+    const std::vector<BulkPart> parts = good_parts(shared);
+    if (!parts.empty()) store_parts(w, op, lane, element_type(map), parts);
     return;
   }
   for_each_target(w, op, lane, shared, [&](Block& to, uint32_t address) {
-    if (!in_shared(w, op, lane, address, bytes, Direction::kStore)) return;
     BulkLoad load;
-    load.bytes = bytes;
     load.parts = good_parts(address);
+    if (load.parts.empty()) return;
+    load.bytes = bytes;
+    load.to_tf32 = rounds_to_tf32(map);
     load.fill = fill_pattern(map);
     if (map.rank > 1) load.layout = static_cast<uint8_t>(1 + map.swizzle);
     load.barrier = in_block(place_value32(w, op, d.barrier, lane));

@@ -40,7 +40,7 @@ void FunctionLowering::lower_bulk(const ptx::Instruction& in) {
   require("sm_90");
   const std::vector<std::string_view> parts = split_opcode(in.opcode);
   BulkDetail d;
-  bool tensor = false, prefetch = false, policy = false, commits = false, waits = false;
+  bool tensor = false, prefetch = false, policy = false, commits = false, waits = false, has_offsets = false;
   std::vector<std::string_view> spaces;
   for (size_t i = 0; i < parts.size(); ++i) {
     const std::string_view t = parts[i];
@@ -54,6 +54,9 @@ void FunctionLowering::lower_bulk(const ptx::Instruction& in) {
       policy = true;
     } else if (t == "multicast::cluster") {
       d.multicast = true;
+    } else if (t == "im2col" || t == "im2col_no_offs") {
+      d.im2col = true;
+      has_offsets = t == "im2col";
     } else if (t == "global" || t == "shared::cta" || t == "shared::cluster") {
       spaces.push_back(t);
     } else if (t.size() == 2 && t[1] == 'd' && t[0] >= '1' && t[0] <= '5') {
@@ -78,7 +81,7 @@ void FunctionLowering::lower_bulk(const ptx::Instruction& in) {
     v.op.bulk = kept;
     return;
   }
-  if (tensor != (d.rank > 0)) throw NotImplemented{"this number of dimensions"};
+  if (tensor != (d.rank > 0) || (d.im2col && d.rank < 3)) throw NotImplemented{"this number of dimensions"};
   VirtualOp v;
   size_t at = 0;
   auto next = [&](int bytes) { return place(in.operands.at(at++), v, bytes); };
@@ -97,10 +100,37 @@ void FunctionLowering::lower_bulk(const ptx::Instruction& in) {
     d.map = place(o, v, 8);
     for (int i = 0; i < d.rank; ++i) d.coordinates[i] = place(coordinates[static_cast<size_t>(i)], v, 4);
   };
+  // An operand of 16 bits, widened where it is a register.
+  auto half = [&](const Operand& o) {
+    if (o.kind != OperandKind::kReg || reg_bytes(o) != 2) return place(o, v, 4);
+    const OpForm* widen = find_form("cvt.u32.u16#32.16");
+    if (widen == nullptr) widen = find_form("cvt.u32.u16");
+    if (widen == nullptr) throw NotImplemented{"an operand of 16 bits"};
+    Place p;
+    const uint32_t wide = temporary(4);
+    VirtualOp& c = emit(widen->masked, widen->full, widen->cls);
+    c.op.dst = wide;
+    c.op.src[0] = reg_slot(o.reg);
+    c.defs.push_back(wide);
+    c.uses.push_back(reg_slot(o.reg));
+    p.at = static_cast<int8_t>(v.list.size());
+    v.list.push_back(wide);
+    v.uses.push_back(wide);
+    return p;
+  };
+  auto next_offsets = [&] {
+    if (!has_offsets) return;
+    const Operand& o = in.operands.at(at++);
+    if (o.kind != OperandKind::kVector || static_cast<int>(o.items.size()) != d.rank - 2)
+      throw NotImplemented{"its offsets"};
+    for (size_t i = 0; i < o.items.size(); ++i) d.offsets[i] = half(o.items[i]);
+  };
   if (prefetch) {
+    if (d.im2col && !has_offsets) throw NotImplemented{"this mode"};
     d.kind = BulkKind::kPrefetch;
     if (tensor) {
       next_map();
+      next_offsets();
     } else {
       d.source = next(8);
       d.size = next(4);
@@ -109,6 +139,7 @@ void FunctionLowering::lower_bulk(const ptx::Instruction& in) {
     if (spaces.size() != 2) throw NotImplemented{"its state spaces"};
     const bool stores = spaces[0] == "global";
     d.kind = stores ? BulkKind::kStore : spaces[1] == "global" ? BulkKind::kLoad : BulkKind::kToCluster;
+    if (d.im2col && has_offsets == stores) throw NotImplemented{"this mode"};
     if (tensor && stores) {
       next_map();
       d.source = next(8);
@@ -116,32 +147,14 @@ void FunctionLowering::lower_bulk(const ptx::Instruction& in) {
       d.destination = next(8);
       next_map();
       d.barrier = next(8);
+      next_offsets();
     } else {
       d.destination = next(8);
       d.source = next(8);
       d.size = next(4);
       if (!stores) d.barrier = next(8);
     }
-    if (d.multicast) {
-      const Operand& mask = in.operands.at(at++);
-      if (mask.kind == OperandKind::kReg && reg_bytes(mask) == 2) {
-        // 16 bits wide: widened first.
-        const uint32_t wide = temporary(4);
-        const OpForm* widen = find_form("cvt.u32.u16#32.16");
-        if (widen == nullptr) widen = find_form("cvt.u32.u16");
-        if (widen == nullptr) throw NotImplemented{"its mask of blocks"};
-        VirtualOp& c = emit(widen->masked, widen->full, widen->cls);
-        c.op.dst = wide;
-        c.op.src[0] = reg_slot(mask.reg);
-        c.defs.push_back(wide);
-        c.uses.push_back(reg_slot(mask.reg));
-        d.blocks.at = static_cast<int8_t>(v.list.size());
-        v.list.push_back(wide);
-        v.uses.push_back(wide);
-      } else {
-        d.blocks = place(mask, v, 4);
-      }
-    }
+    if (d.multicast) d.blocks = half(in.operands.at(at++));
   }
   if (policy) ++at;
   if (at != in.operands.size()) throw NotImplemented{"its operands"};

@@ -1,5 +1,6 @@
 // Lowering of tensormap.replace and tensormap.cp_fenceproxy.
 #include <algorithm>
+#include <string>
 
 #include "exec/async_detail.h"
 #include "exec/bulk_ops.h"
@@ -22,9 +23,27 @@ constexpr FieldForm kFields[] = {
     {"global_dim", MapField::kSize, kMostTensorDimensions},
     {"global_stride", MapField::kStride, kMostTensorDimensions - 1},
     {"element_stride", MapField::kElementStride, kMostTensorDimensions},
+    {"elemtype", MapField::kElementType, 0},
+    {"interleave_layout", MapField::kInterleave, 0},
     {"swizzle_mode", MapField::kSwizzle, 0},
     {"fill_mode", MapField::kFill, 0},
 };
+
+// How many values a field has that PTX names by numbers; 0: any value.
+uint64_t choices(MapField field) {
+  switch (field) {
+    case MapField::kElementType:
+      return std::size(kTensorElementBytes);
+    case MapField::kInterleave:
+      return 3;
+    case MapField::kSwizzle:
+      return 4;
+    case MapField::kFill:
+      return 2;
+    default:
+      return 0;
+  }
+}
 
 }  // namespace
 
@@ -55,6 +74,9 @@ void FunctionLowering::lower_tensor_map(const ptx::Instruction& in) {
       if (ordinal >= static_cast<uint64_t>(form->ordinals)) throw NotImplemented{"this ordinal"};
       d.ordinal = static_cast<int>(ordinal);
     }
+    if (const uint64_t most = choices(d.field); most != 0 && immediate(in.operands.back()) >= most)
+      throw NotImplemented{"value " + std::to_string(immediate(in.operands.back())) + " of ." +
+                           std::string(parts[3])};
     d.source = place(in.operands.back(), v, parts[6] == "b64" ? 8 : 4);
   } else {
     throw NotImplemented{"this form"};

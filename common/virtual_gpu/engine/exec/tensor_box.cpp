@@ -11,16 +11,178 @@ namespace vgpu {
 
 namespace {
 
-constexpr uint32_t kChunk = 16;  // bytes that swizzling moves together
-
-// Elements of the box along a dimension: a stride leaves some out. Along the first there is none.
-uint32_t extent(const TensorMap& map, int dimension) {
-  const uint32_t stride = dimension == 0 ? 1 : std::max<uint32_t>(1, map.element_stride[dimension]);
-  return (map.box[dimension] + stride - 1) / stride;
-}
-
 bool is_float(const TensorMap& map) {
   return map.type >= 6;  // CU_TENSOR_MAP_DATA_TYPE_FLOAT16 and those after it
+}
+
+int64_t size_of(const TensorMap& map, int dimension) {
+  return int64_t{map.size_minus_1[dimension]} + 1;
+}
+
+int64_t step_of(const TensorMap& map, int dimension) {
+  return std::max<int64_t>(1, map.element_stride[dimension]);
+}
+
+// The first of W, H and D among the dimensions, and how many of them there are.
+int first_spatial(const TensorMap& map) {
+  return map.interleave != 0 ? 0 : 1;
+}
+int spatial_dimensions(const TensorMap& map) {
+  return map.rank - 2;
+}
+
+// The last coordinate of an im2col map's bounding box along W, H or D.
+int64_t upper_end(const TensorMap& map, int spatial) {
+  return size_of(map, spatial + first_spatial(map)) - 1 + map.upper[spatial];
+}
+
+// The rows of a copy, one after the other: of a box those along the first dimension; pixel by pixel of
+// im2col; of an interleaved tensor each element.
+class Rows {
+ public:
+  Rows(const TensorMap& map, const TensorPlace& place) : map_(map) {
+    for (int i = first_spatial(map); i < map.rank; ++i) {
+      Axis& a = axes_[count_++];
+      a.size = size_of(map, i);
+      a.stride = i == 0 ? tensor_row_bytes(map) : map.stride[i - 1];
+      a.step = step_of(map, i);
+      a.start = a.at = place.at[i];
+      a.extent = tensor_extent(map, i);
+      rows_ *= a.extent;
+    }
+    if (!map.im2col) return;
+    rows_ = map.pixels;
+    for (int j = 0; j < spatial_dimensions(map); ++j) {
+      Axis& a = axes_[j];
+      a.start = map.lower[j];
+      a.end = upper_end(map, j);
+      a.offset = place.offset[j];
+    }
+  }
+
+  uint64_t count() const { return rows_; }
+
+  // Of the current row's first byte, were it in the tensor.
+  uint64_t global() const {
+    uint64_t at = map_.base;
+    for (int i = 0; i < count_; ++i) at += static_cast<uint64_t>(where(axes_[i])) * axes_[i].stride;
+    return at;
+  }
+
+  bool inside() const {
+    return std::all_of(axes_, axes_ + count_,
+                       [](const Axis& a) { return where(a) >= 0 && where(a) < a.size; });
+  }
+
+  void next() {
+    // Images of im2col, the last dimension, have no end.
+    const int turning = map_.im2col ? spatial_dimensions(map_) : count_;
+    for (int i = 0; i < turning; ++i) {
+      Axis& a = axes_[i];
+      a.at += a.step;
+      if (map_.im2col ? a.at <= a.end : ++a.index < a.extent) return;
+      a.at = a.start;
+      a.index = 0;
+    }
+    if (map_.im2col) axes_[count_ - 1].at += axes_[count_ - 1].step;
+  }
+
+ private:
+  struct Axis {
+    int64_t size = 0, step = 1, start = 0, end = 0, at = 0, offset = 0;
+    uint64_t stride = 0;
+    uint32_t extent = 1, index = 0;
+  };
+  static int64_t where(const Axis& a) { return a.at + a.offset; }
+
+  const TensorMap& map_;
+  Axis axes_[kMostTensorDimensions];
+  int count_ = 0;
+  uint64_t rows_ = 1;
+};
+
+// Whether a store may write there: a load is filled where it leaves the tensor, but for a store there is a
+// wall before the tensor, and for the pixels of im2col one behind it, too.
+bool store_fits(Warp& w, const Op& op, int lane, const TensorMap& map, const TensorPlace& place) {
+  const int first = first_spatial(map), spatial = map.im2col ? spatial_dimensions(map) : 0;
+  for (int j = 0; j < spatial; ++j)
+    if (map.lower[j] < 0 || map.upper[j] > 0) {
+      checks::stores_outside_tensor(w, op, lane, j, map.lower[j], upper_end(map, j), size_of(map, j + first));
+      return false;
+    }
+  for (int i = 0; i < map.rank; ++i)
+    if (place.at[i] < 0) {
+      checks::stores_before_tensor(w, op, lane, i, place.at[i]);
+      return false;
+    }
+  return true;
+}
+
+// Whether the map itself is one that the hardware takes: a kernel may have changed it.
+bool map_fits(Warp& w, const Op& op, int lane, const TensorMap& map) {
+  const uint32_t row = map.box[0] * map.element_bytes;
+  if (row == 0 || row % kTensorChunk != 0) {
+    checks::uneven_box_row(w, op, lane, row);
+    return false;
+  }
+  if (map.interleave == 0 && map.swizzle != kSwizzleNone && row > swizzle_span(map.swizzle)) {
+    checks::box_wider_than_swizzle(w, op, lane, row, swizzle_span(map.swizzle));
+    return false;
+  }
+  if (map.fill != 0 && !is_float(map)) {
+    checks::fills_integers_with_nan(w, op, lane);
+    return false;
+  }
+  const bool alone = map.interleave == 2 && map.swizzle != kSwizzle32;
+  if (alone || map.interleave > 2 || map.swizzle > kSwizzle128 ||
+      (map.rank < 3 && (map.interleave != 0 || map.im2col))) {
+    checks::odd_interleave(w, op, lane);
+    return false;
+  }
+  return true;
+}
+
+bool pixels_fit(Warp& w, const Op& op, int lane, const TensorMap& map, const TensorPlace& place) {
+  for (int j = 0; j < spatial_dimensions(map); ++j) {
+    const int32_t at = place.at[j + first_spatial(map)];
+    if (at >= map.lower[j] && at <= upper_end(map, j)) continue;
+    checks::outside_bounding_box(w, op, lane, j, at, map.lower[j], upper_end(map, j));
+    return false;
+  }
+  return true;
+}
+
+// How the hardware steps through interleaved tensors, and through several images of them, is not documented.
+bool is_known(Warp& w, const Op& op, int lane, const TensorMap& map) {
+  if (map.interleave == 0) return true;
+  for (int i = 0; i < map.rank; ++i)
+    if (step_of(map, i) > 1) {
+      checks::unknown_interleaved_copy(w, op, lane, "has element strides");
+      return false;
+    }
+  if (map.im2col || map.box[map.rank - 1] <= 1) return true;
+  checks::unknown_interleaved_copy(w, op, lane, "has a box of several images (its last dimension)");
+  return false;
+}
+
+bool copy_is_possible(Warp& w, const Op& op, int lane, const TensorMap& map, const TensorPlace& place) {
+  const BulkDetail& d = *op.bulk;
+  if (d.rank != map.rank) {
+    checks::wrong_box_rank(w, op, lane, d.rank, static_cast<int>(map.rank));
+    return false;
+  }
+  if (d.im2col != (map.im2col != 0)) {
+    checks::wrong_box_mode(w, op, lane, d.im2col);
+    return false;
+  }
+  if (!map_fits(w, op, lane, map)) return false;
+  const int64_t offset = int64_t{place.at[0]} * map.element_bytes;
+  if (map.interleave == 0 && offset % kTensorChunk != 0) {
+    checks::misaligned_box(w, op, lane, place.at[0], offset);
+    return false;
+  }
+  if (map.im2col && !pixels_fit(w, op, lane, map, place)) return false;
+  return d.kind != BulkKind::kStore || store_fits(w, op, lane, map, place);
 }
 
 }  // namespace
@@ -44,14 +206,34 @@ bool read_tensor_map(Warp& w, const Op& op, int lane, uint64_t address, TensorMa
   return false;
 }
 
-bool box_fits(Warp& w, const Op& op, int lane, const TensorMap& map, int rank, const int32_t* at) {
-  const int64_t offset = int64_t{at[0]} * map.element_bytes;
-  if (rank == map.rank && offset % kChunk == 0) return true;
-  set_launch_error(*w.block, cuda::kIllegalInstruction);
-  if (rank != map.rank)
-    checks::wrong_box_rank(w, op, lane, rank, static_cast<int>(map.rank));
-  else
-    checks::misaligned_box(w, op, lane, at[0], offset);
+TensorPlace tensor_place(Warp& w, const Op& op, int lane) {
+  const BulkDetail& d = *op.bulk;
+  TensorPlace place;
+  for (int i = 0; i < d.rank; ++i)
+    place.at[i] = static_cast<int32_t>(place_value32(w, op, d.coordinates[i], lane));
+  const int offsets = d.rank - 2;
+  if (!d.im2col || d.offsets[0].at < 0) return place;
+  constexpr int kBits[] = {16, 8, 5};
+  const int bits = kBits[offsets - 1];
+  const uint32_t mask = (1u << bits) - 1;
+  uint32_t packed = 0;
+  for (int j = 0; j < offsets; ++j) {
+    const uint32_t given = place_value32(w, op, d.offsets[j], lane) & 0xffff;
+    if (given > mask) checks::offset_beyond_range(w, op, lane, j, given, mask);
+    // What is too large for its 5 bits goes into the next one's.
+    packed += (bits == 5 ? given : given & mask) << (bits * j);
+  }
+  for (int j = 0; j < offsets; ++j) place.offset[j] = static_cast<int32_t>(packed >> (bits * j) & mask);
+  return place;
+}
+
+bool box_fits(Warp& w, const Op& op, int lane, const TensorMap& map, const TensorPlace& place) {
+  if (!copy_is_possible(w, op, lane, map, place)) {
+    set_launch_error(*w.block, cuda::kIllegalInstruction);
+    return false;
+  }
+  if (is_known(w, op, lane, map)) return true;
+  set_launch_error(*w.block, cuda::kNotSupported);
   return false;
 }
 
@@ -64,46 +246,35 @@ BulkType element_type(const TensorMap& map) {
   return map.type < std::size(kElementTypes) ? kElementTypes[map.type] : BulkType::kBits;
 }
 
-uint32_t box_bytes(const TensorMap& map) {
-  uint32_t bytes = map.element_bytes;
-  for (int i = 0; i < map.rank; ++i) bytes *= extent(map, i);
-  return bytes;
-}
-
-std::vector<BulkPart> box_parts(const TensorMap& map, const int32_t* at, uint32_t shared) {
-  const uint32_t row_bytes = map.box[0] * map.element_bytes;
-  const int64_t size = (int64_t{map.size_minus_1[0]} + 1) * map.element_bytes;  // of a row of the tensor
-  const int64_t begin = int64_t{at[0]} * map.element_bytes;
+std::vector<BulkPart> box_parts(const TensorMap& map, const TensorPlace& place, uint32_t shared) {
+  const uint32_t row_bytes = tensor_row_bytes(map);
+  const bool interleaved = map.interleave != 0;
+  const bool swizzles = map.swizzle != kSwizzleNone;
+  // Rows narrower than their swizzle leave the rest of it free.
+  const uint32_t pitch = swizzles && !interleaved ? swizzle_span(map.swizzle) : row_bytes;
+  const int64_t size =
+      interleaved ? row_bytes : size_of(map, 0) * map.element_bytes;  // of a row of the tensor
+  const int64_t begin = interleaved ? 0 : int64_t{place.at[0]} * map.element_bytes;
   // The bytes of a row of the box that lie in the tensor.
   const int64_t first = std::clamp<int64_t>(-begin, 0, row_bytes);
   const int64_t last = std::clamp<int64_t>(size - begin, first, row_bytes);
-  uint32_t rows = 1;
-  for (int i = 1; i < map.rank; ++i) rows *= extent(map, i);
+  Rows rows(map, place);
   std::vector<BulkPart> parts;
-  for (uint32_t row = 0; row < rows; ++row) {
-    uint64_t global = map.base + static_cast<uint64_t>(begin);
-    bool inside = true;
-    uint32_t rest = row;
-    for (int i = 1; i < map.rank; ++i) {
-      const uint32_t n = extent(map, i);
-      const int64_t where = int64_t{at[i]} + int64_t{rest % n} * std::max<int64_t>(1, map.element_stride[i]);
-      rest /= n;
-      inside &= where >= 0 && where <= int64_t{map.size_minus_1[i]};
-      global += static_cast<uint64_t>(where) * map.stride[i - 1];
-    }
-    const uint32_t place = shared + row * row_bytes;
-    auto add = [&](int64_t from, int64_t to, bool is_inside) {
-      const uint32_t step = map.swizzle == kSwizzleNone ? row_bytes : kChunk;
-      while (from < to) {
-        const int64_t end = std::min<int64_t>(to, (from / step + 1) * step);
-        const uint32_t linear = place + static_cast<uint32_t>(from);
+  for (uint64_t row = 0; row < rows.count(); ++row, rows.next()) {
+    const uint64_t global = rows.global() + static_cast<uint64_t>(begin);
+    const uint32_t to = shared + static_cast<uint32_t>(row) * pitch;
+    auto add = [&](int64_t from, int64_t end_of_kind, bool is_inside) {
+      const uint32_t step = swizzles ? kTensorChunk : row_bytes;
+      while (from < end_of_kind) {
+        const int64_t end = std::min<int64_t>(end_of_kind, (from / step + 1) * step);
+        const uint32_t linear = to + static_cast<uint32_t>(from);
         parts.push_back({swizzled_address(linear, map.swizzle),
                          is_inside ? global + static_cast<uint64_t>(from) : 0,
                          static_cast<uint32_t>(end - from)});
         from = end;
       }
     };
-    if (!inside) {
+    if (!rows.inside()) {
       add(0, row_bytes, false);
       continue;
     }
@@ -115,8 +286,11 @@ std::vector<BulkPart> box_parts(const TensorMap& map, const int32_t* at, uint32_
 }
 
 uint32_t fill_pattern(const TensorMap& map) {
-  if (map.fill == 0 || !is_float(map)) return 0;
-  return map.element_bytes == 2 ? 0x7fff7fffu : 0x7fffffffu;
+  return map.fill != 0 ? 0x7ff77ff7u : 0;  // a NaN in every type of floats
+}
+
+bool rounds_to_tf32(const TensorMap& map) {
+  return map.type == 11 || map.type == 12;  // CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 and TFLOAT32_FTZ
 }
 
 }  // namespace vgpu

@@ -41,6 +41,14 @@ uint8_t* map_in_global(Warp& w, const Op& op, int lane, uint64_t address) {
   return DeviceMemory::host(address);
 }
 
+// PTX numbers the types in another order than CUtensorMapDataType.
+constexpr uint8_t kTypeOfPtx[] = {0, 1, 2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12};
+
+// What shares its place with the bounding box of an im2col map, or says how many corners that has.
+bool is_of_boxes(MapField field) {
+  return field == MapField::kBox || field == MapField::kRank;
+}
+
 void put(TensorMap& map, MapField field, int ordinal, uint64_t value) {
   switch (field) {
     case MapField::kAddress:
@@ -60,6 +68,13 @@ void put(TensorMap& map, MapField field, int ordinal, uint64_t value) {
       break;
     case MapField::kElementStride:
       map.element_stride[ordinal] = static_cast<uint8_t>(value);
+      break;
+    case MapField::kElementType:
+      map.type = kTypeOfPtx[value];
+      map.element_bytes = kTensorElementBytes[map.type];
+      break;
+    case MapField::kInterleave:
+      map.interleave = static_cast<uint8_t>(value);
       break;
     case MapField::kSwizzle:
       map.swizzle = static_cast<uint8_t>(value);
@@ -87,6 +102,11 @@ void replace_map_field(Warp& w, const Op& op) {
     if (map.magic != kTensorMapMagic) {
       set_launch_error(*w.block, cuda::kIllegalInstruction);
       checks::no_tensor_map_copied(w, op, lane, address);
+      continue;
+    }
+    if (map.im2col && is_of_boxes(d.field)) {
+      set_launch_error(*w.block, cuda::kNotSupported);
+      checks::replaces_box_of_pixels(w, op, lane);
       continue;
     }
     put(map, d.field, d.ordinal, place_value(w, op, d.source, lane));
