@@ -20,7 +20,7 @@ from common.machine_code.embedded_ptx import embedded_ptx
 from grader.building.build import build
 from grader.spec import registry
 from tests.virtual_gpu.engine_client import EngineProcess, Program
-from tests.virtual_gpu.ptx.test_ptx_fuzz import TOKEN
+from tests.virtual_gpu.ptx.tokens import TOKEN
 
 SEED = int(os.environ.get("VGPU_FUZZ_SEED", "20261117"))
 MODULES = int(os.environ.get("VGPU_FUZZ", "24"))  # for each exercise

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 import random
-import re
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+from tests.virtual_gpu.ptx.tokens import TOKEN
+
 HEADER = ".version 9.0\n.target sm_90\n.address_size 64\n"
 SLOW_IS_FINE = [HealthCheck.too_slow]
-TOKEN = re.compile(rb"\s+|[%$\w.:]+|.", re.DOTALL)
 
 
 def assert_judged(verdicts: list[str]) -> None:
