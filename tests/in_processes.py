@@ -2,7 +2,7 @@
 
     python -m tests.in_processes 8 LOGS tests/gpu/test_attacks.py -k "not cheat"
 
-Tests are dealt out one by one. LOGS gets one file for each process; what is printed are the last line of each,
+Tests are dealt out one by one. LOGS gets a file for each process; what is printed are the last line of each,
 the tests that failed and the sum. Reports of a sanitizer (VGPU_SANITIZER) are counted, too.
 """
 
