@@ -120,6 +120,7 @@ enum class Request : uint32_t {
   kGraphUnreserve,       // Address
   kGraphMemory,          // Id (1: the high marks begin anew) -> GraphMemory
   kConditionalCreate,    // ConditionalCreate -> Id
+  kCheckNode,            // Launch + parameter bytes: may a node of a graph launch it?
   kTextureCreate = 110,  // Texture (protocol_texture.h) -> Id: also a surface object
   kTextureDestroy,       // Id
   // harness only; it may also make streams, captures and graphs, which the program cannot end or destroy

@@ -170,8 +170,12 @@ class Launch:
     cost: Cost
     wall_seconds: float
     timeline: Timeline | None = None  # where the option of that name asked for it
+    cluster: Dim3 | None = None  # blocks in one, of a launch with clusters
+    # Of a launch that the option sample_blocks left in part: blocks that ran, and that ran to their end.
+    blocks_begun: int | None = None
+    blocks_finished: int | None = None
 
-    sometimes: ClassVar = ("timeline",)
+    sometimes: ClassVar = ("timeline", "cluster", "blocks_begun", "blocks_finished")
 
     @property
     def without_time(self) -> str:

@@ -225,7 +225,7 @@ def test_an_unsupported_kernel_names_its_line_and_leaves_the_others_alone(case):
 ENDLESS = [
     ("loop", "hang", "while (true) turns", "does not end", "LaunchTimeout"),
     ("loop_in_one_lane", "hang", "while (threadIdx.x == 5)", "waiting at the barrier", "LaunchTimeout"),
-    ("recurse", "memory", "return deeper", "the stack overflows", "LaunchFailure"),
+    ("recurse", "memory", "return deeper", "the stack overflows", "IllegalAddress"),
     ("print", "hang", "never stops talking", "does not end", "LaunchTimeout"),
     ("spin_global", "hang", "while (flag == 0) {", "polling with nothing left", "LaunchTimeout"),
     ("spin_shared", "hang", "while (shared_flag == 0)", "polling with nothing left", "LaunchTimeout"),
@@ -302,7 +302,7 @@ def test_impossible_launches_are_refused_and_the_next_one_runs():
 def test_shared_memory_has_its_limits():
     results = answers(run("configurations", "shared"))
     good = {name for name, answer in results.items() if answer == "cudaSuccess"}
-    assert good == {"opt in 227 KB", "227 KB", "48 KB twice"}
+    assert good == {"opt in 227 KB", "227 KB"}  # 48 KB beside 48 KB need permission, as on an H200
     assert len(results) == 9
 
 
@@ -310,9 +310,9 @@ def test_clusters_that_no_device_has_are_refused():
     ran = run("configurations", "cluster")
     assert answers(ran) == {
         "clusters of 2": "cudaSuccess",
-        "clusters of 3": "cudaErrorInvalidConfiguration",
-        "clusters of 17": "cudaErrorInvalidConfiguration",
-        "clusters of 0": "cudaSuccess",
+        "clusters of 3": "cudaErrorInvalidClusterSize",
+        "clusters of 17": "cudaErrorInvalidClusterSize",
+        "clusters of 0": "cudaErrorInvalidClusterSize",
     }
     assert "a grid of (4,1,1) blocks, which clusters of (3,1,1) do not divide" in ran.stderr
     assert "clusters of 17 blocks, where a device has at most 16" in ran.stderr

@@ -118,6 +118,9 @@ void write_launch(json::Writer& out, const Report::Launch& launch, const Profile
   write_dim(out, "block", figures.block);
   out.member("dynamic_shared", figures.dynamic_shared).member("static_shared", figures.static_shared);
   out.member("stream", figures.stream).member("graph", launch.graph);
+  if (figures.cluster.count() > 1) write_dim(out, "cluster", figures.cluster);
+  if (figures.sampled)
+    out.member("blocks_begun", figures.blocks_begun).member("blocks_finished", figures.blocks_finished);
   out.member("error", figures.error).member("error_name", cuda::error_name(figures.error));
   out.member("registers", figures.registers).member("registers_estimated", figures.registers_estimated);
   write_occupancy(out, figures, profile);

@@ -84,12 +84,24 @@ bool is_format(const cudaChannelFormatDesc& f) {
          (f.f == cudaChannelFormatKindFloat && f.x != 8);
 }
 
+// The sizes that an H200 takes; it takes any depth.
+bool has_sizes(const cudaExtent& extent, unsigned flags) {
+  const bool is_layered = (flags & cudaArrayLayered) != 0;
+  if ((flags & cudaArrayCubemap) != 0 &&
+      (extent.width != extent.height || extent.depth % 6 != 0 || extent.depth == 0))
+    return false;
+  if (is_layered) return extent.width <= 32768 && extent.height <= 32768 && extent.depth <= 2048;
+  if (extent.depth > 0) return extent.width <= 16384 && extent.height <= 16384;
+  return extent.width <= 131072 && extent.height <= 65536;
+}
+
 cudaError_t make(cudaArray_t* out, const cudaChannelFormatDesc* format, const cudaExtent& extent,
                  unsigned flags) {
   if (out == nullptr || format == nullptr) return cudaErrorInvalidValue;
   *out = nullptr;
   if (!is_format(*format)) return cudaErrorInvalidChannelDescriptor;
-  if (extent.width == 0 || (flags & ~kKnownFlags) != 0) return cudaErrorInvalidValue;
+  if (extent.width == 0 || (flags & ~kKnownFlags) != 0 || !has_sizes(extent, flags))
+    return cudaErrorInvalidValue;
   if ((flags & cudaArrayCubemap) != 0) {
     static bool warned = false;
     return static_cast<cudaError_t>(vgpu::not_supported("cudaMalloc3DArray with cudaArrayCubemap", &warned));

@@ -313,6 +313,27 @@ cudaGraphNodeType type_of(const NodeWork& work) {
   return kTypes[work.index()];
 }
 
+namespace {
+
+// Asks the engine whether such a launch could begin.
+cudaError_t may_launch(const Function& function, const KernelNode& node) {
+  Bytes parameters(static_cast<size_t>(function.info.param_bytes));
+  for (size_t i = 0; i < node.values.size(); ++i)
+    std::copy(node.values[i].begin(), node.values[i].end(),
+              parameters.begin() + static_cast<std::ptrdiff_t>(function.parameters[i].offset));
+  wire::Launch message{};
+  message.function = function.info.id;
+  const dim3 grid = node.given.gridDim, block = node.given.blockDim;
+  std::copy_n(std::initializer_list<uint32_t>{grid.x, grid.y, grid.z}.begin(), 3, message.grid);
+  std::copy_n(std::initializer_list<uint32_t>{block.x, block.y, block.z}.begin(), 3, message.block);
+  message.dynamic_shared = node.given.sharedMemBytes;
+  message.param_bytes = static_cast<uint32_t>(parameters.size());
+  return Connection::get().call(wire::Request::kCheckNode, &message, sizeof message, parameters.data(),
+                                parameters.size(), nullptr);
+}
+
+}  // namespace
+
 cudaError_t make_kernel_node(const cudaKernelNodeParams& given, KernelNode* node) {
   Function* function = nullptr;
   if (const cudaError_t error = Registry::get().find(given.func, &function); error != cudaSuccess)
@@ -325,7 +346,7 @@ cudaError_t make_kernel_node(const cudaKernelNodeParams& given, KernelNode* node
     node->values.emplace_back(bytes, bytes + function->parameters[i].bytes);
   }
   node->point();
-  return cudaSuccess;
+  return may_launch(*function, *node);
 }
 
 ExplicitGraph* find_explicit(cudaGraph_t graph) {

@@ -35,9 +35,7 @@ VGPU_ENTRY(cudaFuncGetAttributes, (cudaFuncAttributes * out, const void* kernel)
   out->numRegs = info.registers;
   out->ptxVersion = info.ptx_version;
   out->binaryVersion = info.binary_version;
-  // Until it is raised, dynamic shared memory shares the usual limit with the static part.
-  const bool raised = info.max_dynamic_shared != Connection::get().device().shared_per_block;
-  out->maxDynamicSharedSizeBytes = info.max_dynamic_shared - (raised ? 0 : info.static_shared);
+  out->maxDynamicSharedSizeBytes = info.max_dynamic_shared;
   out->preferredShmemCarveout = cudaSharedmemCarveoutDefault;
   return cudaSuccess;
 }

@@ -1,5 +1,7 @@
 // Every form of a kernel launch ends in one request.
+#include <algorithm>
 #include <cstring>
+#include <iterator>
 #include <limits>
 
 #include "api.h"
@@ -47,38 +49,99 @@ cudaError_t launch(const void* kernel, dim3 grid, dim3 block, void** arguments, 
                                 parameters.size(), nullptr);
 }
 
-// Attributes that only ask for speed are accepted: the answer of a program does not depend on them.
-bool only_a_hint(cudaLaunchAttributeID id) {
-  switch (id) {
-    case cudaLaunchAttributeIgnore:
-    case cudaLaunchAttributeAccessPolicyWindow:
-    case cudaLaunchAttributeSynchronizationPolicy:
-    case cudaLaunchAttributeClusterSchedulingPolicyPreference:
-    case cudaLaunchAttributeProgrammaticStreamSerialization:
-    case cudaLaunchAttributePriority:
-    case cudaLaunchAttributeMemSyncDomainMap:
-    case cudaLaunchAttributeMemSyncDomain:
-    case cudaLaunchAttributePreferredSharedMemoryCarveout:
-      return true;
-    default:
+using Value = cudaLaunchAttributeValue;
+
+bool is_policy(const Value& value) {
+  return value.clusterSchedulingPolicyPreference >= cudaClusterSchedulingPolicyDefault &&
+         value.clusterSchedulingPolicyPreference <= cudaClusterSchedulingPolicyLoadBalancing;
+}
+
+bool is_window(const Value& value) {
+  const cudaAccessPolicyWindow& window = value.accessPolicyWindow;
+  int most = 0;
+  const bool known = cudaDeviceGetAttribute(&most, cudaDevAttrMaxAccessPolicyWindowSize, 0) == cudaSuccess;
+  return window.hitRatio >= 0 && window.hitRatio <= 1 && known &&
+         window.num_bytes <= static_cast<size_t>(most);
+}
+
+bool is_domain_map(const Value& value) {
+  return value.memSyncDomainMap.default_ < 4 && value.memSyncDomainMap.remote < 4;
+}
+
+bool anything(const Value&) {
+  return true;
+}
+
+// Attributes that only ask for speed are accepted, with the values that a GPU accepts: the answer of a
+// program does not depend on them.
+const struct {
+  cudaLaunchAttributeID id;
+  bool (*accepts)(const Value&);
+} kHints[] = {
+    {cudaLaunchAttributeIgnore, anything},
+    {cudaLaunchAttributeAccessPolicyWindow, is_window},
+    {cudaLaunchAttributeClusterSchedulingPolicyPreference, is_policy},
+    {cudaLaunchAttributeProgrammaticStreamSerialization, anything},
+    {cudaLaunchAttributePriority, anything},
+    {cudaLaunchAttributeMemSyncDomainMap, is_domain_map},
+    {cudaLaunchAttributeMemSyncDomain, [](const Value& value) { return value.memSyncDomain <= 1; }},
+    {cudaLaunchAttributePreferredSharedMemoryCarveout,
+     [](const Value& value) { return value.sharedMemCarveout <= 100; }},
+    {cudaLaunchAttributeNvlinkUtilCentricScheduling, anything},
+};
+
+bool is_hint(cudaLaunchAttributeID id, const Value& value) {
+  const auto* hint =
+      std::find_if(std::begin(kHints), std::end(kHints), [&](const auto& known) { return known.id == id; });
+  return hint != std::end(kHints) && hint->accepts(value);
+}
+
+// Clusters that a launch would rather have: whole numbers of those that it asks for.
+bool may_prefer(const uint32_t (&preferred)[3], const uint32_t (&cluster)[3], const dim3& grid) {
+  const uint32_t blocks[3] = {grid.x, grid.y, grid.z};
+  for (int axis = 0; axis < 3; ++axis)
+    if (preferred[axis] == 0 || cluster[axis] == 0 || preferred[axis] % cluster[axis] != 0 ||
+        blocks[axis] % cluster[axis] != 0)
       return false;
+  return true;
+}
+
+cudaError_t read_attribute(const cudaLaunchAttribute& attribute, Extras* extras, uint32_t (&preferred)[3]) {
+  switch (attribute.id) {
+    case cudaLaunchAttributeCooperative:
+      extras->cooperative = attribute.val.cooperative != 0;
+      return cudaSuccess;
+    case cudaLaunchAttributeClusterDimension:
+      extras->cluster[0] = attribute.val.clusterDim.x;
+      extras->cluster[1] = attribute.val.clusterDim.y;
+      extras->cluster[2] = attribute.val.clusterDim.z;
+      return cudaSuccess;
+    case cudaLaunchAttributePreferredClusterDimension:
+      preferred[0] = attribute.val.preferredClusterDim.x;
+      preferred[1] = attribute.val.preferredClusterDim.y;
+      preferred[2] = attribute.val.preferredClusterDim.z;
+      return cudaSuccess;
+    case cudaLaunchAttributeProgrammaticEvent:
+      return attribute.val.programmaticEvent.event == nullptr ? cudaErrorInvalidResourceHandle
+                                                              : cudaErrorNotSupported;
+    case cudaLaunchAttributeLaunchCompletionEvent:
+      return attribute.val.launchCompletionEvent.event == nullptr ? cudaErrorInvalidResourceHandle
+                                                                  : cudaErrorNotSupported;
+    case cudaLaunchAttributeDeviceUpdatableKernelNode:
+      return cudaErrorNotSupported;
+    default:
+      return is_hint(attribute.id, attribute.val) ? cudaSuccess : cudaErrorInvalidValue;
   }
 }
 
 cudaError_t read_attributes(const cudaLaunchConfig_t& config, Extras* extras) {
   if (config.numAttrs > 0 && config.attrs == nullptr) return cudaErrorInvalidValue;
-  for (unsigned i = 0; i < config.numAttrs; ++i) {
-    const cudaLaunchAttribute& attribute = config.attrs[i];
-    if (attribute.id == cudaLaunchAttributeCooperative) {
-      extras->cooperative = attribute.val.cooperative != 0;
-    } else if (attribute.id == cudaLaunchAttributeClusterDimension) {
-      extras->cluster[0] = attribute.val.clusterDim.x;
-      extras->cluster[1] = attribute.val.clusterDim.y;
-      extras->cluster[2] = attribute.val.clusterDim.z;
-    } else if (!only_a_hint(attribute.id)) {
-      return cudaErrorInvalidValue;
-    }
-  }
+  uint32_t preferred[3] = {0, 0, 0};
+  for (unsigned i = 0; i < config.numAttrs; ++i)
+    if (const cudaError_t error = read_attribute(config.attrs[i], extras, preferred); error != cudaSuccess)
+      return error;
+  const bool prefers = preferred[0] != 0 || preferred[1] != 0 || preferred[2] != 0;
+  if (prefers && !may_prefer(preferred, extras->cluster, config.gridDim)) return cudaErrorInvalidClusterSize;
   return cudaSuccess;
 }
 
@@ -119,5 +182,8 @@ VGPU_TWINS(cudaLaunchKernelExC, _ptsz,
 VGPU_TWINS(cudaStreamSetAttribute, _ptsz,
            (cudaStream_t, cudaLaunchAttributeID attribute, const cudaLaunchAttributeValue* value),
            (nullptr, attribute, value)) {
-  return value != nullptr && only_a_hint(attribute) ? cudaSuccess : cudaErrorInvalidValue;
+  return value != nullptr &&
+                 (attribute == cudaLaunchAttributeSynchronizationPolicy || is_hint(attribute, *value))
+             ? cudaSuccess
+             : cudaErrorInvalidValue;
 }

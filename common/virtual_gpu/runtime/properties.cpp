@@ -13,7 +13,6 @@ using wire::DeviceInfo;
 
 constexpr int kMaxPitch = std::numeric_limits<int>::max();
 constexpr int kLargestPolicyWindow = 128 << 20;
-constexpr int kTextureAlignment = 512, kTexturePitchAlignment = 32;
 constexpr int kCopyEngines = 3;
 constexpr int kMemSyncDomains = 4;
 

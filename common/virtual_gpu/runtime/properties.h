@@ -7,6 +7,8 @@
 
 namespace vgpu {
 
+constexpr int kTextureAlignment = 512, kTexturePitchAlignment = 32;  // bytes
+
 void fill_properties(const wire::DeviceInfo& info, cudaDeviceProp* out);
 
 // cudaErrorInvalidValue for a number that names no attribute. What the virtual GPU does not have is 0.

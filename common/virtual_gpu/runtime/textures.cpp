@@ -6,6 +6,7 @@
 #include "api.h"
 #include "arrays.h"
 #include "connection.h"
+#include "properties.h"
 #include "protocol_texture.h"
 
 namespace {
@@ -59,6 +60,7 @@ cudaError_t describe_resource(const cudaResourceDesc& resource, Texture* t) {
       const size_t texels = linear.sizeInBytes / std::max<size_t>(1, vgpu::element_bytes(linear.desc));
       if (texels > std::numeric_limits<uint32_t>::max()) return cudaErrorInvalidValue;
       t->address = reinterpret_cast<uint64_t>(linear.devPtr);
+      if (t->address % vgpu::kTextureAlignment != 0) return cudaErrorInvalidValue;
       t->width = static_cast<uint32_t>(texels);
       t->is_linear = 1;
       return cudaSuccess;
@@ -67,6 +69,10 @@ cudaError_t describe_resource(const cudaResourceDesc& resource, Texture* t) {
       const auto& pitched = resource.res.pitch2D;
       if (!describe_format(pitched.desc, t)) return cudaErrorInvalidValue;
       t->address = reinterpret_cast<uint64_t>(pitched.devPtr);
+      if (t->address % vgpu::kTextureAlignment != 0 ||
+          pitched.pitchInBytes % vgpu::kTexturePitchAlignment != 0 || pitched.width > 131072 ||
+          pitched.height > 65000)
+        return cudaErrorInvalidValue;
       t->pitch = pitched.pitchInBytes;
       t->width = static_cast<uint32_t>(pitched.width);
       t->height = static_cast<uint32_t>(pitched.height);

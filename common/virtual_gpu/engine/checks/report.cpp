@@ -92,6 +92,7 @@ Finding* open_finding(Warp& w, const Op& op, int lane, Mistake mistake, uint32_t
 
 Finding* open_finding(Block& b, uint32_t thread, uint32_t op, Mistake mistake, uint32_t other_op,
                       uint64_t rank) {
+  if (b.is_abandoned) return nullptr;
   Launch& launch = *b.launch;
   const uint64_t order = rank << 63 | (static_cast<uint64_t>(launch.request.index) << 44) |
                          ((b.linear & 0x3ffffffffull) << 10) | thread;
@@ -116,11 +117,13 @@ Finding* open_finding(Block& b, uint32_t thread, uint32_t op, Mistake mistake, u
 }
 
 void set_launch_error(Block& block, int error) {
+  if (block.is_abandoned) return;
   int none = 0;
   block.launch->error.compare_exchange_strong(none, error);
 }
 
 void stop_launch(Block& block, int error) {
+  if (block.is_abandoned) return;
   set_launch_error(block, error);
   block.launch->stop = true;
 }

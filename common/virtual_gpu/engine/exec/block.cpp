@@ -53,6 +53,7 @@ void Block::start(uint64_t number) {
   exited_threads = 0;
   instructions = looked = 0;
   changes = 0;
+  is_abandoned = false;
   occurrences = 0;
   printf_text.clear();
   printf_cut = false;

@@ -63,8 +63,11 @@ struct Launch {
   SectorMap* store_sectors = nullptr;
   LaunchSample* sample = nullptr;  // where blocks leave their traces; null when time is not modelled
   GlobalRaceMap* global_race = nullptr;
-  std::atomic<int> error{0};      // the first cudaError_t
-  std::atomic<bool> stop{false};  // everything, at once
+  bool is_sampled = false;         // blocks may be abandoned
+  bool is_torn = false;            // what blocks of earlier launches would have written may be missing
+  uint64_t most_instructions = 0;  // of a block
+  std::atomic<int> error{0};       // the first cudaError_t
+  std::atomic<bool> stop{false};   // everything, at once
   std::atomic<uint64_t> blocks_done{0};
   PrintfLog printed;
   std::function<bool()> out_of_time;
@@ -137,10 +140,11 @@ struct Block {
   std::vector<uint32_t> local_size;                  // bytes per lane
   std::vector<std::vector<uint32_t>> local_written;  // per warp, per byte: lanes that wrote it
   std::string printf_text;
-  bool printf_cut = false;  // it printed more than that
+  bool printf_cut = false;    // it printed more than that
+  bool is_abandoned = false;  // it goes on no more, and nothing that it does counts
 
   bool out_of_time();  // and reports it
-  bool must_stop() const { return launch->stop.load(std::memory_order_relaxed); }
+  bool must_stop() const { return is_abandoned || launch->stop.load(std::memory_order_relaxed); }
   void end();  // hands over what it has printed and its trace
   uint32_t thread_of(const Warp& w, int lane) const { return w.id * kLanes + static_cast<uint32_t>(lane); }
 };

@@ -239,13 +239,28 @@ void rank_of_address(Warp& w, const Op& op) {
 }
 
 Dim3 cluster_size(const LaunchRequest& request, const KernelCode& kernel) {
-  const int* fixed = kernel.required_cluster;
+  const int* fixed =
+      kernel.required_cluster[0] > 0 ? kernel.required_cluster : request.kernel->required_cluster;
   if (fixed[0] > 0)
     return {static_cast<uint32_t>(fixed[0]), static_cast<uint32_t>(std::max(1, fixed[1])),
             static_cast<uint32_t>(std::max(1, fixed[2]))};
   const Dim3& c = request.cluster;
   return {std::max(1u, c.x), std::max(1u, c.y), std::max(1u, c.z)};
 }
+
+namespace {
+
+// Its blocks wait for each other: none goes on alone.
+void abandon(Cluster& cluster) {
+  for (size_t rank = 0; rank < cluster.blocks.size(); ++rank) {
+    Block& b = *cluster.blocks[rank];
+    b.is_abandoned = true;
+    if (!cluster.done[rank]) b.end();
+    b.cluster = nullptr;
+  }
+}
+
+}  // namespace
 
 void run_cluster(Launch& launch, Worker& worker, uint64_t number,
                  std::vector<std::unique_ptr<Block>>& blocks) {
@@ -275,6 +290,7 @@ void run_cluster(Launch& launch, Worker& worker, uint64_t number,
       const uint64_t before = b.changes;
       const Block::Outcome outcome = b.run(true);
       changed |= b.changes != before || outcome == Block::Outcome::kWorking;
+      if (b.is_abandoned) return abandon(cluster);
       if (outcome != Block::Outcome::kDone) continue;
       changed = true;
       ++launch.blocks_done;
@@ -286,6 +302,7 @@ void run_cluster(Launch& launch, Worker& worker, uint64_t number,
     if (!standstill.after_round(changed, cluster.blocks)) continue;
     for (uint32_t rank = 0; rank < count && !launch.stop; ++rank)
       if (!cluster.done[rank]) report_hang(*blocks[rank], HangReason::kBlocksPoll);
+    if (launch.is_sampled) return abandon(cluster);
     break;
   }
   for (uint32_t rank = 0; rank < count; ++rank) {

@@ -182,6 +182,7 @@ void collect_report(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
   report.block = r.block;
   report.dynamic_shared = r.dynamic_shared;
   report.static_shared = static_cast<uint32_t>(r.kernel->static_shared);
+  report.cluster = launch.cluster;
   report.stream = r.stream;
   report.error = launch.error;
   report.registers = r.kernel->registers;
@@ -230,6 +231,13 @@ bool Options::set(const std::string& key, const std::string& value, std::string*
   if (key == "threads" && valid && number <= 1024) return threads = static_cast<int>(number), true;
   if (key == "max_warp_instructions" && valid)
     return max_warp_instructions = static_cast<uint64_t>(number), true;
+  if (key == "sample_blocks" && valid && number <= 1024)
+    return sample_blocks = static_cast<uint64_t>(number), true;
+  if (key == "sample_seed" && valid) return sample_seed = static_cast<uint64_t>(number), true;
+  if (key == "sample_warp_instructions" && valid)
+    return sample_warp_instructions = static_cast<uint64_t>(number), true;
+  if (key == "sample_call_instructions" && valid)
+    return sample_call_instructions = static_cast<uint64_t>(number), true;
   if (key == "cost_seed" && valid) return cost_seed = static_cast<uint64_t>(number), true;
   if (key == "calls_in_graph" && valid && number <= 1024)
     return calls_in_graph = static_cast<int>(number), true;

@@ -217,7 +217,7 @@ bool call_function(Warp& w, int split, const Op& op) {
     return true;
   }
   if (here.frame->depth >= kDeepest) {
-    stop_launch(*w.block, cuda::kLaunchFailure);
+    stop_launch(*w.block, cuda::kIllegalAddress);
     checks::stack_overflow(w, op, first_lane(here.mask), kDeepest);
     return false;
   }

@@ -11,6 +11,7 @@
 #include "cost/sample.h"
 #include "cuda_error.h"
 #include "exec/block.h"
+#include "exec/sample_blocks.h"
 #include "exec/scheduler.h"
 #include "exec/standstill.h"
 #include "exec/thread_pool.h"
@@ -101,6 +102,7 @@ void run_to_the_end(Launch& launch, std::vector<std::unique_ptr<Worker>>& worker
 }
 
 constexpr int kMostStaticShared = 48 << 10;  // of a block
+constexpr int kMostLocal = (512 << 10) - 1;  // of a thread
 
 int registers_of_warp(const KernelInfo& kernel, const Profile& p) {
   return (kernel.registers * kLanes + p.register_granularity - 1) / p.register_granularity *
@@ -124,6 +126,46 @@ int occupancy_blocks(const KernelInfo& kernel, int block_threads, uint64_t dynam
       granular ? static_cast<int>(static_cast<uint64_t>(p.shared_per_sm) / granular) : p.max_blocks_per_sm;
   return std::max(0, std::min({p.max_blocks_per_sm, by_warps, by_registers, by_shared}));
 }
+
+namespace {
+
+// A sentence where the launch's clusters are none that the kernel or the device has; dimensions that are all
+// 0 ask for nothing.
+std::string wrong_clusters(const LaunchRequest& r, const KernelCode& code) {
+  constexpr uint64_t kPortable = 8, kMost = 16;
+  const Dim3& asked = r.cluster;
+  const bool asks = asked.x != 0 || asked.y != 0 || asked.z != 0;
+  if (asks && (asked.x == 0 || asked.y == 0 || asked.z == 0))
+    return "clusters of " + dim_text(asked) + ": a dimension is zero";
+  const int* built = code.required_cluster[0] > 0 ? code.required_cluster : r.kernel->required_cluster;
+  const Dim3 required{static_cast<uint32_t>(built[0]), static_cast<uint32_t>(built[1]),
+                      static_cast<uint32_t>(built[2])};
+  const bool requires_some = built[0] != 0 || built[1] != 0 || built[2] != 0;
+  if (requires_some && required.count() == 0)
+    return "cudaFuncSetAttribute has required clusters of " + dim_text(required) +
+           ": set width, height and depth";
+  if (requires_some && asks && !(asked.x == required.x && asked.y == required.y && asked.z == required.z))
+    return "clusters of " + dim_text(asked) + ", where the kernel requires " + dim_text(required);
+  if (code.needs_cluster && !requires_some && !asks)
+    return "the kernel is launched with clusters alone (cudaLaunchKernelEx, "
+           "cudaLaunchAttributeClusterDimension)";
+  const Dim3 cluster = cluster_size(r, code);
+  const std::string size = "clusters of " + std::to_string(cluster.count()) + " blocks";
+  if (cluster.count() > kMost) return size + ", where a device has at most 16";
+  if (code.max_cluster > 0 && cluster.count() > static_cast<uint64_t>(code.max_cluster))
+    return size + ", but the kernel is built for at most " + std::to_string(code.max_cluster) +
+           " (__launch_bounds__)";
+  if (cluster.count() > kPortable && !r.kernel->any_cluster_size)
+    return size +
+           ": more than 8 are not portable; allow them with "
+           "cudaFuncSetAttribute(cudaFuncAttributeNonPortableClusterSizeAllowed)";
+  if (r.grid.x % cluster.x != 0 || r.grid.y % cluster.y != 0 || r.grid.z % cluster.z != 0)
+    return "a grid of " + dim_text(r.grid) + " blocks, which clusters of " + dim_text(cluster) +
+           " do not divide";
+  return "";
+}
+
+}  // namespace
 
 int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* message) {
   // As an H200 with CUDA 13 answers.
@@ -149,8 +191,10 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
   if (need[0] > 0 && (r.block.x != static_cast<uint32_t>(need[0]) ||
                       r.block.y != static_cast<uint32_t>(std::max(1, need[1])) ||
                       r.block.z != static_cast<uint32_t>(std::max(1, need[2]))))
-    return fail(cuda::kInvalidConfiguration,
-                "blocks of " + dim_text(r.block) + " where the kernel requires another size");
+    return fail(cuda::kInvalidValue, "blocks of " + dim_text(r.block) + " where the kernel requires (" +
+                                         std::to_string(need[0]) + "," +
+                                         std::to_string(std::max(1, need[1])) + "," +
+                                         std::to_string(std::max(1, need[2])) + ")");
   if (r.kernel->static_shared > kMostStaticShared)  // ptxas makes no machine code of it
     return fail(cuda::kInvalidPtx, std::to_string(r.kernel->static_shared) +
                                        " bytes of static shared memory, of which there are at most " +
@@ -158,9 +202,16 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
                                        ": take dynamic shared memory for more");
   if (static_cast<int64_t>(r.dynamic_shared) > r.kernel->max_dynamic_shared)
     return fail(cuda::kInvalidValue,
-                std::to_string(r.dynamic_shared) + " bytes of dynamic shared memory, but " +
+                std::to_string(r.dynamic_shared) +
+                    " bytes of dynamic shared memory beside the kernel's static " +
+                    std::to_string(r.kernel->static_shared) + ", but " +
                     std::to_string(r.kernel->max_dynamic_shared) +
                     " are allowed: raise cudaFuncAttributeMaxDynamicSharedMemorySize first");
+  if (r.kernel->local_bytes > kMostLocal)
+    return fail(cuda::kInvalidValue, std::to_string(r.kernel->local_bytes) +
+                                         " bytes of local memory a thread, of which there are fewer than " +
+                                         std::to_string(kMostLocal + 1) +
+                                         ": keep large arrays in global memory");
   if (r.dynamic_shared + static_cast<uint64_t>(r.kernel->static_shared) >
       static_cast<uint64_t>(env.profile.shared_per_block_optin))
     return fail(cuda::kInvalidValue, "more shared memory than a block of this device may have (" +
@@ -177,14 +228,9 @@ int check_launch(const LaunchRequest& r, LaunchEnvironment& env, std::string* me
   }
   auto* module = static_cast<ModuleImage*>(r.module);
   const KernelCode& code = module->code_of(r.kernel);
+  if (const std::string wrong = wrong_clusters(r, code); !wrong.empty())
+    return fail(cuda::kInvalidClusterSize, wrong);
   const Dim3 cluster = cluster_size(r, code);
-  constexpr uint64_t kMostBlocks = 16;  // of a cluster; portable ones have up to 8
-  if (cluster.count() > kMostBlocks)
-    return fail(cuda::kInvalidConfiguration,
-                "clusters of " + std::to_string(cluster.count()) + " blocks, where a device has at most 16");
-  if (r.grid.x % cluster.x != 0 || r.grid.y % cluster.y != 0 || r.grid.z % cluster.z != 0)
-    return fail(cuda::kInvalidConfiguration, "a grid of " + dim_text(r.grid) + " blocks, which clusters of " +
-                                                 dim_text(cluster) + " do not divide");
   if (cluster.count() > 1 && r.cooperative)
     return fail(cuda::kNotSupported, "a cooperative launch of clusters is not supported on the virtual GPU");
   if (!code.unsupported.empty()) {
@@ -224,6 +270,7 @@ struct Attempt {
         loads(std::make_shared<SectorMap>(wire::kDeviceBase, env.memory.device_extent())),
         stores(std::make_shared<SectorMap>(wire::kDeviceBase, env.memory.device_extent())) {
     launch.entry = kernel.codes[static_cast<size_t>(kernel.function)].get();
+    launch.most_instructions = env.options.max_warp_instructions;
     launch.threads = static_cast<uint32_t>(request.block.count());
     launch.warps = (launch.threads + kLanes - 1) / kLanes;
     launch.cluster = cluster_size(request, kernel);
@@ -254,6 +301,9 @@ struct Attempt {
   LaunchReport report() {
     LaunchReport out;
     collect_report(launch, workers, out);
+    out.sampled = launch.is_sampled;
+    out.blocks_begun = begun;
+    out.blocks_finished = launch.blocks_done;
     out.distinct_plain_load_sectors = loads->count();
     loads->add(copies);
     out.distinct_load_sectors = loads->count();
@@ -265,6 +315,7 @@ struct Attempt {
     return out;
   }
 
+  uint64_t begun = 0;  // of a sampled launch: blocks
   Launch launch;
   SectorMap copies;                          // by cp.async
   std::shared_ptr<SectorMap> loads, stores;  // when a launch is over, its loads have its copies, too
@@ -318,6 +369,38 @@ class TimeBudget {
   std::atomic<bool> ended_{false}, abandoned_{false};
 };
 
+// A grid barrier for a cooperative launch, as long as it lives.
+class GridBarrier {
+ public:
+  GridBarrier(Launch& launch, DeviceMemory& memory) : memory_(memory) {
+    if (!launch.request.cooperative) return;
+    workspace_ = memory.allocate(256, AllocKind::kInternal, "grid barrier");
+    if (workspace_ == nullptr) return;
+    workspace_->from_program = false;
+    std::memset(DeviceMemory::host(workspace_->base), 0, 256);
+    memory.mark_written(*workspace_, workspace_->base, 256);
+    launch.grid_workspace = workspace_->base;
+  }
+  ~GridBarrier() {
+    if (workspace_ != nullptr)
+      memory_.release(workspace_->base, AllocKind::kInternal, "the end of its launch");
+  }
+  GridBarrier(const GridBarrier&) = delete;
+
+ private:
+  DeviceMemory& memory_;
+  Allocation* workspace_ = nullptr;
+};
+
+void run_sample(Attempt& attempt, LaunchEnvironment& env) {
+  Launch& launch = attempt.launch;
+  const GridBarrier barrier(launch, env.memory);
+  launch.is_sampled = true;
+  launch.is_torn = env.sample->is_torn;
+  attempt.begun = run_drawn(launch, *attempt.workers[0], *env.sample);
+  env.sample->is_torn |= launch.blocks_done < launch.request.grid.count();
+}
+
 // Runs the blocks side by side. False, with memory as it was before, when that could have come out otherwise
 // than one block after the other: threads met in memory, or the launch failed and others had gone ahead.
 bool side_by_side(Attempt& attempt, TimeBudget& budget, uint64_t blocks) {
@@ -354,7 +437,8 @@ LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env) {
     report.wall_seconds = budget.seconds();
     return report;
   };
-  if (threads > 1 && !in_turns && !kernel.blocks_collide) {
+  const bool samples = env.options.sample_blocks > 0 && env.sample != nullptr;
+  if (threads > 1 && !in_turns && !kernel.blocks_collide && !samples) {
     Attempt attempt(request, env, kernel, threads);
     if (side_by_side(attempt, budget, blocks)) return timed(attempt);
   }
@@ -366,26 +450,16 @@ LaunchReport run_launch(const LaunchRequest& request, LaunchEnvironment& env) {
     if (budget.abandoned()) launch.stop = true;
     return end;
   };
+  if (samples) return run_sample(attempt, env), timed(attempt);
   if (!in_turns || launch.cluster.count() > 1) {
     run_to_the_end(launch, attempt.workers, blocks);
     return timed(attempt);
   }
-  Allocation* workspace = nullptr;
-  if (request.cooperative) {
-    workspace = env.memory.allocate(256, AllocKind::kInternal, "grid barrier");
-    if (workspace != nullptr) {
-      workspace->from_program = false;
-      std::memset(DeviceMemory::host(workspace->base), 0, 256);
-      env.memory.mark_written(*workspace, workspace->base, 256);
-      launch.grid_workspace = workspace->base;
-    }
-  }
+  const GridBarrier barrier(launch, env.memory);
   const int fit = std::max(1, occupancy_blocks(*request.kernel, static_cast<int>(launch.threads),
                                                request.dynamic_shared, env.profile));
   run_in_order(launch, *attempt.workers[0], blocks,
                static_cast<uint64_t>(fit) * static_cast<uint64_t>(env.profile.sms));
-  if (workspace != nullptr)
-    env.memory.release(workspace->base, AllocKind::kInternal, "the end of its launch");
   return timed(attempt);
 }
 

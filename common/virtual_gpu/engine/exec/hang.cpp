@@ -8,6 +8,10 @@
 namespace vgpu {
 
 void report_hang(Block& b, HangReason reason) {
+  if (b.launch->is_sampled) {  // it may wait for a block that was left out, or be longer than its share
+    b.is_abandoned = true;
+    return;
+  }
   const size_t first = checks::guess_at_waits(b).warp;
   for (size_t i = 0; i < b.warps.size(); ++i) {
     Warp& w = b.warps[(first + i) % b.warps.size()];

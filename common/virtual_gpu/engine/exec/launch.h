@@ -30,6 +30,12 @@ struct Options {
   int threads = 0;                               // CPU threads, 0: all
   uint64_t max_warp_instructions = 200'000'000;  // per block; then the launch is called hung
   double max_seconds = 120;
+  // Run so many blocks (or clusters) of each launch and leave out the others; 0: run all. A block that has
+  // run its share of instructions, or waits for one that is left out, is abandoned without a finding.
+  uint64_t sample_blocks = 0;
+  uint64_t sample_seed = 0;                       // draws them
+  uint64_t sample_warp_instructions = 100'000;    // of a block
+  uint64_t sample_call_instructions = 5'000'000;  // of all blocks of a call
   // "race=off", "threads=1", "max_seconds=5", …; false (with the reason) when unknown or malformed.
   bool set(const std::string& key, const std::string& value, std::string* error);
 };
@@ -54,6 +60,9 @@ struct LaunchReport {
   std::string kernel, mangled;
   Dim3 grid, block;
   uint32_t dynamic_shared = 0, static_shared = 0;
+  Dim3 cluster;                                    // blocks in one
+  bool sampled = false;                            // some blocks were left out, as the options ask
+  uint64_t blocks_finished = 0, blocks_begun = 0;  // where it is sampled
   uint64_t stream = 0;
   int error = 0;  // cudaError_t
   Counters total;
@@ -85,7 +94,9 @@ struct KernelInfo {
   bool registers_estimated = true;
   std::shared_ptr<const MachineCode> machine;  // from ptxas, where known
   int ptx_version = 0, binary_version = 0;
-  int max_dynamic_shared = 48 * 1024;  // raised by cudaFuncSetAttribute
+  int max_dynamic_shared = 48 * 1024;   // beside the static part, until cudaFuncSetAttribute changes it
+  bool any_cluster_size = false;        // more than 8 blocks, which not every device runs
+  int required_cluster[3] = {0, 0, 0};  // by cudaFuncSetAttribute; all 0: none
 };
 
 class LoadedModule {
@@ -119,6 +130,12 @@ struct LaunchRequest {
 
 class ChildWork;
 
+// What launches leave behind where only some of their blocks are run.
+struct SampleState {
+  bool is_torn = false;           // memory lacks what blocks that were left out would have written
+  uint64_t instructions_run = 0;  // in the call at hand
+};
+
 struct LaunchEnvironment {
   DeviceMemory& memory;
   FindingStore& findings;
@@ -128,6 +145,7 @@ struct LaunchEnvironment {
   uint64_t printf_limit = 1 << 20;
   std::function<bool()> should_stop;  // polled now and then: the program or the harness has gone
   ChildWork* children = nullptr;      // takes what the grid asks for
+  SampleState* sample = nullptr;      // where the options ask for samples
 };
 
 // Errors that hardware reports at the call: too many threads, too much shared memory, a zero dimension,

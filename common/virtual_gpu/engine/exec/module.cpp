@@ -275,6 +275,9 @@ void lower_kernel(ModuleImage& module, KernelCode& kernel) {
   place_shared(text, kernel, reachable);
   const ptx::Function& entry = text.functions[static_cast<size_t>(kernel.function)];
   std::copy(entry.required_cluster, entry.required_cluster + 3, kernel.required_cluster);
+  kernel.max_cluster = entry.max_cluster;
+  kernel.needs_cluster = entry.needs_cluster;
+  kernel.info.max_dynamic_shared = std::max(0, kernel.info.max_dynamic_shared - kernel.info.static_shared);
   kernel.codes.resize(text.functions.size());
   for (int f : reachable) {
     const ptx::Function& fn = text.functions[static_cast<size_t>(f)];

@@ -65,6 +65,8 @@ struct KernelCode {
   uint32_t block_count = 0;               // basic blocks of all codes
   bool blocks_collide = false;            // they did once: side by side their work would be thrown away
   int required_cluster[3] = {0, 0, 0};    // blocks; all 0: what the launch says
+  int max_cluster = 0;                    // blocks, from __launch_bounds__; 0: none
+  bool needs_cluster = false;             // it is launched with clusters alone
   bool guards_products = false;           // some instruction may touch registers of a wgmma in flight
   std::unordered_map<uint32_t, uint32_t> unfenced_products;  // wgmma -> what changed its registers (kNoOp)
   std::unordered_map<uint32_t, std::shared_ptr<const GuardedOp>> guarded;  // by Op::index

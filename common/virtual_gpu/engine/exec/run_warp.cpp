@@ -183,7 +183,7 @@ Ran run_warp(Warp& w) {
     w.current = next;
     if (!run_split(w, next)) return Ran::kStopped;
     if (b.must_stop()) return Ran::kStopped;
-    if (b.instructions > b.options->max_warp_instructions) {
+    if (b.instructions > b.launch->most_instructions) {
       report_hang(b, HangReason::kInstructions);
       return Ran::kStopped;
     }

@@ -472,6 +472,11 @@ void report_undefined(Block& b, uint32_t origin, const Op& op, Use use) {
   Origin& o = b.undefined.origins[origin];
   if (o.reported) return;
   o.reported = true;
+  if (b.launch->is_torn && o.mistake == Mistake::kUnwrittenGlobal) {
+    // A block that was left out may be what would have written it: nothing that follows from it is a mistake.
+    if (use != Use::kStore) b.is_abandoned = true;
+    return;
+  }
   checks::undefined_value(b, o, op, use);
 }
 

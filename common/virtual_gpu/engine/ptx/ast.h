@@ -133,6 +133,8 @@ struct Function {
   int max_threads = 0;  // product of .maxntid, 0 when absent
   int required_threads[3] = {0, 0, 0};
   int required_cluster[3] = {0, 0, 0};  // .reqnctapercluster, blocks; all 0 when absent
+  int max_cluster = 0;                  // .maxclusterrank, 0 when absent
+  bool needs_cluster = false;           // .explicitcluster
   int min_blocks = 0;
   int max_registers = 0;
   int ptx_line = 0;

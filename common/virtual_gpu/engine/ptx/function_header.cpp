@@ -32,16 +32,29 @@ void set_required_cluster(Function& function, const int (&values)[3], int) {
   std::copy(values, values + 3, function.required_cluster);
 }
 
+void set_max_registers(Function& function, const int (&values)[3], int line) {
+  if (values[0] == 0) throw ParseError(line, ".maxnreg names 0 registers: a thread needs some");
+  function.max_registers = values[0];
+}
+
+// What ptxas takes no two of.
+void refuse_contradictions(const Function& function, int line) {
+  if (function.max_threads > 0 && function.required_threads[0] > 0)
+    throw ParseError(line, ".maxntid and .reqntid are not used together: keep one of them");
+  if (function.max_cluster > 0 && function.required_cluster[0] > 0)
+    throw ParseError(line, ".maxclusterrank and .reqnctapercluster are not used together: keep one of them");
+}
+
 constexpr FunctionDirective kFunctionDirectives[] = {
     {".maxntid", 1, 3, set_max_threads},
     {".reqntid", 1, 3, set_required_threads},
     {".minnctapersm", 1, 1, [](Function& f, const int (&v)[3], int) { f.min_blocks = v[0]; }},
     {".maxnctapersm", 1, 1, ignore},
-    {".maxnreg", 1, 1, [](Function& f, const int (&v)[3], int) { f.max_registers = v[0]; }},
+    {".maxnreg", 1, 1, set_max_registers},
     {".noreturn", 0, 0, [](Function& f, const int (&)[3], int) { f.is_noreturn = true; }},
     {".reqnctapercluster", 1, 3, set_required_cluster},
-    {".maxclusterrank", 1, 1, ignore},
-    {".explicitcluster", 0, 0, ignore},
+    {".maxclusterrank", 1, 1, [](Function& f, const int (&v)[3], int) { f.max_cluster = v[0]; }},
+    {".explicitcluster", 0, 0, [](Function& f, const int (&)[3], int) { f.needs_cluster = true; }},
     {".blocksareclusters", 0, 0, ignore},
     {".abi_preserve", 1, 1, ignore},
     {".abi_preserve_control", 1, 1, ignore},
@@ -52,6 +65,20 @@ bool same_layout(const std::vector<Variable>& a, const std::vector<Variable>& b)
 }
 
 }  // namespace
+
+void ModuleParser::refuse_large_parameters(const Function& function) {
+  const bool is_new = std::pair(module_.version_major, module_.version_minor) >= std::pair(8, 1);
+  const int64_t most = is_new ? 32764 : 4352;
+  int64_t bytes = 0;
+  for (const Variable& parameter : function.params) {
+    const auto align = static_cast<int64_t>(parameter.align);
+    bytes = (bytes + align - 1) / align * align + static_cast<int64_t>(parameter.bytes);
+  }
+  if (bytes > most)
+    throw ParseError(function.ptx_line, "kernel " + in_quotes(function.name) + " has " +
+                                            std::to_string(bytes) + " bytes of parameters, and may have " +
+                                            std::to_string(most));
+}
 
 void ModuleParser::parse_function() {
   Function header;
@@ -68,6 +95,7 @@ void ModuleParser::parse_function() {
   header.name = name.text;
   if (tokens_.peek().is('(')) header.params = parse_parameter_list(tokens_);
   parse_function_directives(header);
+  if (header.is_entry) refuse_large_parameters(header);
 
   const int index = declare_function(std::move(header), name.text);
   if (tokens_.accept(';')) return;
@@ -100,6 +128,7 @@ void ModuleParser::parse_function_directives(Function& function) {
     }
     known->apply(function, values, directive.line);
   }
+  refuse_contradictions(function, tokens_.line());
 }
 
 // A definition takes the place of the declarations before it, so that indices and order stay as first seen.

@@ -41,6 +41,7 @@ class ModuleParser {
   // Functions (function_header.cpp)
   void parse_function();
   void parse_function_directives(Function& function);
+  void refuse_large_parameters(const Function& function);
   int declare_function(Function header, std::string_view name);
 
   TokenStream tokens_;

@@ -127,9 +127,26 @@ void create_condition(Session& session, const wire::ConditionalCreate& in, Reply
   reply.put(made);
 }
 
+// True where some launch of the graph needs more than a block may have; the reply is filled in.
+bool needs_too_much(Session& session, uint64_t id, Reply& reply) {
+  const Graph* graph = session.streams.find_graph(id);
+  if (graph == nullptr) return false;
+  LaunchEnvironment env = session.environment();
+  for (const Graph::Node& node : graph->nodes) {
+    const auto* task = std::get_if<LaunchTask>(node.task.get());
+    std::string message;
+    if (task == nullptr || check_launch(task->request, env, &message) != cuda::kLaunchOutOfResources)
+      continue;
+    session.refuse(reply, cuda::kLaunchOutOfResources, message);
+    return true;
+  }
+  return false;
+}
+
 void instantiate(Session& session, const wire::GraphInstantiate& in, Reply& reply) {
   wire::Id executable{};
   if (refuse_harness_owned(session, in.graph, reply)) return;
+  if (needs_too_much(session, in.graph, reply)) return;
   reply.error = session.streams.instantiate(in.graph, in.flags, &executable.id);
   if (reply.error != 0) return;
   session.own(executable.id);

@@ -61,6 +61,9 @@ void begin_call(Session& session, const wire::Id& in, Reply& reply) {
   }
   session.is_graded = true;
   session.call = {};
+  // What a program keeps from one call to the next may still lack what was left out.
+  session.sample.is_torn &= !session.memory.leaks().empty();
+  session.sample.instructions_run = 0;
   session.call.stream = in.id;
   session.call.open = true;
   reply.error = session.streams.bound_call(in.id, true);

@@ -10,6 +10,8 @@
 namespace vgpu {
 namespace {
 
+constexpr uint32_t kStackLimit = 0;       // cudaLimitStackSize
+constexpr uint64_t kMostStack = 522240;   // of a thread, on an H200
 constexpr size_t kLongestName = 80;       // of a function of the API
 constexpr size_t kPrintfPiece = 1 << 20;  // of device printf text in one reply
 
@@ -40,7 +42,11 @@ void set_limit(Session& session, const wire::Limit& in, Reply& reply) {
     return session.refuse(reply, cuda::kInvalidValue,
                           "cudaDeviceSetLimit(cudaLimitMallocHeapSize) comes too late: a kernel that uses "
                           "malloc has been launched");
-  session.limits[in.limit] = in.value;
+  if (in.limit == kStackLimit && in.value > kMostStack)
+    return session.refuse(
+        reply, cuda::kInvalidValue,
+        "cudaDeviceSetLimit(cudaLimitStackSize) allows at most " + std::to_string(kMostStack) + " bytes");
+  session.limits[in.limit] = in.limit == kStackLimit ? (in.value + 15) / 16 * 16 : in.value;
 }
 
 void get_limit(Session& session, const wire::Limit& in, Reply& reply) {

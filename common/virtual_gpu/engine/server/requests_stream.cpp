@@ -4,21 +4,21 @@
 namespace vgpu {
 namespace {
 
-void launch_kernel(Session& session, const wire::Launch& in, Bytes params, Reply& reply) {
+// The launch that a message describes; false, with the reply filled in, where it describes none.
+bool read_launch(Session& session, const wire::Launch& in, Bytes params, LaunchTask* task, Reply& reply) {
   const auto function = session.functions.find(in.function);
   if (function == session.functions.end()) {
     reply.error = cuda::kInvalidDeviceFunction;
-    return;
+    return false;
   }
   KernelInfo* kernel = function->second.kernel;
   if (in.param_bytes != params.size() || params.size() != kernel->param_bytes) {
     reply.error = cuda::kInvalidValue;
-    return;
+    return false;
   }
-  LaunchTask task;
-  task.module = function->second.module;
-  LaunchRequest& request = task.request;
-  request.module = task.module.get();
+  task->module = function->second.module;
+  LaunchRequest& request = task->request;
+  request.module = task->module.get();
   request.kernel = kernel;
   request.grid = {in.grid[0], in.grid[1], in.grid[2]};
   request.block = {in.block[0], in.block[1], in.block[2]};
@@ -28,11 +28,34 @@ void launch_kernel(Session& session, const wire::Launch& in, Bytes params, Reply
   request.params.assign(params.begin(), params.end());
   request.stream = in.stream;
   request.index = -1;  // until it runs
+  return true;
+}
+
+void launch_kernel(Session& session, const wire::Launch& in, Bytes params, Reply& reply) {
+  LaunchTask task;
+  if (!read_launch(session, in, params, &task, reply)) return;
   LaunchEnvironment env = session.environment();
   std::string message;
-  if (const int error = check_launch(request, env, &message)) return session.refuse(reply, error, message);
+  const int error = check_launch(task.request, env, &message);
+  const bool is_captured = session.streams.is_capturing(in.stream);
+  // A graph takes a launch of too many registers, and cannot be instantiated then.
+  if (error != 0 && !(is_captured && error == cuda::kLaunchOutOfResources)) {
+    if (is_captured) session.streams.invalidate_capture(in.stream);
+    return session.refuse(reply, error, message);
+  }
   if (!session.make_room(reply)) return;
   reply.error = session.streams.submit(in.stream, std::move(task));
+}
+
+// The same question for a node of a graph, when it is added.
+void check_node(Session& session, const wire::Launch& in, Bytes params, Reply& reply) {
+  LaunchTask task;
+  if (!read_launch(session, in, params, &task, reply)) return;
+  LaunchEnvironment env = session.environment();
+  std::string message;
+  const int error = check_launch(task.request, env, &message);
+  if (error == cuda::kInvalidValue || error == cuda::kInvalidClusterSize)
+    session.refuse(reply, error, message);
 }
 
 void host_function(Session& session, const wire::HostFunction& in, Reply& reply) {
@@ -105,6 +128,7 @@ void event_elapsed(Session& session, const wire::EventElapsed& in, Reply& reply)
 
 const RequestRow kStreamRequests[] = {
     request<&launch_kernel>(wire::Request::kLaunch),
+    request<&check_node>(wire::Request::kCheckNode),
     request<&host_function>(wire::Request::kHostFunction),
     request<&stream_create>(wire::Request::kStreamCreate, Sender::kBoth),
     request<&stream_destroy>(wire::Request::kStreamDestroy),

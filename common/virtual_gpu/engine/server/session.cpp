@@ -37,7 +37,8 @@ LaunchEnvironment Session::environment() {
   constexpr uint32_t kPrintfFifoSize = 1;  // cudaLimit
   // Each thread of the engine may hold as much: a program cannot ask for more than this.
   const uint64_t printed = std::min(limit(kPrintfFifoSize), kMostPrintf);
-  return {memory, findings, config.options, config.profile, &printf_output, printed, should_stop_, nullptr};
+  return {memory,  findings,     config.options, config.profile, &printf_output,
+          printed, should_stop_, nullptr,        &sample};
 }
 
 uint64_t Session::limit(uint32_t which) const {

@@ -89,6 +89,7 @@ class Session {
   int sticky_error = 0;
   bool program_gone = false;
   bool host_faulted = false;  // the program touched device memory itself, and crashed
+  SampleState sample;         // where options.sample_blocks asks for samples
   bool refused = false;       // a call asked for what the virtual GPU does not have
 
   LaunchEnvironment environment();

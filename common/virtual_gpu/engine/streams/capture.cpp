@@ -16,6 +16,11 @@ int Streams::refuse_during_capture() {
   return error;
 }
 
+void Streams::invalidate_capture(uint64_t id) {
+  Stream* stream = find_stream(id);
+  if (stream != nullptr && stream->capture != nullptr) stream->capture->invalid = true;
+}
+
 int Streams::begin_capture(uint64_t id, uint32_t mode) {
   Stream* stream = find_stream(id);
   if (stream == nullptr) return cuda::kInvalidResourceHandle;
@@ -277,6 +282,11 @@ int Streams::destroy_graph(uint64_t id) {
 
 int Streams::destroy_executable(uint64_t id) {
   return executables_.erase(id) != 0 ? cuda::kSuccess : cuda::kInvalidValue;
+}
+
+const Graph* Streams::find_graph(uint64_t id) const {
+  const auto found = graphs_.find(id);
+  return found == graphs_.end() ? nullptr : &found->second;
 }
 
 int Streams::node_count(uint64_t graph, int64_t* count) const {

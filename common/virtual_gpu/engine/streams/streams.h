@@ -27,6 +27,8 @@ class Streams {
   int destroy_stream(uint64_t id);
   bool has_stream(uint64_t id) const { return streams_.count(id) != 0; }
   bool is_capturing(uint64_t id) const;
+  // A launch that the stream was to capture has failed.
+  void invalidate_capture(uint64_t id);
 
   // Queues a task, or captures it.
   int submit(uint64_t stream, Task task);
@@ -78,6 +80,8 @@ class Streams {
   int destroy_graph(uint64_t id);
   int destroy_executable(uint64_t id);
   int node_count(uint64_t graph, int64_t* count) const;
+  // nullptr when there is none.
+  const Graph* find_graph(uint64_t id) const;
 
   // Forgets streams, events, graphs and captures (device reset); ids are not used again.
   void reset();

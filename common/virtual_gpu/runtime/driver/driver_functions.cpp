@@ -70,6 +70,8 @@ CUresult unpack_arguments(const void* function, void** extra, std::vector<void*>
     else
       return CUDA_ERROR_INVALID_VALUE;
   }
+  constexpr size_t kMostParameters = 32764;  // bytes, of any kernel
+  if (bytes > kMostParameters) return CUDA_ERROR_INVALID_VALUE;
   vgpu::Function* found = nullptr;
   if (const cudaError_t error = vgpu::Registry::get().find(function, &found); error != cudaSuccess)
     return answer(error);

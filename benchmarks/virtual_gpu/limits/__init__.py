@@ -1,0 +1,1 @@
+"""What stands between a kernel and its first instruction: the answers of a GPU, and of the virtual one."""
