@@ -84,6 +84,7 @@ NEEDS: dict[str, tuple[str, ...]] = {
         "grader/test_seen_by_the_host.py",
         "grader/test_grade_verb.py::test_a_grading_can_be_repeated",
         "grader/test_graph_speed.py",
+        "grader/test_large_sizes.py",
         "grader/test_limits_on_virtual.py",
         "grader/test_printed.py::test_output_of_a_kernel",
         "grader/test_quick_speed.py",

@@ -20,7 +20,7 @@ from common.gpu.devices import first_gpu
 from common.virtual_gpu.profiles import DEFAULT_PROFILE, find_profile, profiles
 from grader.building.libraries import Libraries, compile_for
 from grader.building.symbols import needed_symbols
-from grader.devices.on_virtual.session import MEASURING, VirtualSession
+from grader.devices.on_virtual.session import MEASURING, SAMPLING, VirtualSession
 from grader.devices.session import Session
 from grader.devices.time_budget import TimeBudget
 from grader.records.device_info import GPU, VIRTUAL, DeviceInfo
@@ -147,6 +147,10 @@ class VirtualDevice(Device):
     def session_between_blocks(self, program: Libraries) -> VirtualSession:
         """On an engine that looks for races between blocks, too, which is slow."""
         return self.session_with_figures(program, {"global_race": "on"})
+
+    def sampling_session(self, program: Libraries, seed: int) -> VirtualSession:
+        """On an engine that runs a few blocks of each launch, drawn by the seed, with all checks."""
+        return self.session_with_figures(program, {**SAMPLING, "sample_seed": seed})
 
     def runs(self, case: Case) -> bool:
         return not case.gpu_only

@@ -17,7 +17,17 @@ from grader.pipeline.judging.rubric import verdict
 from grader.pipeline.repeated_lines import without_repeats
 from grader.pipeline.results import Results
 from grader.pipeline.stage import Parallel, Stage, in_sequence
-from grader.pipeline.stages import build, checks, correctness, machine_code, mechanism, points, speed, steps
+from grader.pipeline.stages import (
+    build,
+    checks,
+    correctness,
+    large_sizes,
+    machine_code,
+    mechanism,
+    points,
+    speed,
+    steps,
+)
 from grader.pipeline.stages.points import Points
 from grader.pipeline.submission import Submission
 from grader.python_track.device import python_device
@@ -37,6 +47,7 @@ PIPELINE = (
     Stage("checks", checks.run, "findings by line", optional=True),
     Stage("mechanism", mechanism.run, "counters, launches", optional=True),
     Stage("speed", speed.run, "ratio to the baseline", optional=True),
+    Stage("large sizes", large_sizes.run, "findings in drawn blocks"),
     Stage("points", points.run, "parts, verdict", always=True),
 )
 OPTIONAL = tuple(stage.name for stage in PIPELINE if isinstance(stage, Stage) and stage.optional)
@@ -96,6 +107,9 @@ def _assembled(
         findings=[finding for result in results for finding in result.findings],
         lines=[line for result in results for line in result.lines],
         launches=[launch for result in results for launch in result.launches],
+        large_sizes=[one for result in results for one in result.large_sizes],
+        launch_shapes=[one for result in results for one in result.launch_shapes],
+        sampled_only=[name for result in results for name in result.sampled_only],
         speed=results.speed,
         output=without_repeats("".join(result.output for result in results)),
         flags=[flag for result in results for flag in result.flags],

@@ -23,6 +23,9 @@ class Result:
     findings: Sequence[dict[str, Any]] = ()
     mechanisms: Sequence[MechanismResult] = ()
     launches: Sequence[dict[str, Any]] = ()
+    large_sizes: Sequence[dict[str, Any]] = ()
+    launch_shapes: Sequence[dict[str, Any]] = ()
+    sampled_only: Sequence[str] = ()
     lines: Sequence[dict[str, Any]] = ()
     parts: Sequence[PartResult] = ()
     speed: Speed | None = None

@@ -145,6 +145,11 @@ class Record:
     findings: list[dict[str, Any]] = field(default_factory=list)  # of the virtual GPU, as in its reports
     lines: list[dict[str, Any]] = field(default_factory=list)  # counters by source line
     launches: list[dict[str, Any]] = field(default_factory=list)  # kernel, grid, block, counters, occupancy
+    # Timed sizes that the virtual GPU cannot run whole: each launch there, and how many of its blocks ran; or
+    # why there is nothing.
+    large_sizes: list[dict[str, Any]] = field(default_factory=list)
+    launch_shapes: list[dict[str, Any]] = field(default_factory=list)  # there, and where calls ran whole
+    sampled_only: list[str] = field(default_factory=list)  # kernels that were launched there alone
     speed: Speed | None = None
     # True values for a notebook's predictions, by name, and why some are missing.
     measured: dict[str, float] = field(default_factory=dict)

@@ -55,6 +55,7 @@ def summary(record: Record, remark: str = "") -> str:
         diagnostics(record.diagnostics),
         case_table(record),
         left_out(record),
+        sampled_only(record),
         failures(record),
         findings_text(record),
         mechanisms(record),
@@ -125,6 +126,14 @@ def left_out(record: Record) -> str:
         return ""
     needs = "case needs a GPU and was" if len(record.left_out) == 1 else "cases need a GPU and were"
     return f"{len(record.left_out)} {needs} not run: {'; '.join(map(one_line, record.left_out))}\n"
+
+
+def sampled_only(record: Record) -> str:
+    """Kernels of which the virtual GPU saw no call whole."""
+    if not record.sampled_only:
+        return ""
+    names = ", ".join(one_line(numbers.short_kernel(name)) for name in record.sampled_only)
+    return f"checked in sampled blocks only, at sizes that need a GPU: {names}\n"
 
 
 def failures(record: Record) -> str:

@@ -13,10 +13,11 @@ if TYPE_CHECKING:
     import torch
 
 
-def allocated(gpu: VirtualGpu, call: Call, name: str) -> DeviceTensor:
+def allocated(gpu: VirtualGpu, call: Call, name: str, *, takes_memory: bool = True) -> DeviceTensor:
     """Memory for a buffer; what lies between rows that are far apart takes none."""
     shape, tensor = call.shape(name), call.buffers[name]
-    return gpu.tensor(call.label(name), shape, tensor.dtype, unused=math.prod(shape) - tensor.numel())
+    unused = math.prod(shape) - (tensor.numel() if takes_memory else 1)  # something is always there
+    return gpu.tensor(call.label(name), shape, tensor.dtype, unused=unused)
 
 
 def written(memory: DeviceTensor, call: Call, name: str) -> DeviceTensor:

@@ -14,6 +14,7 @@ from grader.pipeline.results import Result, Results
 from grader.pipeline.stages.build import Built
 from grader.pipeline.stages.checks import Checks
 from grader.pipeline.stages.correctness import Correctness
+from grader.pipeline.stages.large_sizes import LargeSizes
 from grader.pipeline.stages.machine_code import MachineCode
 from grader.pipeline.stages.python_points import python_parts
 from grader.pipeline.stages.speed import Speeds
@@ -77,7 +78,12 @@ def _own_parts(submission: Submission, context: Context, earlier: Results) -> li
     parts = [rubric.correct_part(exercise, _counted(earlier))]
     if (checks := earlier.find(Checks)) is not None:
         speeds = earlier.find(Speeds)
-        own = [*checks.own, *(speeds.own if speeds is not None else ())]
+        large = earlier.find(LargeSizes)
+        own = [
+            *checks.own,
+            *(speeds.own if speeds is not None else ()),
+            *(large.own if large is not None else ()),
+        ]
         unsupported = next((one for one in own if one.kind == "unsupported"), None)
         why = f"the virtual GPU cannot check this kernel: {unsupported.message}" if unsupported else ""
         parts.append(rubric.clean_part(exercise, correct, own, why))

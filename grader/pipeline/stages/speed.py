@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from common.virtual_gpu.report import Finding
+from common.virtual_gpu.report import Finding, Report
 from grader.pipeline.context import Context
 from grader.pipeline.judging import findings
 from grader.pipeline.results import Result, Results
@@ -17,9 +17,11 @@ from grader.timing.speed import speed_over_baseline
 
 @dataclass(frozen=True, kw_only=True)
 class Speeds(Result):
-    """A case that is wrong only while it is timed counts as wrong. `own` are findings in timed calls."""
+    """A case that is wrong only while it is timed counts as wrong. `own` are findings in timed calls, and
+    `reports` the virtual GPU's on them."""
 
     own: tuple[Finding, ...] = ()
+    reports: tuple[Report, ...] = ()
 
 
 def run(submission: Submission, context: Context, earlier: Results) -> Speeds | None:
@@ -54,4 +56,5 @@ def run(submission: Submission, context: Context, earlier: Results) -> Speeds | 
         correct=not wrong,
         findings=findings.plain(found),
         own=tuple(found),
+        reports=tuple(timed.reports),
     )
