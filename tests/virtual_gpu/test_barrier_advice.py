@@ -78,3 +78,10 @@ def test_a_hang_is_placed_where_threads_wait_for_what_is_wrong() -> None:
     assert hang.line == line_of("full.wait(i & 1)")
     (hang,) = findings("kCountsOneMore")
     assert hang.line == line_of("empty.wait(parity)")
+
+
+def test_a_barrier_without_a_name_is_told_by_the_line_that_initialises_it() -> None:
+    (hang,) = findings("kUnnamed")
+    made = f"(initialised at mistakes.cu:{line_of('unnamed->init(1)')})"
+    assert made in hang.message
+    assert made in hang.advice

@@ -31,6 +31,7 @@ enum Mistake {
   kArrivesEarly,
   kOneWarpNeverArrives,
   kTwoAnnounce,
+  kUnnamed,
 };
 
 __device__ void load(void* to, const void* from, int size, Barrier& barrier) {
@@ -84,6 +85,12 @@ template <Mistake kMistake>
 __global__ void ring(const int* in, int* out) {
   __shared__ __align__(128) int tile[kBytes / 4];
   __shared__ Barrier full, empty;
+  extern __shared__ Barrier unnamed[];
+  if (kMistake == kUnnamed) {
+    if (threadIdx.x == 0) unnamed->init(1);
+    __syncthreads();
+    unnamed->wait(0);
+  }
   constexpr int kCount = kConsumers + (kMistake == kCountsOneMore) - (kMistake == kCountsOneFewer) -
                          (kMistake == kOneWarpNeverArrives);
   if (threadIdx.x == 0) full.init(1), empty.init(kCount);
@@ -128,6 +135,7 @@ const Named kKernels[] = {
     NAMED(kArrivesEarly),
     NAMED(kOneWarpNeverArrives),
     NAMED(kTwoAnnounce),
+    NAMED(kUnnamed),
 };
 
 int main(int argc, char** argv) {
@@ -135,7 +143,8 @@ int main(int argc, char** argv) {
   cudaMalloc(&in, kRounds * kBytes), cudaMalloc(&out, 32 * kConsumers * 4);
   cudaMemset(in, 1, kRounds * kBytes);
   for (const Named& each : kKernels)
-    if (argc == 2 && std::strcmp(argv[1], each.name) == 0) each.kernel<<<1, 32 * (kConsumers + 1)>>>(in, out);
+    if (argc == 2 && std::strcmp(argv[1], each.name) == 0)
+      each.kernel<<<1, 32 * (kConsumers + 1), 64>>>(in, out);
   const cudaError_t error = cudaDeviceSynchronize();
   cudaFree(in), cudaFree(out);
   return error != cudaSuccess;

@@ -339,7 +339,7 @@ void ends_before_load(Block& b, const BulkLoad& load) {
   f->advice = "Let a thread wait for the copy's mbarrier before the end, or do not start it.";
   const auto found = b.unit->barriers.find(load.barrier);
   if (found == b.unit->barriers.end() || found->second.waited_for) return;
-  const std::string name = shared_text(b, load.barrier);
+  const std::string name = barrier_name(b, load.barrier);
   f->message += ": no thread has ever waited for its mbarrier, " + name;
   f->advice = "The threads that are to use the copied bytes never wait for " + name +
               ": is their part of the kernel missing? Where nobody uses the bytes, do not start the copy.";
@@ -503,7 +503,7 @@ std::string mbarrier_standings(const Block& b) {
       if (b.unit->waits[k].failed && b.unit->waits[k].barrier == wait.barrier) waiting |= 1u << k;
     std::string warps = lanes_text(waiting);
     warps.replace(0, 4, "warp");
-    text += "; " + barrier_text(b, wait.barrier) + " is in phase " + std::to_string(m.phase);
+    text += "; the mbarrier " + barrier_name(b, wait.barrier) + " is in phase " + std::to_string(m.phase);
     const std::string lacks = lacking(m);
     if (!lacks.empty()) text += ", which " + lacks;
     text += "; " + warps + (waiting & (waiting - 1) ? " wait" : " waits") + " for the end of ";

@@ -45,7 +45,7 @@ std::string wrong_bytes(const Stuck& s, const std::vector<Stuck>&) {
     return m.bytes < 0 ? each.second.bytes > 0 : m.bytes > 0 && each.second.bytes < 0;
   });
   if (other != barriers.end()) {
-    const std::string there = shared_text(s.block, other->first);
+    const std::string there = barrier_name(s.block, other->first);
     return "Copies bring their bytes to " + (m.bytes < 0 ? s.name : there) +
            ", and expect_tx announces bytes at " + (m.bytes < 0 ? there : s.name) +
            ", which do not come: give a copy the barrier at which its bytes are announced.";
@@ -165,7 +165,7 @@ std::vector<Stuck> stuck_barriers(const Block& b) {
       if (wait.failed && wait.barrier == address && b.warps[i].live() != 0) warps |= 1u << i;
     }
     if (warps != 0)
-      stuck.push_back({b, m, b.unit->waits[std::countr_zero(warps)], warps, shared_text(b, address)});
+      stuck.push_back({b, m, b.unit->waits[std::countr_zero(warps)], warps, barrier_name(b, address)});
   }
   return stuck;
 }
@@ -173,7 +173,7 @@ std::vector<Stuck> stuck_barriers(const Block& b) {
 std::string latest_wait(const Warp& w) {
   const MbarrierWait& wait = w.block->unit->waits[w.id];
   return "This warp's latest wait (" + place_text(*w.block->launch, wait.op) + ") was for " +
-         shared_text(*w.block, wait.barrier);
+         barrier_name(*w.block, wait.barrier);
 }
 
 }  // namespace
@@ -181,6 +181,13 @@ std::string latest_wait(const Warp& w) {
 std::string warps_text(uint32_t warps) {
   std::string text = lanes_text(warps);  // the same ranges, another noun
   return text.replace(0, 4, "warp");
+}
+
+std::string barrier_name(const Block& b, uint32_t address) {
+  const std::string name = shared_text(b, address);
+  const auto found = b.unit->barriers.find(address);
+  if (!name.starts_with("dynamic shared memory") || found == b.unit->barriers.end()) return name;
+  return name + " (initialised at " + place_text(*b.launch, who_op(found->second.init_who)) + ")";
 }
 
 WaitGuess guess_at_waits(const Block& b) {

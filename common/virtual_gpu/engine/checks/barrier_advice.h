@@ -8,6 +8,8 @@
 namespace vgpu::checks {
 
 std::string warps_text(uint32_t warps);  // "warps 1-3"
+// "full[+8 bytes]". Where the kernel has no name for the memory, also the line that initialises it.
+std::string barrier_name(const Block& b, uint32_t address);
 
 // For warps of this block that wait at mbarriers for ever: what to try, and one that waits where it is wrong.
 struct WaitGuess {
