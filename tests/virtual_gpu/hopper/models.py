@@ -100,7 +100,8 @@ def placed(rows: np.ndarray, pitch: int, width: int) -> np.ndarray:
     """Rows of bytes in shared memory, `pitch` bytes apart and swizzled."""
     shared = np.full(whole(rows.shape[0] * pitch, width), UNTOUCHED, np.uint8)
     row, column = np.indices(rows.shape)
-    shared[swizzle(row * pitch + column, width)] = rows
+    offsets: np.ndarray = row * pitch + column
+    shared[swizzle(offsets, width)] = rows
     return shared
 
 
