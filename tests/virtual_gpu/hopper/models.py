@@ -99,8 +99,7 @@ def whole(count: int, unit: int) -> int:
 def placed(rows: np.ndarray, pitch: int, width: int) -> np.ndarray:
     """Rows of bytes in shared memory, `pitch` bytes apart and swizzled."""
     shared = np.full(whole(rows.shape[0] * pitch, width), UNTOUCHED, np.uint8)
-    row, column = np.indices(rows.shape)
-    offsets: np.ndarray = row * pitch + column
+    offsets = np.arange(rows.shape[0])[:, None] * pitch + np.arange(rows.shape[1])
     shared[swizzle(offsets, width)] = rows
     return shared
 
