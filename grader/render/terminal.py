@@ -132,7 +132,12 @@ def sampled_only(record: Record) -> str:
     """Kernels of which the virtual GPU saw no call whole."""
     if not record.sampled_only:
         return ""
-    names = ", ".join(one_line(numbers.short_kernel(name)) for name in record.sampled_only)
+    launches = [launch for size in record.large_sizes for launch in size["launches"]]
+    ended = {launch["kernel"] for launch in launches if launch["finished"]}
+    names = ", ".join(
+        one_line(numbers.short_kernel(name)) + ("" if name in ended else " (the beginning of each alone)")
+        for name in record.sampled_only
+    )
     return f"checked in sampled blocks only, at sizes that need a GPU: {names}\n"
 
 

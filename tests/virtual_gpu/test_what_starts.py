@@ -14,7 +14,7 @@ from common.virtual_gpu.session import run_program
 
 # Where the virtual GPU answers otherwise, on purpose: docs/virtual-gpu.md, Limits. By group, what questions
 # begin with.
-EXCEPTIONS = {
+EXCEPTIONS: dict[str, dict[str, tuple[str, ...]]] = {
     "ptxas alone knows a kernel's registers, and a program by itself does not ask it": {
         "shapes": ("1024 threads with over 120 registers", "maxThreadsPerBlock with over 120 registers"),
         "graphs": ("graph with 1024 threads of over 120 registers",),

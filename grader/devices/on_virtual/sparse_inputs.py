@@ -35,8 +35,10 @@ class SparseRandom(Random):
         return _zeros("float32", *shape)
 
     def is_empty(self, tensor: torch.Tensor) -> bool:
-        """Whether the tensor's memory is such zeros."""
-        return tensor.untyped_storage().data_ptr() in self._empty
+        """Whether the tensor is such zeros, or was made of them and is zeros still."""
+        if tensor.untyped_storage().data_ptr() in self._empty:
+            return True
+        return tensor.nbytes >= _LARGE and not bool(tensor.any())
 
     def _nothing(self, dtype: str, *shape: int) -> torch.Tensor:
         made = _zeros(dtype, *shape)
