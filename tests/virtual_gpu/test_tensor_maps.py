@@ -7,14 +7,12 @@ from collections.abc import Sequence
 from functools import cache
 from pathlib import Path
 
-import pytest
-
-from benchmarks.virtual_gpu.tensor_maps.cases import CRASH, PROGRAM, Answered, answers, cases, recorded
+from benchmarks.virtual_gpu.tensor_maps.cases import CRASH, PROGRAM, Answered, answers, recorded
 from common.build.program import Target, build_program
 from common.virtual_gpu.session import RunReport, run_program
 
 LIMIT_SECONDS = 120.0
-INVALID, NOT_SUPPORTED = "encode 1", "error 801"
+INVALID = "encode 1"
 RECORDED = recorded()
 
 
@@ -69,18 +67,3 @@ def test_every_copy_that_the_gpu_refused_ends_with_its_error_and_a_finding(tmp_p
     for one, ran in zip(failing, reports, strict=True):
         assert [finding.kind for finding in ran.report.findings] == ["memory"], one.case
         assert all(finding.advice for finding in ran.report.findings), one.case
-
-
-@pytest.mark.parametrize(
-    ("case", "said"),
-    [
-        ("s=16,5,3 st=256,1280 il=1 box=16,4,1 es=2,1,1 c=0,0,1", "is interleaved and has element strides"),
-        ("s=16,5,3 st=256,1280 il=1 box=16,4,2 c=0,1,0", "is interleaved and has a box of several images"),
-    ],
-)
-def test_what_the_gpu_was_not_asked_is_refused_by_name(case, said, tmp_path):
-    assert case in set(cases()) - {one.case for one in RECORDED}
-    got, (ran,) = asked([f"{case} expect=16"], tmp_path)
-    assert got == [NOT_SUPPORTED]
-    (finding,) = ran.report.findings
-    assert said in finding.message

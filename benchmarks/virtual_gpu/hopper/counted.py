@@ -54,12 +54,14 @@ APART = {
     **{
         (program, figure): FILLED
         for program in (
-            *("stream_ring", "tensor_2d", "tensor_fill", "tensor_halo", "tensor_pooling"),
+            *("im2col_convolution", "im2col_multicast", "map_replaced", "stream_ring", "tensor_2d"),
+            *("tensor_fill", "tensor_halo", "tensor_interleaved", "tensor_narrow", "tensor_pooling"),
             *("tensor_ranks", "tensor_transpose", "tensor_types"),
         )
         for figure in (LOADS, LOAD_SECTORS)
     },
     ("tensor_2d", STORES): SECTORS,
+    ("tensor_narrow", STORES): SECTORS,
     ("tensor_transpose", STORES): SECTORS,
     ("wgmma_layouts", PRODUCTS): ONE_MORE,
 }

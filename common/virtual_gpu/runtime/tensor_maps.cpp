@@ -16,7 +16,7 @@ constexpr int kSuccess = 0, kInvalidValue = 1;                // CUresult
 constexpr uint64_t kAddressUnit = 16, kWideAddressUnit = 32;  // bytes; of interleaved slices of 32 bytes
 constexpr uint32_t kMostBox = 256, kMostElementStride = 8, kMostPixels = 1024;
 constexpr uint64_t kMostSize = 1ull << 32, kStrideLimit = 1ull << 40;
-constexpr uint64_t kMostTensorBytes = 227 << 10;  // shared memory of a block
+constexpr uint64_t kMostTensorBytes = 228 << 10;  // shared memory of an SM; 255 KiB are refused
 constexpr int kSwizzles = 4, kInterleaves = 3, kFills = 2, kPromotions = 4;
 constexpr int kFirstFloat = 6;  // CU_TENSOR_MAP_DATA_TYPE_FLOAT16
 constexpr int kTypes = std::size(kTensorElementBytes);
@@ -36,7 +36,6 @@ bool describe(const TensorArguments& t, TensorMap* made) {
   if (t.fill != 0 && t.type < kFirstFloat) return false;
   const uint32_t least_rank = t.interleave != 0 ? 3 : 1;
   if (t.rank < least_rank || t.rank > kMostTensorDimensions) return false;
-  if (t.interleave == 2 && t.swizzle != kSwizzle32) return false;
   const uint64_t unit = t.interleave == 2 ? kWideAddressUnit : kAddressUnit;
   const auto address = reinterpret_cast<uint64_t>(t.base);
   if (address % unit != 0) return false;

@@ -105,13 +105,7 @@ void fills_integers_with_nan(Warp& w, const Op& op, int lane) {
 void odd_interleave(Warp& w, const Op& op, int lane) {
   refused(w, op, lane,
           "the interleave, swizzle and number of dimensions of its tensor map do not go together",
-          "Interleaved tensors have 3 to 5 dimensions, and those of 32 bytes the swizzle of 32 bytes.");
-}
-
-void unknown_interleaved_copy(Warp& w, const Op& op, int lane, const char* what) {
-  refused(w, op, lane,
-          std::string("its tensor map is interleaved and ") + what + ", which is not supported here",
-          "Copy image by image, without element strides.");
+          "Interleaved tensors have 3 to 5 dimensions.");
 }
 
 void replaces_box_of_pixels(Warp& w, const Op& op, int lane) {

@@ -133,8 +133,7 @@ bool map_fits(Warp& w, const Op& op, int lane, const TensorMap& map) {
     checks::fills_integers_with_nan(w, op, lane);
     return false;
   }
-  const bool alone = map.interleave == 2 && map.swizzle != kSwizzle32;
-  if (alone || map.interleave > 2 || map.swizzle > kSwizzle128 ||
+  if (map.interleave > 2 || map.swizzle > kSwizzle128 ||
       (map.rank < 3 && (map.interleave != 0 || map.im2col))) {
     checks::odd_interleave(w, op, lane);
     return false;
@@ -150,19 +149,6 @@ bool pixels_fit(Warp& w, const Op& op, int lane, const TensorMap& map, const Ten
     return false;
   }
   return true;
-}
-
-// How the hardware steps through interleaved tensors, and through several images of them, is not documented.
-bool is_known(Warp& w, const Op& op, int lane, const TensorMap& map) {
-  if (map.interleave == 0) return true;
-  for (int i = 0; i < map.rank; ++i)
-    if (step_of(map, i) > 1) {
-      checks::unknown_interleaved_copy(w, op, lane, "has element strides");
-      return false;
-    }
-  if (map.im2col || map.box[map.rank - 1] <= 1) return true;
-  checks::unknown_interleaved_copy(w, op, lane, "has a box of several images (its last dimension)");
-  return false;
 }
 
 bool copy_is_possible(Warp& w, const Op& op, int lane, const TensorMap& map, const TensorPlace& place) {
@@ -228,12 +214,8 @@ TensorPlace tensor_place(Warp& w, const Op& op, int lane) {
 }
 
 bool box_fits(Warp& w, const Op& op, int lane, const TensorMap& map, const TensorPlace& place) {
-  if (!copy_is_possible(w, op, lane, map, place)) {
-    set_launch_error(*w.block, cuda::kIllegalInstruction);
-    return false;
-  }
-  if (is_known(w, op, lane, map)) return true;
-  set_launch_error(*w.block, cuda::kNotSupported);
+  if (copy_is_possible(w, op, lane, map, place)) return true;
+  set_launch_error(*w.block, cuda::kIllegalInstruction);
   return false;
 }
 
