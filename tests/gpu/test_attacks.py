@@ -18,6 +18,8 @@ WHOLE = dataclasses.replace(EXERCISE, steps=())
 KV_STORE = registry.find("01")
 cheats = importlib.import_module("tests.exercises.01_kv_store.cheats")
 ON_THE_CLOCK = "t"  # how the names of those begin that tests/gpu/test_cheats.py grades
+# Calls that the virtual GPU ends, and that a GPU gets through: right answers, far too late.
+ONLY_SLOW = {"h2_endless_grid": {"correct": KV_STORE.points.correct, "clean": KV_STORE.points.clean}}
 OF_THE_BASELINE = KV_STORE.points.speed * sum(
     target.share for target in KV_STORE.targets if isinstance(target, CopyBandwidth)
 )
@@ -37,6 +39,7 @@ def test_a_cheat_against_the_kv_store_earns_what_its_first_line_says(name: str, 
     source.write_text(cheats.CHEATS[name])
     record = grade(KV_STORE, source, submission=name, device="gpu", seed="a seed")
     most = cheats.may_earn(name)
-    if "correct" in most:  # below it is the baseline, which reaches the bandwidth target by itself
+    # What is correct contains the baseline, which reaches the bandwidth target by itself.
+    if "correct" in most:
         most["speed"] = max(most.get("speed", 0.0), OF_THE_BASELINE)
-    assert more_than(most, record) == {}, record.verdict
+    assert more_than(most | ONLY_SLOW.get(name, {}), record) == {}, record.verdict
