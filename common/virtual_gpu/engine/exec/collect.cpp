@@ -6,6 +6,7 @@
 #include "exec/block.h"
 #include "exec/bulk_ops.h"
 #include "exec/flags.h"
+#include "exec/mbarrier_ops.h"
 #include "exec/wgmma.h"
 
 namespace vgpu {
@@ -92,6 +93,8 @@ void add_op(Counters& c, const Op& op, const OpCounts& n, uint64_t warps, uint64
   } else if (op.fn[1] == wgmma_wait) {
     c.wgmma_waits += n.waits;
     c.wgmma_open_waits += n.open_waits;
+  } else if (op.fn[1] == mbarrier_wait) {
+    c.mbarrier_waits += n.waits;
   } else if (op.cls == InstrClass::kMatrix) {
     c.matrix_instructions += warps * op.table.issues;
   }

@@ -281,6 +281,7 @@ void mbarrier_wait(Warp& w, const Op& op) {
       checks::missed_phase(w, op, first, address[first], *bar, wait.phase);
     bar->waited_for = true;
     if (wait.failed) continue;
+    ++b.worker->ops[op.index].waits;
     done |= same;
     bar->seen[w.id] = bar->phase;
     if (b.trace != nullptr) note_wait(w, op, address[first], *bar, wanted);

@@ -1,5 +1,5 @@
-"""What the virtual GPU counts of waits for wgmma: of how many products are in flight. Hardware has no such
-counter, so these figures follow from what a program does."""
+"""What the virtual GPU counts of waits: for wgmma, of how many products are in flight, and at an mbarrier.
+Hardware has no such counter, so these figures follow from what a program does."""
 
 from __future__ import annotations
 
@@ -40,3 +40,8 @@ def test_waits_for_all_leave_nothing_in_flight() -> None:
 def test_waits_are_counted_at_their_lines() -> None:
     launch = launch_of("wgmma_groups")
     assert sum(line.counters.wgmma_open_waits for line in launch.lines) == launch.counters.wgmma_open_waits
+
+
+def test_a_wait_at_an_mbarrier_counts_once_however_often_it_looks() -> None:
+    """Two blocks of four warps wait for each of five phases."""
+    assert launch_of("mbarrier_expect").counters.mbarrier_waits == 2 * WARPS * 5
