@@ -2,6 +2,7 @@
 
     python -m benchmarks.documents.points            grade all of them on the virtual GPU: some minutes
     python -m benchmarks.documents.points --only 05  those of one exercise
+    python -m benchmarks.documents.points --changed  those whose text is another than when they were graded
 
 A row is a file, or a file with some edits: 05's levels are its solution, which launches an earlier level as
 the whole. `benchmarks/data/points.json` keeps the results and a hash of what was graded.
@@ -144,12 +145,15 @@ def points_of_implementations() -> str:
 def main() -> None:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.documents.points")
     parser.add_argument("--only", default="", metavar="NN", help="grade this exercise's, keep the others")
-    only = parser.parse_args().only
+    parser.add_argument("--changed", action="store_true", help="grade those whose text has changed")
+    arguments = parser.parse_args()
     kept = {(row["exercise"], row["name"]): row for row in results()} if RESULTS.is_file() else {}
     made = []
     for row in rows():
-        new = row.exercise.startswith(only) or (row.exercise, row.name) not in kept
-        made.append(graded(row) if new else kept[row.exercise, row.name])
+        before = kept.get((row.exercise, row.name))
+        is_changed = before is not None and before["sha256"] != row.sha256
+        new = is_changed if arguments.changed else row.exercise.startswith(arguments.only)
+        made.append(graded(row) if new or before is None else before)
         print(f"{row.exercise}, {row.name}: {made[-1]['points']:g}", flush=True)
     RESULTS.write_text(json.dumps(made, indent=1) + "\n")
 

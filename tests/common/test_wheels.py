@@ -61,7 +61,7 @@ def nvidia_folder() -> Path:
 @pytest.fixture
 def only_wheels(nvidia_folder, tmp_path, monkeypatch):
     """A machine whose only nvcc is the wheels', with a host compiler on PATH as everywhere."""
-    for tool in ("g++", "gcc", "as", "ld", "sh", "mv", "rm", "cat"):
+    for tool in ("g++", "gcc", "as", "ld", "sh", "mv", "rm", "cat", "env", "sed"):
         (tmp_path / "bin").mkdir(exist_ok=True)
         (tmp_path / "bin" / tool).symlink_to(shutil.which(tool) or "")
     monkeypatch.setenv("PATH", str(tmp_path / "bin"))
