@@ -92,10 +92,10 @@ def first_cause(folder: Path, wrong: int) -> Finding:
 
 def test_lanes_that_all_arrive_are_counted(folder: Path):
     found = first_cause(folder, 0)
-    assert found.mistake == "MissedPhase"
-    assert "32 lanes of a warp arrive in one instruction" in found.message
-    assert "1 arrival end" in found.message
-    assert found.advice.startswith("Let one lane arrive for its warp")
+    assert found.mistake == "TooManyArrivals"
+    assert "32 lanes of warp 0 arrive" in found.message
+    assert "1 arrival" in found.message
+    assert "let one lane arrive for its warp" in found.advice
 
 
 def test_a_producer_that_is_a_round_ahead_is_told_to_wait_for_the_stage(folder: Path):

@@ -185,6 +185,14 @@ void too_many_arrivals(Warp& w, const Op& op, int lane, uint32_t address, const 
     if (m.last_arrive_op != ~0u && place_text(launch, m.last_arrive_op) == place_text(launch, op.index))
       f.advice = round_ahead(w, m.phase + 1);
     if (!f.advice.empty()) return;
+    const uint32_t thread = make_who(w.block->thread_of(w, lane), op.index, false);
+    if (m.arrival_phase == m.phase && m.arrival_who == thread) {
+      f.advice =
+          "It has arrived in this phase before, on the same line, and the phase is not over: it is a round "
+          "ahead. Let it wait first until the stage is free, for the mbarrier at which the stage's users "
+          "arrive.";
+      return;
+    }
     f.advice =
         op.mbarrier->expects
             ? "mbarrier.arrive.expect_tx arrives, too: let one thread alone announce the bytes of all "

@@ -53,8 +53,9 @@ struct Mbarrier {
   bool uncounted = false;
   std::array<uint32_t, kLanes> last_arrival{};  // by warp: tick
   uint32_t last_arrive_op = ~0u;
-  std::array<uint32_t, kLanes> seen{};  // by warp: phases that were over when it last could go on
-  bool waited_for = false;              // by anybody, ever
+  uint32_t arrival_who = 0, arrival_phase = ~0u;  // of the latest arrival
+  std::array<uint32_t, kLanes> seen{};            // by warp: phases that were over when it last could go on
+  bool waited_for = false;                        // by anybody, ever
   OrderClock arriving, completed;
 };
 

@@ -102,6 +102,8 @@ void arrive(Warp& w, const Op& op, int lane, Block& at, uint32_t address, Mbarri
   }
   note_arrival(w, lane, at, m, count != 1 || d.drops);
   m.last_arrive_op = op.index;
+  m.arrival_who = make_who(w.block->thread_of(w, lane), op.index, false);
+  m.arrival_phase = m.phase;
   if (d.no_complete && count == m.pending && checks_on)
     checks::no_complete_completes(w, op, lane, address, m);
   m.pending -= count;
