@@ -1,4 +1,4 @@
-// One block copies a tile to both, and completes bytes at a barrier of which its neighbour has told nobody.
+// One block copies a tile to both, and completes bytes at a barrier whose init its neighbour has not published.
 #include "../hopper/cluster.cuh"
 #include "fault.cuh"
 
