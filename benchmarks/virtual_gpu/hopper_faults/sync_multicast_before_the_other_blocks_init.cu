@@ -1,4 +1,4 @@
-// One block copies a tile to both, and completes bytes at a barrier whose init its neighbour has not published.
+// One block copies a tile to both, and completes bytes at a barrier whose init the other has not published.
 #include "../hopper/cluster.cuh"
 #include "fault.cuh"
 
