@@ -13,7 +13,7 @@ from .layout import inputs, reference
 from .mechanisms import NoBankConflicts, Persistent, ScoresInRegisters, TensorCores
 from .mistakes import MISTAKES
 from .predictions import PREDICTIONS
-from .shapes import SEVEN, attention, bench, bytes_moved
+from .shapes import PAST_31_BITS, SEVEN, attention, bench, bytes_moved
 from .steps import AHEAD, ASYNC, COMPARE, STEPS
 
 _SMALL = 1 << 18  # scores of a case that runs on the virtual GPU
@@ -45,6 +45,8 @@ CASES = (
     attention("bfloat16, heads of 128, causal", length=90, head_dim=128, bfloat16=1, causal=1),
     attention("rows apart", length=80, heads=3, batch=2, rows_apart=1),
     attention("gaps between rows", length=50, heads=2, gap=16),
+    attention("rows past 2^31 elements", length=20, gap=PAST_31_BITS),
+    attention("heads past 2^31 elements", length=1, heads=20, gap=PAST_31_BITS),
     attention("another scale", length=60, scale=700),
     attention("large scores", length=100, size=80),
     attention("large scores, causal", length=100, size=80, causal=1, bfloat16=1),

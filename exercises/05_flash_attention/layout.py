@@ -8,7 +8,7 @@ from common.serving.half_precision import attention
 from grader.spec import STREAM, Argument, At, Buffers, Call, HostTable, Size, f32, i32, i64
 from grader.spec.random_inputs import Random
 
-from .shapes import softmax_scale, strides
+from .shapes import is_far, softmax_scale, strides
 
 if TYPE_CHECKING:
     import torch
@@ -21,19 +21,28 @@ _WHOLE_FROM = 10.0
 
 
 def _random(size: Size, rng: Random, name: str) -> torch.Tensor:
-    """A tensor with its gaps, which hold random numbers too."""
+    """A tensor with its gaps, which hold random numbers too. Where rows are far apart, the rows alone."""
     import torch
 
-    rows = (size.length, size.heads) if size.rows_apart else (size.heads, size.length)
+    far = is_far(size.gap)
     wild = size.size / 10 if name in ("queries", "keys") else 1.0
-    made = rng.normal(size.batch, *rows, size.head_dim + _gap(size, name), scale=wild)
+    made = rng.normal(*_rows(size), size.head_dim + (0 if far else _gap(size, name)), scale=wild)
     if wild >= _WHOLE_FROM:
         made.round_()
-    return made.to(torch.bfloat16 if size.bfloat16 else torch.float16)
+    return (made.flatten(0, 2) if far else made).to(torch.bfloat16 if size.bfloat16 else torch.float16)
+
+
+def _rows(size: Size) -> tuple[int, int, int]:
+    """How many there are, in the order in which they lie."""
+    return (size.batch, *((size.length, size.heads) if size.rows_apart else (size.heads, size.length)))
 
 
 def _gap(size: Size, name: str) -> int:
-    return 0 if name == "out" else size.gap
+    return size.gap if name != "out" or is_far(size.gap) else 0
+
+
+def _apart(size: Size) -> dict[str, int]:
+    return dict.fromkeys(TENSORS, size.head_dim + size.gap) if is_far(size.gap) else {}
 
 
 def tensor_arguments(size: Size) -> tuple[Argument, ...]:
@@ -53,6 +62,7 @@ def inputs(size: Size, rng: Random) -> Call:
             i32(size.bfloat16),
             STREAM,
         ),
+        apart=_apart(size),
     )
 
 
@@ -68,12 +78,13 @@ def step_inputs(size: Size, rng: Random) -> Call:
             i32(size.causal),
             STREAM,
         ),
+        apart=_apart(size),
     )
 
 
 def heads_of(size: Size, tensor: torch.Tensor) -> torch.Tensor:
     """As [batch, head, row, element], without the gaps: a view."""
-    inner = tensor[..., : size.head_dim]
+    inner = (tensor.unflatten(0, _rows(size)) if is_far(size.gap) else tensor)[..., : size.head_dim]
     return inner.transpose(1, 2) if size.rows_apart else inner
 
 

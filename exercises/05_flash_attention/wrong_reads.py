@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from grader.spec import Buffers, Size
 
 from .layout import heads_of
-from .shapes import strides
+from .shapes import is_far, strides
 
 if TYPE_CHECKING:
     import torch
@@ -33,7 +33,10 @@ def read_for(other: str) -> Read:
 
 
 def as_neighbours(size: Size, buffers: Buffers, name: str) -> torch.Tensor:
-    """Rows as if each began where the one before ends."""
+    """Rows as if each began where the one before ends. What lies between rows that are far apart is not
+    known."""
+    if is_far(size.gap):
+        return right(size, buffers, name)
     batch, head, _ = strides(size, buffers[name].shape[-1] - size.head_dim)
     shape = (size.batch, size.heads, size.length, size.head_dim)
     return buffers[name].as_strided(shape, (batch, head, size.head_dim, 1)).double()

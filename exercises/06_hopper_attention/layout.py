@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import TYPE_CHECKING
 
 from common.serving.half_precision import attention
 from grader.spec import STREAM, Argument, At, Buffers, Call, HostTable, OnBuffers, Size, f32, i32, i64
 from grader.spec.random_inputs import Random
 
-from .shapes import key_heads, softmax_scale, strides
+from .shapes import is_far, key_heads, softmax_scale, strides
 
 if TYPE_CHECKING:
     import torch
@@ -22,14 +22,27 @@ _WHOLE_FROM = 10.0
 
 
 def _random(size: Size, rng: Random, heads: int, *, gap: int, magnitude: float = 1.0) -> torch.Tensor:
-    """A tensor with its gaps, which hold random numbers too."""
+    """A tensor with its gaps, which hold random numbers too. Where rows are far apart, the rows alone."""
     import torch
 
-    rows = (size.length, heads) if size.rows_apart else (heads, size.length)
-    made = rng.normal(size.batch, *rows, size.head_dim + gap, scale=magnitude)
+    far = is_far(gap)
+    made = rng.normal(*_rows(size, heads), size.head_dim + (0 if far else gap), scale=magnitude)
     if magnitude >= _WHOLE_FROM:
         made.round_()
-    return made.to(torch.bfloat16 if size.bfloat16 else torch.float16)
+    return (made.flatten(0, 2) if far else made).to(torch.bfloat16 if size.bfloat16 else torch.float16)
+
+
+def _rows(size: Size, heads: int) -> tuple[int, int, int]:
+    """How many there are, in the order in which they lie."""
+    return (size.batch, *((size.length, heads) if size.rows_apart else (heads, size.length)))
+
+
+def _gap_of_out(size: Size) -> int:
+    return size.gap if is_far(size.gap) else 0
+
+
+def _apart(size: Size, names: Iterable[str]) -> dict[str, int]:
+    return dict.fromkeys(names, size.head_dim + size.gap) if is_far(size.gap) else {}
 
 
 def _tensors(size: Size, rng: Random) -> dict[str, torch.Tensor]:
@@ -38,7 +51,7 @@ def _tensors(size: Size, rng: Random) -> dict[str, torch.Tensor]:
         "queries": _random(size, rng, size.heads, gap=size.gap, magnitude=magnitude),
         "keys": _random(size, rng, key_heads(size), gap=size.gap, magnitude=magnitude),
         "values": _random(size, rng, key_heads(size), gap=size.gap),
-        "out": _random(size, rng, size.heads, gap=0),
+        "out": _random(size, rng, size.heads, gap=_gap_of_out(size)),
     }
 
 
@@ -49,7 +62,7 @@ def _strides(size: Size, *tensors: tuple[int, int]) -> HostTable:
 
 def _all_strides(size: Size) -> HostTable:
     heads, shared = (size.heads, size.gap), (key_heads(size), size.gap)
-    return _strides(size, heads, shared, shared, (size.heads, 0))
+    return _strides(size, heads, shared, shared, (size.heads, _gap_of_out(size)))
 
 
 def inputs(size: Size, rng: Random) -> Call:
@@ -68,6 +81,7 @@ def inputs(size: Size, rng: Random) -> Call:
             i32(size.bfloat16),
             STREAM,
         ),
+        apart=_apart(size, TENSORS),
     )
 
 
@@ -84,11 +98,14 @@ def step_inputs(size: Size, rng: Random) -> Call:
             i32(size.causal),
             STREAM,
         ),
+        apart=_apart(size, TENSORS),
     )
 
 
 def heads_of(size: Size, tensor: torch.Tensor) -> torch.Tensor:
     """As [batch, head, row, element], without the gaps: a view."""
+    if is_far(size.gap):
+        tensor = tensor.unflatten(0, _rows(size, len(tensor) // (size.batch * size.length)))
     inner = tensor[..., : size.head_dim]
     return inner.transpose(1, 2) if size.rows_apart else inner
 
@@ -117,7 +134,8 @@ def _one_tensor(size: Size, rng: Random, out: torch.Tensor) -> Call:
         *(i32(getattr(size, name)) for name in ("batch", "heads", "length")),
         STREAM,
     )
-    return Call({"tensor": _random(size, rng, size.heads, gap=size.gap), "out": out}, ("out",), arguments)
+    tensor = _random(size, rng, size.heads, gap=size.gap)
+    return Call({"tensor": tensor, "out": out}, ("out",), arguments, apart=_apart(size, ("tensor",)))
 
 
 def copy_inputs(size: Size, rng: Random) -> Call:

@@ -5,7 +5,8 @@ sharers     heads of queries that share one head of keys and values: they follow
 causal      1: a query sees the keys up to its own place, no later ones
 bfloat16    1: tensors are bfloat16, else fp16
 rows_apart  0: [batch, head, row, element]; 1: [batch, row, head, element], so that a head's rows lie apart
-gap         elements between a row and the next of queries, keys and values, a multiple of 8
+gap         elements between a row and the next of queries, keys and values, a multiple of 8; one that is far
+            (is_far) is in the output, too, and what lies in it is not held
 scale       of the scores, in thousandths; 0: 1/√head_dim
 size        magnitude of queries and keys, in tenths
 """
@@ -23,7 +24,7 @@ WORDS: Words = {
     "causal": {1: "causal"},
     "bfloat16": {1: "bfloat16"},
     "rows_apart": {1: "a head's rows apart, with those of other heads between"},
-    "gap": "{} elements between rows",
+    "gap": "{:,} elements between rows",
     "scale": "scaled by {} / 1,000",
     "size": {value: f"large scores (queries and keys of {value / 10:g})" for value in (40, 80, 500)},
 }
@@ -41,6 +42,8 @@ attention = cases_with(
     scale=0,
     size=10,
 )
+_FAR = 1 << 20
+PAST_31_BITS = 9 << 24  # a gap by which the 16th row begins past 2^31 elements
 # (batch, heads, length, causal): each with heads of 64 and of 128.
 SIX = (
     (2, 8, 512, 0),
@@ -89,6 +92,11 @@ def bytes_moved(size: Size) -> int:
 def key_heads(size: Size) -> int:
     """Of keys and of values."""
     return size.heads // size.sharers
+
+
+def is_far(gap: int) -> bool:
+    """Whether rows lie so far apart that offsets may pass 2^31."""
+    return gap >= _FAR
 
 
 def strides(size: Size, heads: int, gap: int) -> tuple[int, int, int]:

@@ -56,6 +56,27 @@ MISTAKES: dict[str, Mistake] = {
         line=_COPIED,
         kind="async",
     ),
+    "a row's offset in 32 bits": Mistake(
+        old="row * strides.row + threadIdx.x % kPieces * 8;",
+        new="static_cast<int>(row * strides.row) + threadIdx.x % kPieces * 8;",
+        cases=("16 rows", "gaps between rows", "rows past 2^31 elements"),
+        line=_COPIED,
+        kind="memory",
+    ),
+    "offsets from row to row in 32 bits": Mistake(
+        old="from += kRowsAtOnce * row_stride;",
+        new="from += static_cast<int>(kRowsAtOnce * row_stride);",
+        cases=("gaps between rows", "rows past 2^31 elements"),
+        line=_COPIED,
+        kind="memory",
+    ),
+    "a head's offset in 32 bits": Mistake(
+        old="head % job.heads * strides.head + row",
+        new="static_cast<int>(head % job.heads * strides.head) + row",
+        cases=("many heads", "heads past 2^31 elements"),
+        line=_COPIED,
+        kind="memory",
+    ),
     "no barrier after the wait": Mistake(
         old=_STAGE_READY,
         new="",
