@@ -19,13 +19,14 @@ from common.serving.bucketed.views import BucketView
 from grader.spec import STREAM, Argument, At, Buffers, Call, HostTable, Size, f32, i32, i64
 from grader.spec.random_inputs import Random
 
-from .shapes import capacity, keys_of, lengths, widths
+from .shapes import capacity, held, is_far, keys_of, lengths, widths
 
 if TYPE_CHECKING:
     import torch
 
 
 ARRAYS = ("keys", "values", "key_scales", "value_scales", "slots")  # of a bucket, in the order of its struct
+_PACKED = ("keys", "values")
 _MASK_GAP = 3  # bytes between the rows of a mask
 _LOWEST, _HIGHEST = -(1 << 31), (1 << 31) - 1
 _PAST_THE_END = 50.0  # times the size of a scale in use
@@ -87,7 +88,7 @@ def filled_bucket(size: Size, rng: Random, bits: int, entries: int) -> dict[str,
 def buckets(size: Size, rng: Random) -> dict[str, torch.Tensor]:
     made: dict[str, torch.Tensor] = {}
     for number, bits in enumerate(widths(size)):
-        made |= filled_bucket(size, rng, bits, capacity(size, bits))
+        made |= filled_bucket(size, rng, bits, held(size, bits))
         made[name_of("value_scales", bits)].mul_(2.0**size.value_power)
         for sequence, row in enumerate(lengths(size)):
             for array in ("key_scales", "value_scales"):
@@ -98,7 +99,36 @@ def buckets(size: Size, rng: Random) -> dict[str, torch.Tensor]:
         order = rng.distinct(sum(row), sum(row))
         for bits, slots in zip(widths(size), order.split(row), strict=True):
             made[name_of("slots", bits)][sequence, : len(slots)] = slots
-    return made
+    if not is_far(size):
+        return made
+    return {name: tensor if tensor.dim() == 2 else _head_by_head(tensor) for name, tensor in made.items()}
+
+
+def _head_by_head(tensor: torch.Tensor) -> torch.Tensor:
+    """A row for each head of a sequence; apart() says how far it is from the next."""
+    return tensor.flatten(0, 1).flatten(1)
+
+
+def apart(size: Size) -> dict[str, int]:
+    """How far the rows of the buckets' buffers lie apart, where that is far."""
+    if not is_far(size):
+        return {}
+    return {
+        name_of(array, bits): capacity(size, bits)
+        * (row_bytes(bits, size.head_dim) if array in _PACKED else 1)
+        for bits in widths(size)
+        for array in ARRAYS
+    }
+
+
+def array_of(size: Size, buffers: Buffers, array: str, bits: int) -> torch.Tensor:
+    """[batch, kv_heads, entries, bytes] of keys and values, [batch, kv_heads, entries] of scales, [batch,
+    entries] of slots: those entries that are in memory."""
+    tensor = buffers[name_of(array, bits)]
+    if not is_far(size) or array == "slots":
+        return tensor
+    heads = tensor.unflatten(0, (size.batch, size.kv_heads))
+    return heads.unflatten(2, (held(size, bits), -1)) if array in _PACKED else heads
 
 
 def mask(size: Size, rng: Random) -> torch.Tensor:
@@ -185,6 +215,7 @@ def inputs(size: Size, rng: Random) -> Call:
             *room_arguments(made),
             *size_arguments(size),
         ),
+        apart=apart(size),
     )
 
 
@@ -193,8 +224,8 @@ def views(size: Size, buffers: Buffers) -> list[BucketView]:
     return [
         BucketView(
             bits=bits,
-            **{array: buffers[name_of(array, bits)] for array in ARRAYS},
-            token_ids=buffers[name_of("slots", bits)],
+            **{array: array_of(size, buffers, array, bits) for array in ARRAYS},
+            token_ids=array_of(size, buffers, "slots", bits),
             lengths=tuple(row[number] for row in lengths(size)),
         )
         for number, bits in enumerate(widths(size))

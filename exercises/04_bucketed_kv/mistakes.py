@@ -13,10 +13,10 @@ from common.serving.half_precision import product
 from grader.spec import Buffers, Size
 
 from .fragment_mistakes import KEYS, registers_exchanged, units_as_they_are, units_in_reverse
-from .layout import name_of, softmax_scale, visible_slots
+from .layout import array_of, softmax_scale, visible_slots
 from .merge_mistakes import MERGES, rescaled
 from .parts import leave
-from .shapes import lengths, widths
+from .shapes import is_far, lengths, widths
 
 if TYPE_CHECKING:
     import torch
@@ -60,16 +60,16 @@ def read(size: Size, buffers: Buffers) -> Reading:
     for number, bits in enumerate(widths(size)):
         # Whole products: a mistake may make a score of keys past the end, too.
         entries = -(-max(1, *(row[number] for row in lengths(size))) // KEYS) * KEYS
-        slots = buffers[name_of("slots", bits)][:, :entries]
+        slots = array_of(size, buffers, "slots", bits)[:, :entries]
         ends = torch.tensor([row[number] for row in lengths(size)], device=slots.device)
         used = torch.arange(entries, device=ends.device) < ends.unsqueeze(1)
         found.append(
             Bucket(
                 bits,
-                unpack(buffers[name_of("keys", bits)][:, :, :entries], bits),
-                unpack(buffers[name_of("values", bits)][:, :, :entries], bits),
-                buffers[name_of("key_scales", bits)],
-                buffers[name_of("value_scales", bits)],
+                unpack(array_of(size, buffers, "keys", bits)[:, :, :entries], bits),
+                unpack(array_of(size, buffers, "values", bits)[:, :, :entries], bits),
+                array_of(size, buffers, "key_scales", bits),
+                array_of(size, buffers, "value_scales", bits),
                 slots.masked_fill(~used, 0),
                 used,
                 1 << (bits - 1),
@@ -241,6 +241,18 @@ def heads_in_turns(reading: Reading) -> Reading:
     return replace(reading, queries=other)
 
 
+def first_heads_elements(bucket: Bucket) -> Bucket:
+    """With the right scales."""
+    first = {name: getattr(bucket, name)[:, :1] for name in ("key_codes", "value_codes")}
+    return replace(bucket, **{name: codes.expand_as(bucket.key_codes) for name, codes in first.items()})
+
+
+def wrapped_offsets(size: Size, buffers: Buffers) -> None:
+    """Shown where a head lies 2^32 bytes behind the one before."""
+    if is_far(size):
+        of_attention(of_each(first_heads_elements))(size, buffers)
+
+
 def planes_exchanged(size: Size, buffers: Buffers) -> None:
     """Scores of 256 low + high, less the right offset."""
     if _elements_of(size) > _MOST_ELEMENTS:
@@ -372,6 +384,8 @@ SCORING: dict[str, Change] = OF_KEYS | {
 }
 SUMMING: dict[str, Change] = OF_KEYS | OF_MAX_AND_SUM
 ATTENDING: dict[str, Change] = OF_READING | OF_MAX_AND_SUM
-ATTENTION: dict[str, Change] = OF_READING | {
-    name: of_attention(merge=merge) for name, merge in MERGES.items()
-}
+ATTENTION: dict[str, Change] = (
+    OF_READING
+    | {name: of_attention(merge=merge) for name, merge in MERGES.items()}
+    | {"offsets in a bucket wrap at 32 bits: a later head reads the rows of the first": wrapped_offsets}
+)

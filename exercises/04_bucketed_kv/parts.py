@@ -18,6 +18,7 @@ from grader.spec import STREAM, At, Buffers, Call, Case, Size, Words, cases_with
 from grader.spec.random_inputs import Random
 
 from .layout import (
+    apart,
     cache_arguments,
     heads_of,
     mask_arguments,
@@ -54,6 +55,7 @@ def _of_a_bucket(size: Size, rng: Random, outputs: dict[str, torch.Tensor]) -> C
             *room_arguments(made),
             *size_arguments(size),
         ),
+        apart=apart(size),
     )
 
 

@@ -8,7 +8,7 @@ uneven         0: every sequence has all of these tokens; else a seed for length
 empty          1: the last sequence has no tokens
 mask           0: none; 1: a third of the slots is hidden; 2: the last sequence is hidden altogether
 sharp          spread of the scores, in tenths: 10 is flat, from 40 on a few keys have all the weight
-spare          further 64 entries of capacity
+spare          further 64 entries of capacity; very many (is_far) are all of it, and few are in memory
 strange        1: scales past the end of a bucket are NaN
 value_power    values are 2 to this power times as large as usual
 """
@@ -46,6 +46,8 @@ WORDS: Words = {
 ALL_BUCKETS = 2348
 NO_TOKENS: Tokens = (0, 0, 0, 0)
 _CAPACITY_STEP = 64
+_FAR = 1 << 16
+PAST_32_BITS = 1 << 19  # spare entries, in steps: with 8 bits, the second head begins at 2^32 bytes
 # Hundredths of the tokens that have 2, 3, 4 and 8 bits, by budget in hundredths of FP16's bytes. With heads
 # of 128 and scales of 4 bytes each mix takes its budget, or a little less.
 MIXES = {20: (55, 26, 12, 7), 25: (34, 25, 25, 16), 35: (14, 14, 29, 43), 50: (1, 1, 4, 94)}
@@ -118,9 +120,19 @@ def keys_of(size: Size) -> int:
     return sum(tokens_of(size, bits) for bits in widths(size))
 
 
-def capacity(size: Size, bits: int) -> int:
-    steps = max(1, -(-tokens_of(size, bits) // _CAPACITY_STEP)) + size.spare
+def is_far(size: Size) -> bool:
+    """Whether heads lie so far apart in a bucket that offsets may pass 2^32."""
+    return size.spare >= _FAR
+
+
+def held(size: Size, bits: int) -> int:
+    """Entries of a head that are in memory."""
+    steps = max(1, -(-tokens_of(size, bits) // _CAPACITY_STEP)) + (0 if is_far(size) else size.spare)
     return steps * _CAPACITY_STEP
+
+
+def capacity(size: Size, bits: int) -> int:
+    return size.spare * _CAPACITY_STEP if is_far(size) else held(size, bits)
 
 
 def lengths(size: Size) -> tuple[tuple[int, ...], ...]:

@@ -247,6 +247,7 @@ SHOWN_BY = {
     "query heads read the wrong key heads: head h belongs to key head h / group": "4 query heads share a key",
     "a row without keys is NaN: its highest maximum is -inf, and -inf minus -inf is NaN, as is "
     "0 / 0": "a mask that hides a sequence",
+    "offsets in a bucket wrap at 32 bits: a later head reads the rows of the first": "heads past 2^32 bytes",
 }
 
 

@@ -17,6 +17,7 @@ NAMED = {
     "the highest score is never kept": ("max and sum", ("a key",)),
     "the planes of the queries are exchanged": ("scores", ("a key", "3 bits")),
     "the sum is of the weights times the scales": ("max and sum", ("a key", "keys that stand out")),
+    "offsets in a bucket wrap at 32 bits": ("", ("heads past 2^32 bytes",)),
     "max is read as [rows][parts]": ("merge", ("two parts",)),
     "sum is read as [rows][parts]": ("merge", ("two parts",)),
     "max and sum are read as [rows][parts]": ("merge", ("two parts",)),

@@ -45,6 +45,12 @@ MISTAKES: dict[str, Mistake] = {
         cases=("20 tokens",),
         words="scales are read with entries and heads exchanged",
     ),
+    "a bucket's offsets in 32 bits": Mistake(
+        old="const int64_t first = first_entry(job, split) + split.begin + warp * kKeys;",
+        new="const auto first = static_cast<uint32_t>(first_entry(job, split)) + split.begin + warp * kKeys;",
+        cases=("20 tokens", "all tokens have 8 bits", "heads past 2^32 bytes"),
+        words="offsets in a bucket wrap at 32 bits",
+    ),
     "mask by bucket position": Mistake(
         old=_LOOK,
         new=f"if ({_ENTRY} < split.end && (job.mask == nullptr ||\n"
