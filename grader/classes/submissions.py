@@ -22,6 +22,7 @@ from pathlib import Path
 
 from common.core.errors import CourseError
 from grader.classes.archives import MOST_FILE_BYTES, unpack
+from grader.spec.names import is_named
 
 KERNEL = "kernel.cu"
 PYTHON_KERNEL = "kernel.py"  # for exercises with a track in Python
@@ -85,7 +86,15 @@ class _Search:
         elif path.exists() or path.is_symlink():
             self._file(path)
         else:
-            raise CourseError(f"there is no file or folder {path}")
+            raise CourseError(f"there is no file or folder {path}{self._instead(path)}")
+
+    def _instead(self, path: Path) -> str:
+        """`check` takes an exercise, so students give one to `grade`, too."""
+        for name in self.exercises:
+            if is_named(name, str(path)):
+                own = f"work/{name}/{KERNEL}"
+                return f". Yours is checked by `./course check {path}`, and graded by `./course grade {own}`"
+        return ""
 
     def _folder(self, folder: Path) -> None:
         """A class, or the folder of one student, or of one exercise of one student."""

@@ -124,6 +124,12 @@ def test_finding_nothing_is_one_error_line(tmp_path):
         find(tmp_path, tmp_path / "nowhere")
 
 
+def test_an_exercise_instead_of_a_path_is_told_what_to_type(tmp_path):
+    for name in ("1", "01", "first", "01_first"):
+        with pytest.raises(CourseError, match=f"course check {name}`.*course grade work/01_first/kernel.cu`"):
+            find(tmp_path, Path(name))
+
+
 @pytest.mark.parametrize(
     ("content", "sentence"),
     [
