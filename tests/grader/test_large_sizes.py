@@ -7,6 +7,7 @@ from functools import cache
 from pathlib import Path
 
 import pytest
+import torch
 
 from grader.building.scratch_folder import scratch_folder
 from grader.devices.device import VirtualDevice
@@ -15,7 +16,8 @@ from grader.pipeline.judging.large_sizes import Looked, launched_there_alone, lo
 from grader.records.record import Record
 from grader.records.replay import differences
 from grader.render.terminal import sampled_only as in_terminal
-from grader.spec import Exercise, Speedup, case
+from grader.spec import Call, Exercise, Size, Speedup, case
+from grader.spec.random_inputs import Random
 from tests.grader.stepped_exercise import EXERCISE
 
 SOURCE = Path(__file__).with_name("large_sizes.cu")
@@ -95,6 +97,24 @@ def test_a_block_that_waits_or_goes_on_for_long_is_abandoned_and_the_record_show
     assert one.findings == ()
     [launch] = one.plain()["launches"]
     assert launch["begun"] > launch["finished"] == 0
+
+
+def test_what_lies_in_scratch_by_chance_is_not_written():
+    """Must not earn: that a read of it is missed, or found by chance. The harness's tensor has anything."""
+    exercise = with_large("honest")
+
+    def inputs(size: Size, rng: Random) -> Call:
+        call = exercise.inputs(size, rng)
+        sources = {name: torch.zeros_like(one) for name, one in call.buffers.items() if "source" in name}
+        assert all(tensor.nbytes > 4 << 20 for tensor in sources.values())  # such inputs take no memory
+        return dataclasses.replace(call, buffers={**call.buffers, **sources}, scratch=tuple(sources))
+
+    device = VirtualDevice()
+    with scratch_folder() as scratch:
+        program = device.compile(SOURCE, scratch)
+        reading = dataclasses.replace(exercise, inputs=inputs)
+        [one] = look_at_large_sizes(reading, program, device, "a secret")
+    assert {finding.kind for finding in one.findings} == {"init"}
 
 
 def test_a_call_without_kernels_is_named():

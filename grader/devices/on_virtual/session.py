@@ -324,7 +324,11 @@ class VirtualSession:
         wanted = [
             (name, call.label(name), call.shape(name), dtype_name(t.dtype)) for name, t in buffers.items()
         ]
-        empty = {name for name, tensor in buffers.items() if self._is_empty and self._is_empty(tensor)}
+        empty = {
+            name
+            for name, tensor in buffers.items()
+            if name not in call.scratch and self._is_empty and self._is_empty(tensor)
+        }
         if placed != wanted:
             while self._tensors:
                 self._tensors.popitem()[1].free()

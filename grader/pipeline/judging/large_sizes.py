@@ -79,7 +79,8 @@ def _look(exercise: Exercise, case: Case, session: VirtualSession, seed: str) ->
 
 
 def _bytes(call: Call, rng: SparseRandom) -> int:
-    return sum(tensor.nbytes for tensor in call.buffers.values() if not rng.is_empty(tensor))
+    buffers = call.buffers.items()
+    return sum(one.nbytes for name, one in buffers if name in call.scratch or not rng.is_empty(one))
 
 
 def _shape(launch: Launch) -> dict[str, Any]:
