@@ -23,7 +23,7 @@ CASES = (
     attention("77 rows, causal", length=77, heads=2, causal=1),
     attention("rows apart", length=70, heads=3, batch=2, rows_apart=1),
     attention("gaps between rows", length=40, heads=2, gap=8),
-    attention("rows past 2^31 elements", length=20, gap=PAST_31_BITS),
+    attention("rows past 2^31 elements", length=17, gap=PAST_31_BITS),
     attention("another scale", length=50, scale=700),
     attention("large scores", length=90, size=60, causal=1),
     attention("huge scores", length=4, heads=16, size=500, causal=1),

@@ -29,10 +29,8 @@ CASES = (
     attention("bfloat16, heads of 128, causal", length=190, head_dim=128, bfloat16=1, causal=1),
     attention("rows apart", length=80, heads=3, batch=2, rows_apart=1),
     attention("gaps between rows", length=50, heads=2, gap=16),
-    attention("rows past 2^31 elements", length=20, gap=PAST_31_BITS),
-    attention(
-        "heads past 2^31 elements", length=1, heads=40, sharers=2, head_dim=128, gap=PAST_31_BITS, causal=1
-    ),
+    attention("rows past 2^31 elements", length=17, gap=PAST_31_BITS),
+    attention("heads past 2^31 elements", length=1, heads=17, head_dim=128, gap=PAST_31_BITS, causal=1),
     attention("another scale", length=160, scale=700),
     attention("large scores", length=200, size=80),
     attention("large scores, causal", length=200, size=80, causal=1, bfloat16=1),

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING
+
+from common.core.errors import CourseError
 
 if TYPE_CHECKING:
     import torch
@@ -18,7 +21,12 @@ def filled(call: Call, name: str) -> torch.Tensor:
 
     tensor = call.buffers[name]
     if name in call.apart:
-        memory = torch.empty(call.shape(name), dtype=tensor.dtype, device=tensor.device)
+        shape = call.shape(name)
+        try:
+            memory = torch.empty(shape, dtype=tensor.dtype, device=tensor.device)
+        except torch.OutOfMemoryError:
+            needed = math.prod(shape) * tensor.element_size() >> 20
+            raise CourseError(f"the GPU has no {needed:,} MiB left for a case") from None
         call.held(name, memory).copy_(tensor)
         return memory
     if name not in call.scratch:
