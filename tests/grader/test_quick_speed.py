@@ -10,6 +10,8 @@ import pytest
 from common.virtual_gpu.places import shorten_places, shown_path
 from common.virtual_gpu.report import Counters, KernelTotals, LineCounters, Report
 from grader.answers.compare import Answer, answer
+from grader.devices.device import VirtualDevice
+from grader.devices.on_virtual.session import TIMING
 from grader.pipeline.grading import grade
 from grader.timing.modelled import model as speed_virtual
 from tests.grader.stepped_exercise import EXERCISE, SOLUTION
@@ -34,6 +36,28 @@ def test_only_grading_looks_at_the_baselines_answers(monkeypatch: pytest.MonkeyP
     of_grading = answers_computed(monkeypatch, quick=False)
     assert of_a_check
     assert len(of_grading) == 2 * len(of_a_check)
+
+
+def traced_blocks(monkeypatch: pytest.MonkeyPatch, seed: str, *, quick: bool) -> set[object]:
+    """What draws the blocks that the model looks at, in each session that times calls."""
+    found: list[Any] = []
+    session = VirtualDevice.session_with_figures
+
+    def noted(device: VirtualDevice, program: Any, options: Any = None, **others: Any) -> Any:
+        found.append(options or {})
+        return session(device, program, options, **others)
+
+    monkeypatch.setattr(VirtualDevice, "session_with_figures", noted)
+    grade(EXERCISE, SOLUTION, submission="x", device="virtual", seed=seed, quick=quick)
+    return {options.get("cost_seed", "fixed") for options in found if TIMING.items() <= options.items()}
+
+
+def test_each_check_looks_at_the_same_blocks_and_each_class_at_others(monkeypatch: pytest.MonkeyPatch):
+    for seed in ("one", "two"):
+        assert traced_blocks(monkeypatch, seed, quick=True) == {"fixed"}
+    [one] = traced_blocks(monkeypatch, "one", quick=False)
+    [two] = traced_blocks(monkeypatch, "two", quick=False)
+    assert len({one, two, "fixed"}) == 3
 
 
 def test_a_path_of_a_thousand_lines_is_checked_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch):
