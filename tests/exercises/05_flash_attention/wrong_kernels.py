@@ -70,9 +70,9 @@ MISTAKES: dict[str, Mistake] = {
         line=_COPIED,
         kind="memory",
     ),
-    "a head's offset in 32 bits": Mistake(
+    "a head's stride in 32 bits": Mistake(
         old="head % job.heads * strides.head + row",
-        new="static_cast<int>(head % job.heads * strides.head) + row",
+        new="head % job.heads * static_cast<int>(strides.head) + row",
         cases=("many heads", "heads past 2^31 elements"),
         line=_COPIED,
         kind="memory",
