@@ -170,20 +170,45 @@ def draw_matrix(rng: random.Random) -> Matrix:
         leading, stride = (16 * rng.randint(1, 200) for _ in range(2))
         drawn = Matrix(start, leading, stride, mode, rng.random() < 0.5)
         if mode and (drawn.transposed or start % 1024 == 0):
-            drawn = Matrix(start // 1024 * 1024, leading * 8, stride * 8, mode, drawn.transposed)
+            # The tile may begin at any row of 128 bytes, and the pattern of its swizzle at another.
+            row, base = rng.choice([(0, 0), (rng.randint(0, 7), rng.randint(0, 7))])
+            start = start // 1024 * 1024 + 128 * row
+            drawn = Matrix(start, leading * 8, stride * 8, mode, drawn.transposed, base)
         if drawn.offsets().max() + 2 <= SHARED_BYTES and max(drawn.leading, drawn.stride) < 1 << 18:
             return drawn
+
+
+def words_of_descriptors(image: np.ndarray, pairs: list[tuple[Matrix, Matrix]]) -> np.ndarray:
+    cases = [
+        [m.start, m.leading, m.stride, m.mode, m.base_offset, int(m.transposed)]
+        for pair in pairs
+        for m in pair
+    ]
+    return np.concatenate([image.view(np.uint32), np.array(cases, np.uint32).reshape(-1)])
 
 
 def test_drawn_descriptors(tmp_path):
     rng = random.Random(2)
     image = np.random.default_rng(3).integers(-8, 9, SHARED_BYTES // 2).astype(np.float16)
     pairs = [(draw_matrix(rng), draw_matrix(rng)) for _ in range(DESCRIPTORS)]
-    cases = [[m.start, m.leading, m.stride, m.mode, int(m.transposed)] for pair in pairs for m in pair]
-    words = np.concatenate([image.view(np.uint32), np.array(cases, np.uint32).reshape(-1)])
+    assert any(m.base_offset for pair in pairs for m in pair)
+    words = words_of_descriptors(image, pairs)
     got = np.frombuffer(run("descriptors", words, tmp_path), np.float32).reshape(len(pairs), 128, 32)
     for (a, b), registers in zip(pairs, got, strict=True):
         want = a.values(image) @ b.values(image).T
+        np.testing.assert_array_equal(registers, registers_of(want), f"{a}\n{b}")
+
+
+def test_drawn_descriptors_of_bits(tmp_path):
+    rng = random.Random(6)
+    image = np.random.default_rng(7).integers(0, 1 << 16, SHARED_BYTES // 2).astype(np.uint16)
+    drawn = [draw_matrix(rng) for _ in range(4 * DESCRIPTORS)]
+    along_k = [matrix for matrix in drawn if not matrix.transposed]  # bits have no other order
+    pairs = list(zip(along_k[::2], along_k[1::2], strict=False))
+    words = words_of_descriptors(image, pairs)
+    got = np.frombuffer(run("bits", words, tmp_path), np.int32).reshape(len(pairs), 128, 32)
+    for (a, b), registers in zip(pairs, got, strict=True):
+        want = a.bits(image) @ b.bits(image).T
         np.testing.assert_array_equal(registers, registers_of(want), f"{a}\n{b}")
 
 

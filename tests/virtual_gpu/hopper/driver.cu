@@ -102,10 +102,17 @@ void run_boxes(const std::vector<uint32_t>& words) {
   }
 }
 
-template <int kTransA, int kTransB>
-__global__ void multiply(const uint16_t* image, uint32_t a, uint32_t a_leading, uint32_t a_stride,
-                         uint32_t a_mode, uint32_t b, uint32_t b_leading, uint32_t b_stride, uint32_t b_mode,
-                         uint32_t* out) {
+struct Matrix {
+  uint32_t start, leading, stride, mode, base_offset, transposed;
+  __device__ uint64_t in(const uint8_t* tile) const {
+    return descriptor(tile + start, leading, stride, mode) | static_cast<uint64_t>(base_offset) << 49;
+  }
+};
+
+enum Product { kHalves, kBits };
+
+template <Product kProduct, int kTransA, int kTransB>
+__global__ void multiply(const uint16_t* image, Matrix a, Matrix b, uint32_t* out) {
   extern __shared__ __align__(1024) uint8_t tile[];
   for (int i = threadIdx.x; i < kSharedBytes / 2; i += blockDim.x)
     reinterpret_cast<uint16_t*>(tile)[i] = image[i];
@@ -113,35 +120,38 @@ __global__ void multiply(const uint16_t* image, uint32_t a, uint32_t a_leading, 
   __syncthreads();
   uint32_t d[32];
   for (int i = 0; i < 32; ++i) d[i] = 0;
-  const uint64_t first = descriptor(tile + a, a_leading, a_stride, a_mode);
-  const uint64_t second = descriptor(tile + b, b_leading, b_stride, b_mode);
+  const uint64_t first = a.in(tile), second = b.in(tile);
   products_fence();
-  if constexpr (kTransA == 0 && kTransB == 0)
+  if constexpr (kProduct == kBits)
+    WGMMA_32_S("m64n64k256.s32.b1.b1.and.popc", "", d, first, second, 0);
+  else if constexpr (kTransA == 0 && kTransB == 0)
     WGMMA_32_S("m64n64k16.f32.f16.f16", ", 1, 1, 0, 0", d, first, second, 0);
-  if constexpr (kTransA == 0 && kTransB == 1)
+  else if constexpr (kTransA == 0 && kTransB == 1)
     WGMMA_32_S("m64n64k16.f32.f16.f16", ", 1, 1, 0, 1", d, first, second, 0);
-  if constexpr (kTransA == 1 && kTransB == 0)
+  else if constexpr (kTransA == 1 && kTransB == 0)
     WGMMA_32_S("m64n64k16.f32.f16.f16", ", 1, 1, 1, 0", d, first, second, 0);
-  if constexpr (kTransA == 1 && kTransB == 1)
+  else
     WGMMA_32_S("m64n64k16.f32.f16.f16", ", 1, 1, 1, 1", d, first, second, 0);
   products_commit();
   products_wait();
   for (int i = 0; i < 32; ++i) out[threadIdx.x * 32 + i] = d[i];
 }
 
-// The image of shared memory, then cases: start, leading, stride, mode and whether transposed, of A and of B.
-void run_descriptors(const std::vector<uint32_t>& words) {
+// The image of shared memory, then pairs of matrices.
+void run_descriptors(const std::vector<uint32_t>& words, Product product) {
   std::vector<uint16_t> image(kSharedBytes / 2);
   std::memcpy(image.data(), words.data(), kSharedBytes);
   DeviceBuffer<uint16_t> device(image);
   DeviceBuffer<uint32_t> out(128 * 32);
-  const auto kernels = {multiply<0, 0>, multiply<0, 1>, multiply<1, 0>, multiply<1, 1>};
+  const auto kernels = {multiply<kHalves, 0, 0>, multiply<kHalves, 0, 1>, multiply<kHalves, 1, 0>,
+                        multiply<kHalves, 1, 1>, multiply<kBits, 0, 0>};
   for (const auto kernel : kernels)
     CUDA_OK(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, kSharedBytes));
-  for (size_t at = kSharedBytes / 4; at + 10 <= words.size(); at += 10) {
-    const uint32_t* w = &words[at];
-    const auto kernel = kernels.begin()[w[4] * 2 + w[9]];
-    kernel<<<1, 128, kSharedBytes>>>(device.get(), w[0], w[1], w[2], w[3], w[5], w[6], w[7], w[8], out.get());
+  for (size_t at = kSharedBytes / 4; at + sizeof(Matrix) / 2 <= words.size(); at += sizeof(Matrix) / 2) {
+    Matrix pair[2];
+    std::memcpy(pair, &words[at], sizeof pair);
+    const auto kernel = kernels.begin()[product == kBits ? 4 : pair[0].transposed * 2 + pair[1].transposed];
+    kernel<<<1, 128, kSharedBytes>>>(device.get(), pair[0], pair[1], out.get());
     LAUNCHED_OK();
     write_out(out, 128 * 32);
   }
@@ -209,7 +219,8 @@ int main(int, char** arguments) {
   const std::string what = arguments[1];
   const std::vector<uint32_t> words = read_words(arguments[2]);
   if (what == "boxes") run_boxes(words);
-  if (what == "descriptors") run_descriptors(words);
+  if (what == "descriptors") run_descriptors(words, kHalves);
+  if (what == "bits") run_descriptors(words, kBits);
   if (what == "traces") run_traces(words);
   return 0;
 }

@@ -194,13 +194,14 @@ class Pixels:
 
 @dataclass(frozen=True)
 class Matrix:
-    """An operand of wgmma in shared memory: 64 rows (or columns) by 16 halves along k."""
+    """An operand of wgmma in shared memory: 64 rows (or columns) by 16 halves, or 256 bits, along k."""
 
     start: int
     leading: int
     stride: int
     mode: int
     transposed: bool
+    base_offset: int = 0  # rows of 128 bytes from a boundary of the swizzle's pattern to where it begins
 
     def offsets(self) -> np.ndarray:
         """The byte offset of element (i, k), by the canonical layouts of the PTX manual."""
@@ -215,10 +216,18 @@ class Matrix:
             linear = i // per_row * self.leading + i % per_row * 2 + k // 8 * self.stride + k % 8 * width
         else:
             linear = i // 8 * self.stride + i % 8 * width + k * 2
-        return swizzle(linear + self.start, width) if width > 16 else linear + self.start
+        if width == 16:
+            return linear + self.start
+        begin = 128 * self.base_offset
+        return swizzle(linear + self.start - begin, width) + begin
 
     def values(self, image: np.ndarray) -> np.ndarray:
         return image[self.offsets() // 2].astype(np.float64)
+
+    def bits(self, image: np.ndarray) -> np.ndarray:
+        """64 rows of 256 bits, each 0 or 1."""
+        pairs = self.offsets()[:, :, None] + np.arange(2)
+        return np.unpackbits(image.view(np.uint8)[pairs].reshape(64, 32), axis=1).astype(np.int64)
 
 
 def registers_of(result: np.ndarray) -> np.ndarray:

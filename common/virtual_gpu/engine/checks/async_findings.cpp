@@ -411,12 +411,22 @@ void descriptor_disagrees(Warp& w, const Op& op, const char* operand, uint32_t a
   report(w, op, 0, Mistake::kDescriptorSwizzle, build, filled_by);
 }
 
-void descriptor_base_offset(Warp& w, const Op& op, const char* operand, uint32_t offset) {
-  report(w, op, 0, Mistake::kBadDescriptor, [&](Finding& f) {
-    f.message = "the descriptor of " + std::string(operand) + " has a base offset of " +
-                std::to_string(offset) + ", which the virtual GPU does not implement";
-    f.advice = "Align the tile to the swizzle's pattern (1024, 512 or 256 bytes): then the base offset is 0.";
-  });
+void descriptor_base_offset(Warp& w, const Op& op, const char* operand, uint32_t address, uint32_t offset,
+                            uint8_t swizzle, uint32_t filled_by) {
+  const auto build = [&](Finding& f) {
+    const uint32_t pattern = 128u << swizzle;
+    f.address = address;
+    f.message = std::string("the descriptor of ") + operand + " has a base offset of " +
+                std::to_string(offset) + ": its swizzle begins " + std::to_string(offset * 128 % pattern) +
+                " bytes past a multiple of " + std::to_string(pattern) +
+                ", and that of the bulk copy which filled " + shared_text(*w.block, address) +
+                behind(*w.block, filled_by) + " begins at such a multiple";
+    f.advice =
+        "A tensor copy swizzles by the address itself, wherever its tile begins: bits 49-51 of the "
+        "descriptor "
+        "are 0 for what it has filled.";
+  };
+  report(w, op, 0, Mistake::kDescriptorSwizzle, build, filled_by);
 }
 
 void partial_warpgroup(Warp& w, const Op& op, uint32_t first_warp, uint32_t warps) {

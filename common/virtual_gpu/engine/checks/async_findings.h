@@ -52,7 +52,8 @@ void descriptor_leaves(Warp& w, const Op& op, const char* operand, uint32_t addr
 // Swizzles as in tensor_map.h: of the descriptor, and of the tensor copy `filled_by` that filled the place.
 void descriptor_disagrees(Warp& w, const Op& op, const char* operand, uint32_t address, uint8_t swizzle,
                           uint8_t filled, uint32_t filled_by);
-void descriptor_base_offset(Warp& w, const Op& op, const char* operand, uint32_t offset);
+void descriptor_base_offset(Warp& w, const Op& op, const char* operand, uint32_t address, uint32_t offset,
+                            uint8_t swizzle, uint32_t filled_by);
 void partial_warpgroup(Warp& w, const Op& op, uint32_t first_warp, uint32_t warps);
 void different_products(Warp& w, const Op& op, uint32_t other_op);
 void absent_warps(Block& b, uint32_t first_warp, const GroupProduct& product);

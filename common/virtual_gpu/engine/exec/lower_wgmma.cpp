@@ -21,7 +21,7 @@ struct NamedType {
 constexpr NamedType kWgmmaTypes[] = {
     {"f16", WgmmaType::kF16, 16},   {"bf16", WgmmaType::kBf16, 16}, {"tf32", WgmmaType::kTf32, 8},
     {"e4m3", WgmmaType::kE4m3, 32}, {"e5m2", WgmmaType::kE5m2, 32}, {"s8", WgmmaType::kS8, 32},
-    {"u8", WgmmaType::kU8, 32},
+    {"u8", WgmmaType::kU8, 32},     {"b1", WgmmaType::kB1, 256},
 };
 
 const NamedType& wgmma_type(std::string_view name) {
@@ -54,18 +54,24 @@ void FunctionLowering::lower_wgmma(const ptx::Instruction& in) {
     v.op.groups = groups;
     return;
   }
-  // wgmma.mma_async.sync.aligned.SHAPE{.satfinite}.D.A.B
+  // wgmma.mma_async.sync.aligned.SHAPE{.satfinite}.D.A.B, of bits with .and.popc behind it
+  if (parts.size() > 2 && parts[2] == "sp") throw NotImplemented{"a sparse A"};
   if (what != "mma_async" || parts.size() < 8 || parts[2] != "sync" || parts[3] != "aligned")
     throw NotImplemented{"this form"};
   WgmmaDetail d;
   const auto [n, k] = wgmma_shape(parts[4]);
   size_t at_type = 5;
   if (parts[at_type] == "satfinite") d.saturates = true, ++at_type;
-  if (parts.size() != at_type + 3) throw NotImplemented{"this form"};
+  const bool ends_in_popc =
+      parts.size() == at_type + 5 && parts[at_type + 3] == "and" && parts.back() == "popc";
+  if (parts.size() != at_type + 3 && !ends_in_popc) throw NotImplemented{"this form"};
   const NamedType &a = wgmma_type(parts[at_type + 1]), &b = wgmma_type(parts[at_type + 2]);
   const std::string_view sum = parts[at_type];
   if (a.k != k || b.k != k) throw NotImplemented{"this shape for these types"};
-  const bool integers = a.type == WgmmaType::kS8 || a.type == WgmmaType::kU8;
+  const bool bits = a.type == WgmmaType::kB1;
+  if (bits != ends_in_popc || (bits && d.saturates)) throw NotImplemented{"this form"};
+  const bool integers = bits || a.type == WgmmaType::kS8 || a.type == WgmmaType::kU8;
+  if (integers && n > 24 && n % 16 != 0) throw NotImplemented{"this shape for these types"};
   if (sum != "f32" && sum != "f16" && sum != "s32")
     throw NotImplemented{"a result of type ." + std::string(sum)};
   if ((sum == "s32") != integers) throw NotImplemented{"this result for these types"};

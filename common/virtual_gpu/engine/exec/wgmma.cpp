@@ -1,6 +1,7 @@
 #include "exec/wgmma.h"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 
 #include "checks/async_findings.h"
@@ -19,6 +20,7 @@ namespace {
 constexpr int kRows = 16;    // of a warp
 constexpr int kKBytes = 32;  // of a row of A or of a column of B, whatever the type
 constexpr int kMostK = 32, kMostColumns = 256;
+constexpr int kPatternRow = 128;  // bytes: what a base offset counts, whatever the swizzle
 constexpr uint32_t kChunkBytes = 16;
 
 int element_bytes(WgmmaType t) {
@@ -50,12 +52,15 @@ float value_of(WgmmaType t, const uint8_t* at) {
       return static_cast<float>(static_cast<int8_t>(*at));
     case WgmmaType::kU8:
       return static_cast<float>(*at);
+    case WgmmaType::kB1:
+      break;  // see bit_products
   }
   return 0;
 }
 
-// `count` elements, a multiple of 8, with their values.
-void widen(WgmmaType t, const uint8_t* from, float* to, int count) {
+// The values of rows of kKBytes.
+void widen(WgmmaType t, const uint8_t* from, float* to, int rows) {
+  const int count = rows * kKBytes / element_bytes(t);
   if (t == WgmmaType::kF16) return matrix::halves_to_floats(from, to, count);
   const int bytes = element_bytes(t);
   for (int i = 0; i < count; ++i) to[i] = value_of(t, from + i * bytes);
@@ -80,36 +85,42 @@ struct Descriptor {
   // 16 bytes along k, of row (or column) `mn` of the operand: `byte` is 0 or 16.
   uint32_t along_k(uint32_t mn, uint32_t byte) const {
     const uint32_t rows = start + mn / 8 * stride + mn % 8 * width();
-    return swizzled_address(swizzle == kSwizzleNone ? rows + byte / 16 * leading : rows + byte, swizzle);
+    return swizzled(swizzle == kSwizzleNone ? rows + byte / 16 * leading : rows + byte);
   }
   // 16 bytes along m or n, at k: `byte` counts along m or n.
   uint32_t along_mn(uint32_t k, uint32_t byte) const {
     if (swizzle == kSwizzleNone) return start + byte / 16 * stride + k % 8 * 16 + k / 8 * leading;
-    const uint32_t linear =
-        start + byte / width() * leading + byte % width() + k % 8 * width() + k / 8 * stride;
-    return swizzled_address(linear, swizzle);
+    return swizzled(start + byte / width() * leading + byte % width() + k % 8 * width() + k / 8 * stride);
   }
+  // The swizzle's pattern begins as many rows past its usual boundary as the base offset says.
+  uint32_t swizzled(uint32_t linear) const {
+    const uint32_t shift = uint32_t{base_offset} * kPatternRow;
+    return swizzled_address(linear - shift, swizzle) + shift;
+  }
+  // Whether the base offset moves the pattern: that of 64 bytes repeats after four rows, that of 32 after
+  // two.
+  bool is_shifted() const { return base_offset % (width() / kChunkBytes) != 0; }
 };
 
-// Reads an operand from shared memory: to[mn * k_elements + k]. False, with a finding, where it leaves it.
+// Reads an operand from shared memory, rows of kKBytes. False, with a finding, where it leaves it.
 struct Operand {
   Warp& w;
   const Op& op;
   std::vector<BulkPart>& parts;
-  // The first place that a tensor copy has filled with another swizzle than its descriptor's.
+  // The first place that a tensor copy has filled in another pattern than its descriptor's.
   struct Disagreement {
     const char* name = nullptr;
     uint32_t address = 0;
-    uint8_t swizzle = 0, filled = 0;
+    uint8_t swizzle = 0, base_offset = 0, filled = 0;
   } disagreement{};
 
-  void compare(uint32_t address, uint8_t swizzle, const char* name) {
+  void compare(uint32_t address, const Descriptor& d, const char* name) {
     const uint8_t layout = w.block->unit->layout[address / kChunkBytes];
-    if (layout != 0 && layout != 1 + swizzle && disagreement.name == nullptr)
-      disagreement = {name, address, swizzle, static_cast<uint8_t>(layout - 1)};
+    if (layout == 0 || disagreement.name != nullptr || (layout == 1 + d.swizzle && !d.is_shifted())) return;
+    disagreement = {name, address, d.swizzle, d.base_offset, static_cast<uint8_t>(layout - 1)};
   }
 
-  bool chunk(uint32_t address, uint8_t swizzle, uint8_t* to, const char* name) {
+  bool chunk(uint32_t address, const Descriptor& d, uint8_t* to, const char* name) {
     Block& b = *w.block;
     bool inside = false;
     for (const SharedRegion& r : b.launch->shared_regions)
@@ -119,7 +130,7 @@ struct Operand {
       return false;
     }
     std::memcpy(to, b.shared.data() + address, kChunkBytes);
-    compare(address, swizzle, name);
+    compare(address, d, name);
     if (!parts.empty() && parts.back().shared + parts.back().bytes == address)
       parts.back().bytes += kChunkBytes;
     else
@@ -127,33 +138,23 @@ struct Operand {
     return true;
   }
 
-  bool read(uint64_t bits, bool transposed, WgmmaType type, uint32_t first, uint32_t count, float* to,
+  bool read(uint64_t bits, bool transposed, WgmmaType type, uint32_t first, uint32_t count, uint8_t* to,
             const char* name) {
     const Descriptor d(bits);
-    if (d.base_offset != 0) {
-      checks::descriptor_base_offset(w, op, name, d.base_offset);
-      return false;
-    }
-    const int bytes = element_bytes(type), k_elements = kKBytes / bytes;
-    uint8_t raw[kKBytes];
     if (!transposed) {
-      for (uint32_t i = 0; i < count; ++i) {
-        if (!chunk(d.along_k(first + i, 0), d.swizzle, raw, name) ||
-            !chunk(d.along_k(first + i, 16), d.swizzle, raw + 16, name))
+      for (uint32_t i = 0; i < count; ++i, to += kKBytes)
+        if (!chunk(d.along_k(first + i, 0), d, to, name) ||
+            !chunk(d.along_k(first + i, kChunkBytes), d, to + kChunkBytes, name))
           return false;
-        widen(type, raw, to + i * static_cast<uint32_t>(k_elements), k_elements);
-      }
       return true;
     }
-    const uint32_t per_chunk = kChunkBytes / static_cast<uint32_t>(bytes);
-    for (int k = 0; k < k_elements; ++k)
-      for (uint32_t i = 0; i < count; i += per_chunk) {
-        if (!chunk(d.along_mn(static_cast<uint32_t>(k), (first + i) * static_cast<uint32_t>(bytes)),
-                   d.swizzle, raw, name))
-          return false;
-        for (uint32_t e = 0; e < per_chunk; ++e)
-          to[(i + e) * static_cast<uint32_t>(k_elements) + static_cast<uint32_t>(k)] =
-              value_of(type, raw + e * static_cast<uint32_t>(bytes));
+    const auto bytes = static_cast<uint32_t>(element_bytes(type));
+    uint8_t raw[kChunkBytes];
+    for (uint32_t k = 0; k < kKBytes / bytes; ++k)
+      for (uint32_t i = 0; i < count; i += kChunkBytes / bytes) {
+        if (!chunk(d.along_mn(k, (first + i) * bytes), d, raw, name)) return false;
+        for (uint32_t e = 0; e < kChunkBytes / bytes; ++e)
+          std::memcpy(to + (i + e) * kKBytes + k * bytes, raw + e * bytes, bytes);
       }
     return true;
   }
@@ -161,14 +162,45 @@ struct Operand {
 
 // A from registers: lane 4 * g + t has rows g and g + 8; each register holds 4 bytes along k, from t * 4 on,
 // the third and fourth those 16 bytes further.
-void a_from_registers(const Warp& w, const Op& op, const WgmmaDetail& d, float* to) {
-  const int bytes = element_bytes(d.a), k_elements = kKBytes / bytes;
+void a_from_registers(const Warp& w, const Op& op, const WgmmaDetail& d, uint8_t* to) {
   for (int lane = 0; lane < kLanes; ++lane)
     for (int r = 0; r < 4; ++r) {
-      const uint8_t* reg = w.regs + op.list[d.a_at + r] + lane * 4;
       const int row = lane / 4 + 8 * (r & 1), byte = lane % 4 * 4 + 16 * (r >> 1);
-      for (int e = 0; e < 4 / bytes; ++e)
-        to[row * k_elements + byte / bytes + e] = value_of(d.a, reg + e * bytes);
+      std::memcpy(to + row * kKBytes + byte, w.regs + op.list[d.a_at + r] + lane * 4, 4);
+    }
+}
+
+// products[row * columns + n]: sums over k in float, in the order of k.
+void number_products(const WgmmaDetail& d, const uint8_t* a_bytes, const uint8_t* b_bytes, float* products) {
+  const int k_elements = kKBytes / element_bytes(d.a);
+  float a[kRows * kMostK];
+  thread_local float b_rows[kMostColumns * kMostK];
+  thread_local float b_columns[kMostK * kMostColumns];
+  widen(d.a, a_bytes, a, kRows);
+  widen(d.b, b_bytes, b_rows, d.columns);
+  for (int k = 0; k < k_elements; ++k)
+    for (int n = 0; n < d.columns; ++n) b_columns[k * d.columns + n] = b_rows[n * k_elements + k];
+  const float sign = d.negate_a != d.negate_b ? -1.0f : 1.0f;
+  for (int row = 0; row < kRows; ++row) {
+    float* __restrict out = products + row * d.columns;
+    std::fill_n(out, d.columns, 0.0f);
+    for (int k = 0; k < k_elements; ++k) {
+      const float factor = sign * a[row * k_elements + k];
+      const float* __restrict in = b_columns + k * d.columns;
+      for (int n = 0; n < d.columns; ++n) out[n] += factor * in[n];
+    }
+  }
+}
+
+// How many bits of a row of A and of a column of B are both set.
+void bit_products(const WgmmaDetail& d, const uint8_t* a_bytes, const uint8_t* b_bytes, float* products) {
+  for (int row = 0; row < kRows; ++row)
+    for (int n = 0; n < d.columns; ++n) {
+      int both = 0;
+      for (int word = 0; word < kKBytes / 8; ++word)
+        both += std::popcount(matrix::load_at<uint64_t>(a_bytes + row * kKBytes, word) &
+                              matrix::load_at<uint64_t>(b_bytes + n * kKBytes, word));
+      products[row * d.columns + n] = static_cast<float>(both);
     }
 }
 
@@ -257,10 +289,8 @@ void wgmma_product(Warp& w, const Op& op) {
     if (const auto missing = b.launch->kernel.unfenced_products.find(op.index);
         missing != b.launch->kernel.unfenced_products.end())
       checks::missing_product_fence(w, op, missing->second);
-  const int k_elements = kKBytes / element_bytes(d.a);
-  float a[kRows * kMostK];
-  thread_local float b_rows[kMostColumns * kMostK];
-  thread_local float b_columns[kMostK * kMostColumns];
+  uint8_t a[kRows * kKBytes];
+  thread_local uint8_t b_rows[kMostColumns * kKBytes];
   float products[kRows * kMostColumns];
   AsyncRead read;
   Operand operand{w, op, read.parts, {}};
@@ -279,26 +309,17 @@ void wgmma_product(Warp& w, const Op& op) {
   if (!good) return;
   check_async_source(w, op, 0, read.parts.data(), read.parts.size());
   if (operand.disagreement.name != nullptr && b.watch_shared && b.options->check_memory) {
-    const auto& [name, address, swizzle, filled] = operand.disagreement;
+    const auto& [name, address, swizzle, base_offset, filled] = operand.disagreement;
     // Where threads have written since, the layout is their own.
-    const uint32_t stamp = b.shadow.words.write_who[address / 4];
-    if (b.launch->kernel.origins[who_op(stamp)].opcode.find(".bulk.tensor") != std::string_view::npos)
-      checks::descriptor_disagrees(w, op, name, address, swizzle, filled, who_op(stamp));
-  }
-  for (int k = 0; k < k_elements; ++k)
-    for (uint32_t n = 0; n < columns; ++n)
-      b_columns[static_cast<uint32_t>(k) * columns + n] =
-          b_rows[n * static_cast<uint32_t>(k_elements) + static_cast<uint32_t>(k)];
-  const float sign = d.negate_a != d.negate_b ? -1.0f : 1.0f;
-  for (int row = 0; row < kRows; ++row) {
-    float* __restrict out = products + row * d.columns;
-    std::fill_n(out, d.columns, 0.0f);
-    for (int k = 0; k < k_elements; ++k) {
-      const float factor = sign * a[row * k_elements + k];
-      const float* __restrict in = b_columns + k * d.columns;
-      for (int n = 0; n < d.columns; ++n) out[n] += factor * in[n];
+    const uint32_t filled_by = who_op(b.shadow.words.write_who[address / 4]);
+    if (b.launch->kernel.origins[filled_by].opcode.find(".bulk.tensor") != std::string_view::npos) {
+      if (swizzle != filled)
+        checks::descriptor_disagrees(w, op, name, address, swizzle, filled, filled_by);
+      else
+        checks::descriptor_base_offset(w, op, name, address, base_offset, swizzle, filled_by);
     }
   }
+  (d.a == WgmmaType::kB1 ? bit_products : number_products)(d, a, b_rows, products);
   const bool adds = predicate(w, op.list[d.scale_at]) & 1;
   write_results(w, op, d, products, adds);
   note_registers(op, d, p);

@@ -15,7 +15,7 @@ struct Block;
 struct Code;
 struct KernelCode;
 
-enum class WgmmaType : uint8_t { kF16, kBf16, kTf32, kE4m3, kE5m2, kS8, kU8 };
+enum class WgmmaType : uint8_t { kF16, kBf16, kTf32, kE4m3, kE5m2, kS8, kU8, kB1 };
 enum class WgmmaSum : uint8_t { kF32, kF16, kS32 };
 
 // Operands in Op::list: the result's registers first, then A's (if it lies in registers), then descriptors
