@@ -11,10 +11,17 @@ constexpr int kMostTensorDimensions = 5;
 constexpr int kMostSpatialDimensions = 3;  // of im2col: W, H and D
 constexpr uint32_t kTensorChunk = 16;      // bytes: the unit of rows, strides and swizzles
 constexpr uint8_t kTensorElementBytes[] = {1, 2, 4, 4, 8, 8, 2, 4, 8, 2, 4, 4, 4};  // by CUtensorMapDataType
+// CUtensorMapDataType. A map has no type of its own for the last two: they are the first two, rounded.
+enum TensorType : uint8_t {
+  kTensorF32 = 7,
+  kTensorF32Ftz = 10,
+  kTensorTf32 = 11,
+  kTensorTf32Ftz = 12,
+};
 
 struct alignas(64) TensorMap {
   uint32_t magic;
-  uint8_t type;  // CUtensorMapDataType
+  uint8_t type;  // CUtensorMapDataType, without TFLOAT32 and TFLOAT32_FTZ
   uint8_t rank;
   uint8_t interleave, swizzle, fill;  // as in cuda.h
   uint8_t element_bytes;
@@ -22,13 +29,40 @@ struct alignas(64) TensorMap {
   uint8_t im2col;  // 1: pixels of a bounding box in place of a box
   uint64_t base;
   uint32_t size_minus_1[kMostTensorDimensions];  // elements
-  uint16_t box[kMostTensorDimensions];           // elements; with im2col the first alone: channels of a pixel
-  uint16_t pixels;                               // of im2col
-  uint64_t stride[kMostTensorDimensions - 1];    // bytes, of dimensions 1 to 4
-  // Of im2col: where the bounding box begins, and by how much its end is past that of the tensor; W first.
-  int16_t lower[kMostSpatialDimensions], upper[kMostSpatialDimensions];
+  // Elements; with im2col the first alone, which is the channels of a pixel. As on hardware, the other four
+  // bytes are then the corners of the bounding box.
+  uint8_t box_minus_1[kMostTensorDimensions];
+  uint8_t rounds_to_tf32;                      // a bit of its own beside the type, which stays FLOAT32
+  uint16_t pixels;                             // of im2col
+  uint64_t stride[kMostTensorDimensions - 1];  // bytes, of dimensions 1 to 4
 };
 static_assert(sizeof(TensorMap) == 128);
+
+inline uint32_t tensor_box(const TensorMap& map, int dimension) {
+  return uint32_t{map.box_minus_1[dimension]} + 1;
+}
+
+// The corners of a bounding box share 32 bits: the lower corner has the first half, W first in each, and each
+// coordinate as many bits as the number of spatial dimensions leaves it. The upper corner counts from the end
+// of the tensor.
+enum class Corner { kLower, kUpper };
+constexpr int kCornerBits[kMostSpatialDimensions] = {16, 8, 5};
+
+inline int32_t tensor_corner(const TensorMap& map, Corner corner, int spatial) {
+  const uint8_t* const bytes = map.box_minus_1 + (corner == Corner::kLower ? 1 : 3);
+  const int bits = kCornerBits[map.rank - 3];
+  const uint32_t half = bytes[0] | uint32_t{bytes[1]} << 8;
+  return static_cast<int32_t>(half >> (bits * spatial) << (32 - bits)) >> (32 - bits);
+}
+
+inline void set_tensor_corner(TensorMap& map, Corner corner, int spatial, int32_t value) {
+  uint8_t* const bytes = map.box_minus_1 + (corner == Corner::kLower ? 1 : 3);
+  const int bits = kCornerBits[map.rank - 3];
+  const uint32_t mask = (1u << bits) - 1;
+  const uint32_t placed = (static_cast<uint32_t>(value) & mask) << (bits * spatial);
+  bytes[0] = static_cast<uint8_t>(bytes[0] | placed);
+  bytes[1] = static_cast<uint8_t>(bytes[1] | placed >> 8);
+}
 
 enum TensorSwizzle : uint8_t { kSwizzleNone = 0, kSwizzle32 = 1, kSwizzle64 = 2, kSwizzle128 = 3 };
 
@@ -45,8 +79,7 @@ inline bool is_slice(const TensorMap& map, int dimension) {
 
 // Bytes that a copy finds side by side: a row of the box, the channels of a pixel, or an interleaved element.
 inline uint32_t tensor_row_bytes(const TensorMap& map) {
-  return map.interleave != 0 ? kTensorChunk << (map.interleave - 1)
-                             : uint32_t{map.box[0]} * map.element_bytes;
+  return map.interleave != 0 ? kTensorChunk << (map.interleave - 1) : tensor_box(map, 0) * map.element_bytes;
 }
 
 // How many elements of a box a copy takes along a dimension: a stride leaves some out. Along the first there
@@ -55,7 +88,15 @@ inline uint32_t tensor_extent(const TensorMap& map, int dimension) {
   if (is_slice(map, dimension)) return 1;
   const bool strided = (dimension > 0 || map.interleave != 0) && map.element_stride[dimension] > 1;
   const uint32_t stride = strided ? map.element_stride[dimension] : 1;
-  return (map.box[dimension] + stride - 1) / stride;
+  return (tensor_box(map, dimension) + stride - 1) / stride;
+}
+
+// FLOAT32 in place of TFLOAT32, with the bit that says so.
+inline void set_tensor_type(TensorMap& map, uint8_t type) {
+  const bool rounds = type == kTensorTf32 || type == kTensorTf32Ftz;
+  if (rounds) map.rounds_to_tf32 = 1;
+  map.type = type == kTensorTf32 ? kTensorF32 : type == kTensorTf32Ftz ? kTensorF32Ftz : type;
+  map.element_bytes = kTensorElementBytes[map.type];
 }
 
 // The bytes that a copy moves, at most 2^32.

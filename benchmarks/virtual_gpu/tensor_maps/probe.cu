@@ -27,11 +27,25 @@ constexpr int kShared = 16 << 10, kWords = 1 << 16, kBaseByte = 1 << 16, kThread
 constexpr uint32_t kUntouched = 0xeeeeeeee;
 
 enum Operation { kLoad, kStore, kReduce, kPrefetch, kEncode };
-enum Field { kElementType = 1, kInterleave = 2, kSwizzle = 4, kFill = 8 };  // that the kernel replaces
+// That the kernel replaces. The last four have an ordinal each.
+enum Field {
+  kElementType = 1,
+  kInterleave = 2,
+  kSwizzle = 4,
+  kFill = 8,
+  kAddress = 16,
+  kRank = 32,
+  kBox = 1 << 8,
+  kSize = 1 << 13,
+  kStep = 1 << 18,
+  kStride = 1 << 23
+};
 
 struct Arguments {
   int rank, im2col, operation, at[5], offset[3];
-  int fields, element_type, interleave, swizzle, fill;
+  int fields, element_type, interleave, swizzle, fill, rank_minus_1;
+  unsigned long long address, stride[4];
+  uint32_t box[5], size[5], step[5];
   uint32_t expect;  // bytes; 0: the kernel waits for a while instead
   uint32_t to;      // offset in shared memory
 };
@@ -131,6 +145,37 @@ __device__ void replace_fields(const Arguments& a, uint32_t map) {
   REPLACE("swizzle_mode", kSwizzle, a.swizzle, 3);
   REPLACE("fill_mode", kFill, a.fill, 0);
   REPLACE("fill_mode", kFill, a.fill, 1);
+  if (a.fields & kAddress)
+    asm volatile("tensormap.replace.tile.global_address.shared::cta.b1024.b64 [%0], %1;" ::"r"(map),
+                 "l"(a.address)
+                 : "memory");
+  if (a.fields & kRank)
+    asm volatile("tensormap.replace.tile.rank.shared::cta.b1024.b32 [%0], %1;" ::"r"(map), "r"(a.rank_minus_1)
+                 : "memory");
+#define REPLACE_AT(name, field, type, constraint, values, at)                                              \
+  if (a.fields & (field << at))                                                                            \
+  asm volatile("tensormap.replace.tile." name ".shared::cta.b1024." type " [%0], " #at ", %1;" ::"r"(map), \
+               constraint(values[at])                                                                      \
+               : "memory")
+  REPLACE_AT("box_dim", kBox, "b32", "r", a.box, 0);
+  REPLACE_AT("box_dim", kBox, "b32", "r", a.box, 1);
+  REPLACE_AT("box_dim", kBox, "b32", "r", a.box, 2);
+  REPLACE_AT("box_dim", kBox, "b32", "r", a.box, 3);
+  REPLACE_AT("box_dim", kBox, "b32", "r", a.box, 4);
+  REPLACE_AT("global_dim", kSize, "b32", "r", a.size, 0);
+  REPLACE_AT("global_dim", kSize, "b32", "r", a.size, 1);
+  REPLACE_AT("global_dim", kSize, "b32", "r", a.size, 2);
+  REPLACE_AT("global_dim", kSize, "b32", "r", a.size, 3);
+  REPLACE_AT("global_dim", kSize, "b32", "r", a.size, 4);
+  REPLACE_AT("element_stride", kStep, "b32", "r", a.step, 0);
+  REPLACE_AT("element_stride", kStep, "b32", "r", a.step, 1);
+  REPLACE_AT("element_stride", kStep, "b32", "r", a.step, 2);
+  REPLACE_AT("element_stride", kStep, "b32", "r", a.step, 3);
+  REPLACE_AT("element_stride", kStep, "b32", "r", a.step, 4);
+  REPLACE_AT("global_stride", kStride, "b64", "l", a.stride, 0);
+  REPLACE_AT("global_stride", kStride, "b64", "l", a.stride, 1);
+  REPLACE_AT("global_stride", kStride, "b64", "l", a.stride, 2);
+  REPLACE_AT("global_stride", kStride, "b64", "l", a.stride, 3);
 }
 
 __global__ void copy(const __grid_constant__ CUtensorMap given, CUtensorMap* made, const Arguments a,
@@ -222,6 +267,19 @@ struct Case {
     return values;
   }
   int one(const char* key, int fill = 0) const { return list<int>(key, 1, fill)[0]; }
+  // "rb=1:5,3:7" puts 5 in place of the second and 7 in place of the fourth.
+  template <class T>
+  int replaced(const char* key, int field, T* values) const {
+    int fields = 0;
+    std::stringstream in(text(key));
+    for (std::string item; std::getline(in, item, ',');) {
+      const size_t colon = item.find(':');
+      const int at = std::stoi(item.substr(0, colon));
+      values[at] = static_cast<T>(std::stoull(item.substr(colon + 1), nullptr, 0));
+      fields |= field << at;
+    }
+    return fields;
+  }
   int rank() const { return one("r", static_cast<int>(list<long long>("s").size())); }
   Operation operation() const {
     const std::string op = text("op");
@@ -397,9 +455,9 @@ struct Device {
   }
 };
 
-Arguments arguments_of(const Case& k) {
+Arguments arguments_of(const Case& k, const uint32_t* memory) {
   Arguments a{};
-  a.rank = k.one("ir", k.rank());
+  a.rank = k.one("ir", k.one("rr", k.rank()));
   a.im2col = k.one("im", k.one("m"));
   a.operation = k.operation();
   for (int i = 0; i < 5; ++i) a.at[i] = k.list("c", 5)[static_cast<size_t>(i)];
@@ -411,6 +469,12 @@ Arguments arguments_of(const Case& k) {
   a.interleave = k.one("ri");
   a.swizzle = k.one("rs");
   a.fill = k.one("rf");
+  if (k.has("ra")) a.fields |= kAddress;
+  if (k.has("rr")) a.fields |= kRank;
+  a.address = reinterpret_cast<unsigned long long>(memory) + kBaseByte + static_cast<long long>(k.one("ra"));
+  a.rank_minus_1 = k.one("rr") - 1;
+  a.fields |= k.replaced("rb", kBox, a.box) | k.replaced("rd", kSize, a.size) |
+              k.replaced("rx", kStep, a.step) | k.replaced("rt", kStride, a.stride);
   a.expect = static_cast<uint32_t>(k.one("expect"));
   return a;
 }
@@ -424,7 +488,7 @@ bool answer(const Case& k, const Device& device) {
     return true;
   }
   device.prepare(k);
-  Arguments a = arguments_of(k);
+  Arguments a = arguments_of(k, device.memory);
   cudaError_t error = cudaSuccess;
   bool finished = false;
   std::vector<uint32_t> shared;

@@ -40,12 +40,11 @@ bool describe(const TensorArguments& t, TensorMap* made) {
   const auto address = reinterpret_cast<uint64_t>(t.base);
   if (address % unit != 0) return false;
   made->magic = kTensorMapMagic;
-  made->type = static_cast<uint8_t>(t.type);
   made->rank = static_cast<uint8_t>(t.rank);
   made->interleave = static_cast<uint8_t>(t.interleave);
   made->swizzle = static_cast<uint8_t>(t.swizzle);
   made->fill = static_cast<uint8_t>(t.fill);
-  made->element_bytes = kTensorElementBytes[t.type];
+  set_tensor_type(*made, static_cast<uint8_t>(t.type));
   made->base = address;
   for (uint32_t i = 0; i < t.rank; ++i) {
     if (t.sizes[i] == 0 || t.sizes[i] > kMostSize || t.element_strides[i] == 0 ||
@@ -62,7 +61,7 @@ bool describe(const TensorArguments& t, TensorMap* made) {
 // The first dimension of the box, or the channels of a pixel: in interleaved tensors, too, whose rows are of
 // another length.
 bool row_fits(const TensorMap& map) {
-  const uint32_t row = map.box[0] * map.element_bytes;
+  const uint32_t row = tensor_box(map, 0) * map.element_bytes;
   if (row % kTensorChunk != 0) return false;
   return map.interleave != 0 || map.swizzle == kSwizzleNone || row <= swizzle_span(map.swizzle);
 }
@@ -80,7 +79,7 @@ int encode_tiled(void* map, const TensorArguments& tensor, const uint32_t* box) 
   if (map == nullptr || box == nullptr || !describe(tensor, &made)) return kInvalidValue;
   for (uint32_t i = 0; i < tensor.rank; ++i) {
     if (box[i] == 0 || box[i] > kMostBox) return kInvalidValue;
-    made.box[i] = static_cast<uint16_t>(box[i]);
+    made.box_minus_1[i] = static_cast<uint8_t>(box[i] - 1);
   }
   return finish(made, map);
 }
@@ -96,18 +95,18 @@ int encode_im2col(void* map, const TensorArguments& tensor, const int* lower, co
   }
   if (channels == 0 || channels > kMostBox || pixels == 0 || pixels > kMostPixels) return kInvalidValue;
   made.im2col = 1;
-  made.box[0] = static_cast<uint16_t>(channels);
+  made.box_minus_1[0] = static_cast<uint8_t>(channels - 1);
   made.pixels = static_cast<uint16_t>(pixels);
-  constexpr int kLimits[] = {1 << 15, 1 << 7, 1 << 4};  // of a corner, by the number of spatial dimensions
   const uint32_t spatial = tensor.rank - 2, first = tensor.interleave != 0 ? 0 : 1;
-  const int limit = kLimits[spatial - 1];
+  const int limit = 1 << (kCornerBits[spatial - 1] - 1);
   for (uint32_t i = 0; i < spatial; ++i) {
     if (lower[i] < -limit || lower[i] >= limit || upper[i] < -limit || upper[i] >= limit)
       return kInvalidValue;
     const int64_t pixels_across = static_cast<int64_t>(tensor.sizes[i + first]) + upper[i] - lower[i];
     if (pixels_across < 1) return kInvalidValue;
-    made.lower[i] = static_cast<int16_t>(lower[i]);
-    made.upper[i] = static_cast<int16_t>(upper[i]);
+    const int axis = static_cast<int>(i);
+    set_tensor_corner(made, Corner::kLower, axis, lower[i]);
+    set_tensor_corner(made, Corner::kUpper, axis, upper[i]);
   }
   return finish(made, map);
 }

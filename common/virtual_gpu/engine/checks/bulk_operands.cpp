@@ -108,10 +108,17 @@ void odd_interleave(Warp& w, const Op& op, int lane) {
           "Interleaved tensors have 3 to 5 dimensions.");
 }
 
-void replaces_box_of_pixels(Warp& w, const Op& op, int lane) {
-  refused(
-      w, op, lane, "the map is of the im2col kind, which has neither box nor rank to replace",
-      "Make a map of each shape with cuTensorMapEncodeIm2col; replace addresses, sizes and strides in it.");
+void replaces_corners(Warp& w, const Op& op, int lane, bool rank, int ordinal) {
+  report(w, op, lane, Mistake::kBulkOperand, [&](Finding& f) {
+    f.message = who(w, lane) + " replaces " +
+                (rank ? "the rank" : "dimension " + std::to_string(ordinal) + " of the box") +
+                " of a tensor map of the im2col kind, which " +
+                (rank ? "changes how many bits each corner of its bounding box has"
+                      : "has corners of its bounding box in that place");
+    f.advice =
+        "Make a map of each shape with cuTensorMapEncodeIm2col; replace addresses, sizes, strides and the "
+        "channels of a pixel (dimension 0 of the box) in it.";
+  });
 }
 
 void outside_bounding_box(Warp& w, const Op& op, int lane, int spatial, int32_t at, int64_t first,

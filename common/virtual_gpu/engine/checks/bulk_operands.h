@@ -24,7 +24,7 @@ void uneven_box_row(Warp& w, const Op& op, int lane, uint32_t bytes);
 void box_wider_than_swizzle(Warp& w, const Op& op, int lane, uint32_t bytes, uint32_t span);
 void fills_integers_with_nan(Warp& w, const Op& op, int lane);
 void odd_interleave(Warp& w, const Op& op, int lane);
-void replaces_box_of_pixels(Warp& w, const Op& op, int lane);
+void replaces_corners(Warp& w, const Op& op, int lane, bool rank, int ordinal);
 // Of im2col; `spatial` is 0 for W, 1 for H, 2 for D.
 void outside_bounding_box(Warp& w, const Op& op, int lane, int spatial, int32_t at, int64_t first,
                           int64_t last);

@@ -55,6 +55,9 @@ enum class MapField : uint8_t {
   kFill
 };
 
+// The state space that tensormap.replace names.
+enum class MapPlace : uint8_t { kGeneric, kGlobal, kShared };
+
 struct BulkDetail {
   BulkKind kind{};
   BulkReduction reduction = BulkReduction::kNone;
@@ -70,7 +73,7 @@ struct BulkDetail {
   int values = 0, value_bytes = 0;
   MapField field{};  // of tensormap.replace, with the map in `destination` and the value in `source`
   int ordinal = 0;
-  bool map_in_shared = false;
+  MapPlace map_place{};
 };
 
 }  // namespace vgpu

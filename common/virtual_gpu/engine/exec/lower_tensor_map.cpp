@@ -47,7 +47,7 @@ uint64_t choices(MapField field) {
 
 }  // namespace
 
-// tensormap.replace.tile.FIELD.SPACE.b1024.TYPE [map]{, ordinal}, value
+// tensormap.replace.tile.FIELD{.SPACE}.b1024.TYPE [map]{, ordinal}, value
 // tensormap.cp_fenceproxy.global.shared::cta.tensormap::generic.release.SCOPE.sync.aligned [to], [from], 128
 void FunctionLowering::lower_tensor_map(const ptx::Instruction& in) {
   const std::vector<std::string_view> parts = split_opcode(in.opcode);
@@ -59,15 +59,17 @@ void FunctionLowering::lower_tensor_map(const ptx::Instruction& in) {
     if (in.operands.size() != 3) throw NotImplemented{"its operands"};
     d.destination = place(in.operands[0], v, 8);
     d.source = place(in.operands[1], v, 8);
-  } else if (parts.size() == 7 && parts[1] == "replace" && parts[2] == "tile") {
+  } else if ((parts.size() == 6 || parts.size() == 7) && parts[1] == "replace" && parts[2] == "tile") {
     require("sm_90a");
     const auto form = std::ranges::find(kFields, parts[3], &FieldForm::name);
     if (form == std::end(kFields)) throw NotImplemented{"field ." + std::string(parts[3])};
     if (in.operands.size() != (form->ordinals == 0 ? 2u : 3u)) throw NotImplemented{"its operands"};
     fn = replace_map_field;
     d.field = form->field;
-    d.map_in_shared = parts[4] == "shared::cta";
-    if (!d.map_in_shared && parts[4] != "global") throw NotImplemented{"its state space"};
+    d.map_place = parts[4] == "shared::cta" ? MapPlace::kShared
+                  : parts[4] == "global"    ? MapPlace::kGlobal
+                                            : MapPlace::kGeneric;
+    if ((d.map_place == MapPlace::kGeneric) != (parts.size() == 6)) throw NotImplemented{"its state space"};
     d.destination = place(in.operands[0], v, 8);
     if (form->ordinals > 0) {
       const uint64_t ordinal = immediate(in.operands[1]);
@@ -77,7 +79,7 @@ void FunctionLowering::lower_tensor_map(const ptx::Instruction& in) {
     if (const uint64_t most = choices(d.field); most != 0 && immediate(in.operands.back()) >= most)
       throw NotImplemented{"value " + std::to_string(immediate(in.operands.back())) + " of ." +
                            std::string(parts[3])};
-    d.source = place(in.operands.back(), v, parts[6] == "b64" ? 8 : 4);
+    d.source = place(in.operands.back(), v, parts.back() == "b64" ? 8 : 4);
   } else {
     throw NotImplemented{"this form"};
   }

@@ -31,9 +31,12 @@ int spatial_dimensions(const TensorMap& map) {
   return map.rank - 2;
 }
 
-// The last coordinate of an im2col map's bounding box along W, H or D.
+// The first and the last coordinate of an im2col map's bounding box along W, H or D.
+int64_t lower_end(const TensorMap& map, int spatial) {
+  return tensor_corner(map, Corner::kLower, spatial);
+}
 int64_t upper_end(const TensorMap& map, int spatial) {
-  return size_of(map, spatial + first_spatial(map)) - 1 + map.upper[spatial];
+  return size_of(map, spatial + first_spatial(map)) - 1 + tensor_corner(map, Corner::kUpper, spatial);
 }
 
 // The rows of a copy, one after the other: of a box those along the first dimension; pixel by pixel of
@@ -54,7 +57,7 @@ class Rows {
     rows_ = map.pixels;
     for (int j = 0; j < spatial_dimensions(map); ++j) {
       Axis& a = axes_[j];
-      a.start = map.lower[j];
+      a.start = lower_end(map, j);
       a.end = upper_end(map, j);
       a.offset = place.offset[j];
     }
@@ -106,8 +109,9 @@ class Rows {
 bool store_fits(Warp& w, const Op& op, int lane, const TensorMap& map, const TensorPlace& place) {
   const int first = first_spatial(map), spatial = map.im2col ? spatial_dimensions(map) : 0;
   for (int j = 0; j < spatial; ++j)
-    if (map.lower[j] < 0 || map.upper[j] > 0) {
-      checks::stores_outside_tensor(w, op, lane, j, map.lower[j], upper_end(map, j), size_of(map, j + first));
+    if (lower_end(map, j) < 0 || upper_end(map, j) >= size_of(map, j + first)) {
+      checks::stores_outside_tensor(w, op, lane, j, lower_end(map, j), upper_end(map, j),
+                                    size_of(map, j + first));
       return false;
     }
   for (int i = 0; i < map.rank; ++i)
@@ -120,7 +124,7 @@ bool store_fits(Warp& w, const Op& op, int lane, const TensorMap& map, const Ten
 
 // Whether the map itself is one that the hardware takes: a kernel may have changed it.
 bool map_fits(Warp& w, const Op& op, int lane, const TensorMap& map) {
-  const uint32_t row = map.box[0] * map.element_bytes;
+  const uint32_t row = tensor_box(map, 0) * map.element_bytes;
   if (row == 0 || row % kTensorChunk != 0) {
     checks::uneven_box_row(w, op, lane, row);
     return false;
@@ -144,8 +148,8 @@ bool map_fits(Warp& w, const Op& op, int lane, const TensorMap& map) {
 bool pixels_fit(Warp& w, const Op& op, int lane, const TensorMap& map, const TensorPlace& place) {
   for (int j = 0; j < spatial_dimensions(map); ++j) {
     const int32_t at = place.at[j + first_spatial(map)];
-    if (at >= map.lower[j] && at <= upper_end(map, j)) continue;
-    checks::outside_bounding_box(w, op, lane, j, at, map.lower[j], upper_end(map, j));
+    if (at >= lower_end(map, j) && at <= upper_end(map, j)) continue;
+    checks::outside_bounding_box(w, op, lane, j, at, lower_end(map, j), upper_end(map, j));
     return false;
   }
   return true;
@@ -223,8 +227,7 @@ BulkType element_type(const TensorMap& map) {
   // By CUtensorMapDataType; PTX has no reduction of the first two.
   constexpr BulkType kElementTypes[] = {BulkType::kBits, BulkType::kBits, BulkType::kU32, BulkType::kS32,
                                         BulkType::kU64,  BulkType::kS64,  BulkType::kF16, BulkType::kF32,
-                                        BulkType::kF64,  BulkType::kBf16, BulkType::kF32, BulkType::kF32,
-                                        BulkType::kF32};
+                                        BulkType::kF64,  BulkType::kBf16, BulkType::kF32};
   return map.type < std::size(kElementTypes) ? kElementTypes[map.type] : BulkType::kBits;
 }
 
@@ -272,7 +275,7 @@ uint32_t fill_pattern(const TensorMap& map) {
 }
 
 bool rounds_to_tf32(const TensorMap& map) {
-  return map.type == 11 || map.type == 12;  // CU_TENSOR_MAP_DATA_TYPE_TFLOAT32 and TFLOAT32_FTZ
+  return map.rounds_to_tf32 != 0 && (map.type == kTensorF32 || map.type == kTensorF32Ftz);
 }
 
 }  // namespace vgpu

@@ -1,5 +1,6 @@
 // tensormap.replace and tensormap.cp_fenceproxy: a kernel changes fields of a tensor map in memory, and
 // copies the map from shared to global memory.
+#include <algorithm>
 #include <cstring>
 
 #include "checks/bulk_operands.h"
@@ -44,34 +45,40 @@ uint8_t* map_in_global(Warp& w, const Op& op, int lane, uint64_t address) {
 // PTX numbers the types in another order than CUtensorMapDataType.
 constexpr uint8_t kTypeOfPtx[] = {0, 1, 2, 3, 4, 5, 6, 7, 10, 8, 9, 11, 12};
 
-// What shares its place with the bounding box of an im2col map, or says how many corners that has.
-bool is_of_boxes(MapField field) {
-  return field == MapField::kBox || field == MapField::kRank;
+// Of an im2col map, these change what the corners of its bounding box are.
+bool changes_corners(const TensorMap& map, const BulkDetail& d) {
+  const auto& bytes = map.box_minus_1;
+  const bool has_corners =
+      std::any_of(bytes + 1, bytes + kMostTensorDimensions, [](uint8_t b) { return b != 0; });
+  return map.im2col &&
+         (d.field == MapField::kBox ? d.ordinal > 0 : d.field == MapField::kRank && has_corners);
 }
 
+// As the machine code does that ptxas makes of tensormap.replace: fields keep the bits that they have room
+// for.
 void put(TensorMap& map, MapField field, int ordinal, uint64_t value) {
+  constexpr uint64_t kStrideBits = 0xff'ffff'fff0;
   switch (field) {
     case MapField::kAddress:
       map.base = value;
       break;
     case MapField::kRank:
-      map.rank = static_cast<uint8_t>(value + 1);
+      map.rank = static_cast<uint8_t>((value & 7) + 1);
       break;
     case MapField::kBox:
-      map.box[ordinal] = static_cast<uint16_t>(value);
+      map.box_minus_1[ordinal] = static_cast<uint8_t>(value - 1);
       break;
     case MapField::kSize:
       map.size_minus_1[ordinal] = static_cast<uint32_t>(value - 1);
       break;
     case MapField::kStride:
-      map.stride[ordinal] = value;
+      map.stride[ordinal] = value & kStrideBits;
       break;
     case MapField::kElementStride:
-      map.element_stride[ordinal] = static_cast<uint8_t>(value);
+      map.element_stride[ordinal] = static_cast<uint8_t>(((value - 1) & 7) + 1);
       break;
     case MapField::kElementType:
-      map.type = kTypeOfPtx[value];
-      map.element_bytes = kTensorElementBytes[map.type];
+      set_tensor_type(map, kTypeOfPtx[value]);
       break;
     case MapField::kInterleave:
       map.interleave = static_cast<uint8_t>(value);
@@ -85,6 +92,12 @@ void put(TensorMap& map, MapField field, int ordinal, uint64_t value) {
   }
 }
 
+// Where the map is that a thread changes: an address without a state space may be of either.
+bool is_in_shared(const BulkDetail& d, uint64_t address) {
+  return d.map_place == MapPlace::kShared ||
+         (d.map_place == MapPlace::kGeneric && (address & ~(kWindowBytes - 1)) == kSharedWindow);
+}
+
 }  // namespace
 
 void replace_map_field(Warp& w, const Op& op) {
@@ -93,7 +106,7 @@ void replace_map_field(Warp& w, const Op& op) {
     const int lane = first_lane(m);
     const uint64_t address = place_value(w, op, d.destination, lane);
     uint8_t* const bytes =
-        d.map_in_shared
+        is_in_shared(d, address)
             ? map_in_shared(w, op, lane, in_block(static_cast<uint32_t>(address)), SharedUse::kWrite)
             : map_in_global(w, op, lane, address);
     if (bytes == nullptr) continue;
@@ -104,11 +117,7 @@ void replace_map_field(Warp& w, const Op& op) {
       checks::no_tensor_map_copied(w, op, lane, address);
       continue;
     }
-    if (map.im2col && is_of_boxes(d.field)) {
-      set_launch_error(*w.block, cuda::kNotSupported);
-      checks::replaces_box_of_pixels(w, op, lane);
-      continue;
-    }
+    if (changes_corners(map, d)) checks::replaces_corners(w, op, lane, d.field == MapField::kRank, d.ordinal);
     put(map, d.field, d.ordinal, place_value(w, op, d.source, lane));
     std::memcpy(bytes, &map, sizeof map);
   }
