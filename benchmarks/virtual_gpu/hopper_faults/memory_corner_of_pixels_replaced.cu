@@ -15,9 +15,9 @@ __global__ void kernel(const __grid_constant__ CUtensorMap pattern, CUtensorMap*
     made = pattern;
 #ifndef FIXED
     const uint32_t to = shared_address(&made);
-    asm volatile("tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%0], 1, 2;"  // expect: memory
-                 ::"r"(to)
-                 : "memory");
+    asm volatile(
+        "tensormap.replace.tile.box_dim.shared::cta.b1024.b32 [%0], 1, 2;" ::"r"(to)  // expect: memory
+        : "memory");
 #endif
     barrier_init(&barrier, 1);
     fence_barrier_init();
