@@ -41,6 +41,12 @@ def test_products_are_counted_by_shape_and_types_in_each_launch() -> None:
         assert sum(launch.counters.wgmma_by_shape.values()) == launch.counters.wgmma_instructions
 
 
+def test_products_of_bits_are_counted_by_their_shapes() -> None:
+    shapes = {shape for launch in launches_of("wgmma_bits") for shape in launch.counters.wgmma_by_shape}
+    columns = [8, 16, 24, *range(32, 257, 16)]
+    assert shapes == {f"m64n{n}k256.s32.b1" for n in columns}
+
+
 def test_a_profile_says_shapes_and_bulk_copies_at_their_lines() -> None:
     (launch,) = launches_of("gemm_pipeline")
     ((shape, count),) = launch.counters.wgmma_by_shape.items()
