@@ -100,7 +100,8 @@ def test_every_copy_that_the_gpu_refused_ends_with_its_error_and_a_finding(tmp_p
     assert unlike(failing, got) == []
     assert len(reports) == len(failing)
     for one, ran in zip(failing, reports, strict=True):
-        assert [finding.kind for finding in ran.report.findings] == ["memory"], one.case
+        # Who overwrote corners of a bounding box before the copy hears of that first.
+        assert {finding.kind for finding in ran.report.findings} == {"memory"}, one.case
         assert all(finding.advice for finding in ran.report.findings), one.case
 
 

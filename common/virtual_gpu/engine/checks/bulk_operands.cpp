@@ -60,6 +60,17 @@ void no_tensor_map_copied(Warp& w, const Op& op, int lane, uint64_t address) {
           "Copy one that cuTensorMapEncodeTiled made to this place first.");
 }
 
+void misaligned_tensor(Warp& w, const Op& op, int lane, uint64_t address) {
+  refused(w, op, lane,
+          "the tensor of its tensor map begins at " + hex(address) + ", which is not a multiple of 16",
+          "After a tensormap.replace of the address, the tensor begins at a multiple of 16 bytes.");
+}
+
+void dimension_without_size(Warp& w, const Op& op, int lane, int dimension) {
+  refused(w, op, lane, "dimension " + std::to_string(dimension) + " of its tensor map has no size",
+          "A tensormap.replace of the size needs at least 1.");
+}
+
 void wrong_box_rank(Warp& w, const Op& op, int lane, int rank, int of_map) {
   refused(w, op, lane,
           "it names " + std::to_string(rank) + " coordinates, and its tensor map has " +

@@ -14,6 +14,8 @@ void empty_bulk(Warp& w, const Op& op, int lane);
 void no_tensor_map(Warp& w, const Op& op, int lane, uint64_t address);
 // The same, where an instruction changes a map that should have been copied there first.
 void no_tensor_map_copied(Warp& w, const Op& op, int lane, uint64_t address);
+void misaligned_tensor(Warp& w, const Op& op, int lane, uint64_t address);
+void dimension_without_size(Warp& w, const Op& op, int lane, int dimension);
 void wrong_box_rank(Warp& w, const Op& op, int lane, int rank, int of_map);
 // `bytes`: where in its row the first element lies.
 void misaligned_box(Warp& w, const Op& op, int lane, int32_t first, int64_t bytes);

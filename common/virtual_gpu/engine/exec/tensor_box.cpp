@@ -133,6 +133,12 @@ bool map_fits(Warp& w, const Op& op, int lane, const TensorMap& map) {
     checks::box_wider_than_swizzle(w, op, lane, row, swizzle_span(map.swizzle));
     return false;
   }
+  // Sizes are kept less one: a size of 0, which only a kernel can put there, is one of 2^32.
+  for (int i = 0; i < map.rank; ++i)
+    if (map.size_minus_1[i] == ~0u) {
+      checks::dimension_without_size(w, op, lane, i);
+      return false;
+    }
   if (map.fill != 0 && !is_float(map)) {
     checks::fills_integers_with_nan(w, op, lane);
     return false;
@@ -218,6 +224,11 @@ TensorPlace tensor_place(Warp& w, const Op& op, int lane) {
 }
 
 bool box_fits(Warp& w, const Op& op, int lane, const TensorMap& map, const TensorPlace& place) {
+  if (map.base % kTensorChunk != 0) {
+    set_launch_error(*w.block, cuda::kMisalignedAddress);
+    checks::misaligned_tensor(w, op, lane, map.base);
+    return false;
+  }
   if (copy_is_possible(w, op, lane, map, place)) return true;
   set_launch_error(*w.block, cuda::kIllegalInstruction);
   return false;
