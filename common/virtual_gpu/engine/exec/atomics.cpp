@@ -98,6 +98,10 @@ struct Pairwise {  // f16x2 and bf16x2: the two halves are added on their own
   }
 };
 
+// Updates what lies at a place and returns what lay there. The rest of an atomic is compiled once per width.
+template <class Bits>
+using Update = Bits (*)(Warp& w, uint8_t* at, Bits value, Bits value2);
+
 // `T` is the type of the arithmetic, `Bits` the unsigned integer of the same size.
 template <class T, class Bits, class Fn>
 Bits update(Warp& w, uint8_t* at, Bits value, Bits value2) {
@@ -151,50 +155,52 @@ void order(Warp& w, const Op& op, uint64_t address, bool check) {
   return good;
 }
 
-template <class T, class Bits, class Fn>
-[[gnu::noinline]] void on_global(Warp& w, const Op& op, const uint64_t* address, Mask mask) {
-  const Mask good = ready_global(w, op, address, sizeof(T), mask);
+template <class Bits>
+[[gnu::noinline]] void on_global(Warp& w, const Op& op, Update<Bits> update, const uint64_t* address,
+                                 Mask mask) {
+  const Mask good = ready_global(w, op, address, sizeof(Bits), mask);
   const Bits* value = lanes_in<Bits>(w, op.src[1]);
   const Bits* value2 = lanes_in<Bits>(w, op.src[2]);
   for (Mask m = good; m != 0; m &= m - 1) {
     const int lane = first_lane(m);
     order(w, op, address[lane], w.block->options->check_race);
-    const Bits old = update<T, Bits, Fn>(w, DeviceMemory::host(address[lane]), value[lane], value2[lane]);
+    const Bits old = update(w, DeviceMemory::host(address[lane]), value[lane], value2[lane]);
     if (op.dst) lanes<Bits>(w, op.dst)[lane] = old;
   }
 }
 
-template <class T, class Bits, class Fn>
-[[gnu::noinline]] void on_shared(Warp& w, const Op& op, const uint32_t* address, Mask mask) {
+template <class Bits>
+[[gnu::noinline]] void on_shared(Warp& w, const Op& op, Update<Bits> update, const uint32_t* address,
+                                 Mask mask) {
   Block& b = *w.block;
   uint32_t own[kLanes];
   if (b.cluster != nullptr) {
-    const auto serve = [&](const uint32_t* at, Mask lanes) { on_shared<T, Bits, Fn>(w, op, at, lanes); };
-    mask = serve_other_blocks(w, op, address, mask, sizeof(T), true, own, serve);
+    const auto serve = [&](const uint32_t* at, Mask lanes) { on_shared(w, op, update, at, lanes); };
+    mask = serve_other_blocks(w, op, address, mask, sizeof(Bits), true, own, serve);
     if (mask == 0) return;
     address = own;
   }
-  const Mask good = ready_shared(w, op, address, sizeof(T), mask);
+  const Mask good = ready_shared(w, op, address, sizeof(Bits), mask);
   const Bits* value = lanes_in<Bits>(w, op.src[1]);
   const Bits* value2 = lanes_in<Bits>(w, op.src[2]);
   for (Mask m = good; m != 0; m &= m - 1) {
     const int lane = first_lane(m);
-    const Bits old = update<T, Bits, Fn>(w, b.shared.data() + address[lane], value[lane], value2[lane]);
+    const Bits old = update(w, b.shared.data() + address[lane], value[lane], value2[lane]);
     if (op.dst) lanes<Bits>(w, op.dst)[lane] = old;
   }
 }
 
-template <class T, class Bits, class Fn>
-void op_global(Warp& w, const Op& op) {
+template <class Bits>
+[[gnu::noinline]] void run_global(Warp& w, const Op& op, Update<Bits> update) {
   uint64_t address[kLanes];
   lane_addresses(w, op, address);
-  on_global<T, Bits, Fn>(w, op, address, w.exec);
+  on_global(w, op, update, address, w.exec);
 }
-template <class T, class Bits, class Fn>
-void op_shared(Warp& w, const Op& op) {
+template <class Bits>
+[[gnu::noinline]] void run_shared(Warp& w, const Op& op, Update<Bits> update) {
   uint32_t address[kLanes];
   lane_addresses32(w, op, address);
-  on_shared<T, Bits, Fn>(w, op, address, w.exec);
+  on_shared(w, op, update, address, w.exec);
 }
 
 // Generic addresses, once more as offsets into shared memory, and which of them are that.
@@ -208,22 +214,35 @@ void op_shared(Warp& w, const Op& op) {
   return shared & w.exec;
 }
 
-template <class T, class Bits, class Fn>
-void op_generic(Warp& w, const Op& op) {
+template <class Bits>
+[[gnu::noinline]] void run_generic(Warp& w, const Op& op, Update<Bits> update) {
   uint64_t address[kLanes];
   uint32_t low[kLanes];
   const Mask shared = lanes_in_shared(w, op, address, low);
-  if (shared) on_shared<T, Bits, Fn>(w, op, low, shared);
-  if (shared != w.exec) on_global<T, Bits, Fn>(w, op, address, w.exec & ~shared);
+  if (shared) on_shared(w, op, update, low, shared);
+  if (shared != w.exec) on_global(w, op, update, address, w.exec & ~shared);
 }
 
 using Key = std::string;
 struct Row {
   OpFn global, shared, generic;
 };
+template <class Bits, Update<Bits> kUpdate>
+void op_global(Warp& w, const Op& op) {
+  run_global<Bits>(w, op, kUpdate);
+}
+template <class Bits, Update<Bits> kUpdate>
+void op_shared(Warp& w, const Op& op) {
+  run_shared<Bits>(w, op, kUpdate);
+}
+template <class Bits, Update<Bits> kUpdate>
+void op_generic(Warp& w, const Op& op) {
+  run_generic<Bits>(w, op, kUpdate);
+}
 template <class T, class Bits, class Fn>
 Row row() {
-  return {op_global<T, Bits, Fn>, op_shared<T, Bits, Fn>, op_generic<T, Bits, Fn>};
+  constexpr Update<Bits> kUpdate = &update<T, Bits, Fn>;
+  return {op_global<Bits, kUpdate>, op_shared<Bits, kUpdate>, op_generic<Bits, kUpdate>};
 }
 
 const std::unordered_map<Key, Row>& rows() {

@@ -363,7 +363,11 @@ void op_load_shared(Warp& w, const Op& op) {
 struct BySpace {
   Mask global = 0, shared = 0, local = 0, param = 0;
 };
-BySpace sort_lanes(const uint64_t* address, Mask mask) {
+// The lanes' addresses, and their lower halves.
+[[gnu::noinline]] BySpace sorted_addresses(Warp& w, const Op& op, uint64_t* address, uint32_t* low) {
+  lane_addresses(w, op, address);
+  for (int i = 0; i < kLanes; ++i) low[i] = static_cast<uint32_t>(address[i]);
+  const Mask mask = w.exec;
   BySpace s;
   for (int i = 0; i < kLanes; ++i) {
     const uint32_t bit = mask & 1u << i;
@@ -379,19 +383,14 @@ BySpace sort_lanes(const uint64_t* address, Mask mask) {
   }
   return s;
 }
-void low_halves(const uint64_t* address, uint32_t* out) {
-  for (int i = 0; i < kLanes; ++i) out[i] = static_cast<uint32_t>(address[i]);
-}
 
 template <class F>
 void op_load_generic(Warp& w, const Op& op) {
   uint64_t address[kLanes];
   uint32_t low[kLanes];
-  lane_addresses(w, op, address);
-  const BySpace s = sort_lanes(address, w.exec);
+  const BySpace s = sorted_addresses(w, op, address, low);
   if (s.global) load_global<F>(w, op, address, s.global);
   if (s.global == w.exec) return;
-  low_halves(address, low);
   if (s.shared) load_shared<F>(w, op, low, s.shared);
   if (s.local) load_local<F>(w, op, low, s.local);
   if (s.param) {
@@ -403,11 +402,9 @@ template <class F>
 void op_store_generic(Warp& w, const Op& op) {
   uint64_t address[kLanes];
   uint32_t low[kLanes];
-  lane_addresses(w, op, address);
-  const BySpace s = sort_lanes(address, w.exec);
+  const BySpace s = sorted_addresses(w, op, address, low);
   if (s.global | s.param) store_global<F>(w, op, address, s.global | s.param);
   if (s.global == w.exec) return;
-  low_halves(address, low);
   if (s.shared) store_shared<F>(w, op, low, s.shared);
   if (s.local) store_local<F>(w, op, low, s.local);
 }
