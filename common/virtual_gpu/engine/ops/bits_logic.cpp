@@ -68,9 +68,9 @@ void lookup_logic(Warp& w, const Op& op) {
 }
 
 template <class Fn>
-void add_binary(FormTable& t, const std::string& op) {
+void add_binary(FormTable& t, std::string_view op) {
   for_bit_widths([&]<class T>() { t.hot<Fn, T, T, T>(untyped<T>(op)); });
-  t.add(op + ".pred", "p p p", &combine_predicates<Fn>, &combine_predicates<Fn>);
+  t.add({op, ".pred"}, "p p p", &combine_predicates<Fn>, &combine_predicates<Fn>);
 }
 
 }  // namespace

@@ -1,5 +1,7 @@
 #include "ops/compare.h"
 
+#include <string>
+
 namespace vgpu::ops {
 
 Mask joined(Mask outcome, Warp& w, const Op& op) {
@@ -29,8 +31,7 @@ void add_compare_rows(FormTable& t, std::span<const NamedCmp> cmps, const Compar
   t.count_as(InstrClass::kCompare);
   for (const NamedCmp& named : cmps) {
     for (int join = 0; join < kJoins; ++join) {
-      std::string name(rows.op);
-      name.append(named.name).append(kJoinNames[join]).append(rows.ending);
+      const FormName name(rows.op, named.name, kJoinNames[join], rows.modifiers, rows.result_type, rows.type);
       std::string signature(rows.result);
       signature.append(" ").append(width).append(" ").append(width).append(join != 0 ? " p" : "");
       const bool everyday = join == 0 && !rows.everyday.empty();
@@ -38,6 +39,23 @@ void add_compare_rows(FormTable& t, std::span<const NamedCmp> cmps, const Compar
       const Combination combination{named.cmp, static_cast<Join>(join), rows.value};
       t.add(name, signature, fn, fn, combination.packed());
     }
+  }
+}
+
+void add_set_rows(FormTable& t, std::span<const NamedCmp> cmps, std::string_view modifiers,
+                  std::string_view type, int operand_width, const SetResult& result, OpFn function) {
+  for (const char* result_type : result.types) {
+    if (result_type == nullptr) continue;
+    add_compare_rows(t, cmps,
+                     {.op = "set",
+                      .modifiers = modifiers,
+                      .result_type = result_type,
+                      .type = type,
+                      .result = result.width == 16 ? "16" : "32",
+                      .operand_width = operand_width,
+                      .value = result.value,
+                      .function = function,
+                      .everyday = {}});
   }
 }
 

@@ -13,7 +13,7 @@
 
 #include <array>
 #include <span>
-#include <string>
+#include <string_view>
 
 #include "ops/form_table.h"
 
@@ -198,8 +198,7 @@ constexpr std::array<OpFn, sizeof...(kCmp)> everyday_functions(std::index_sequen
 // How the rows of one operation are named, what they write, and the function that runs them. Where `everyday`
 // is not empty, it has the functions of the forms without a join, by Cmp.
 struct CompareRows {
-  std::string_view op;
-  std::string ending;
+  std::string_view op, modifiers, result_type, type;
   const char* result;
   int operand_width;
   uint32_t value;
@@ -207,17 +206,19 @@ struct CompareRows {
   std::span<const OpFn> everyday;
 };
 
-// Adds a row for each comparison in `cmps` and each join. The name is op, comparison, join, ending; the
-// signature is what is written (`result`), the two operands, and the predicate to join.
+// Adds a row for each comparison in `cmps` and each join. The name is op, comparison, join, modifiers, types;
+// the signature is what is written (`result`), the two operands, and the predicate to join.
 void add_compare_rows(FormTable& t, std::span<const NamedCmp> cmps, const CompareRows& rows);
 
 template <class Source>
 constexpr int kOperandWidth = 8 * sizeof(typename Source::Lane);
 
 template <class Source>
-void add_setp(FormTable& t, std::span<const NamedCmp> cmps, const std::string& type) {
+void add_setp(FormTable& t, std::span<const NamedCmp> cmps, std::string_view type) {
   CompareRows rows{.op = "setp",
-                   .ending = Source::kModifiers + type,
+                   .modifiers = Source::kModifiers,
+                   .result_type = "",
+                   .type = type,
                    .result = Source::kPacked || Source::kComplement ? "p|p" : "p",
                    .operand_width = kOperandWidth<Source>,
                    .value = 0,
@@ -230,20 +231,13 @@ void add_setp(FormTable& t, std::span<const NamedCmp> cmps, const std::string& t
   add_compare_rows(t, cmps, rows);
 }
 
+void add_set_rows(FormTable& t, std::span<const NamedCmp> cmps, std::string_view modifiers,
+                  std::string_view type, int operand_width, const SetResult& result, OpFn function);
+
 template <class Source>
-void add_set(FormTable& t, std::span<const NamedCmp> cmps, const std::string& type, const SetResult& result) {
-  const bool narrow = result.width == 16;
-  for (const char* result_type : result.types) {
-    if (result_type == nullptr) continue;
-    add_compare_rows(t, cmps,
-                     {.op = "set",
-                      .ending = std::string(Source::kModifiers) + result_type + type,
-                      .result = narrow ? "16" : "32",
-                      .operand_width = kOperandWidth<Source>,
-                      .value = result.value,
-                      .function = narrow ? &set_values<Source, uint16_t> : &set_values<Source, uint32_t>,
-                      .everyday = {}});
-  }
+void add_set(FormTable& t, std::span<const NamedCmp> cmps, std::string_view type, const SetResult& result) {
+  add_set_rows(t, cmps, Source::kModifiers, type, kOperandWidth<Source>, result,
+               result.width == 16 ? &set_values<Source, uint16_t> : &set_values<Source, uint32_t>);
 }
 
 }  // namespace vgpu::ops

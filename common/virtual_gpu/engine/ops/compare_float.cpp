@@ -24,11 +24,11 @@ struct FloatSource {
 template <class T, bool kFtz>
 void add_float_rows(FormTable& t) {
   using Source = FloatSource<T, kFtz>;
-  add_setp<Source>(t, kFloatCmps, typed<T>(""));
-  add_set<Source>(t, kFloatCmps, typed<T>(""), kSetInt32);
-  add_set<Source>(t, kFloatCmps, typed<T>(""), kSetFloat);
-  add_set<Source>(t, kFloatCmps, typed<T>(""), kSetHalf);
-  if constexpr (!kFtz) add_set<Source>(t, kFloatCmps, typed<T>(""), kSetBfloat);
+  add_setp<Source>(t, kFloatCmps, kDotType<T>);
+  add_set<Source>(t, kFloatCmps, kDotType<T>, kSetInt32);
+  add_set<Source>(t, kFloatCmps, kDotType<T>, kSetFloat);
+  add_set<Source>(t, kFloatCmps, kDotType<T>, kSetHalf);
+  if constexpr (!kFtz) add_set<Source>(t, kFloatCmps, kDotType<T>, kSetBfloat);
 }
 
 }  // namespace

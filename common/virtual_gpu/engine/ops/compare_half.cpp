@@ -46,7 +46,8 @@ struct HalfSource {
 
 template <class Format, bool kFtz>
 void add_half_rows(FormTable& t) {
-  const std::string type = Format::kType;
+  const std::string_view type = Format::kType;
+  const std::string packed_type = std::string(type) + "x2";
   using Single = HalfSource<Format, kFtz, false>;
   using Pair = HalfSource<Format, kFtz, true>;
   add_setp<Single>(t, kFloatCmps, type);
@@ -55,12 +56,12 @@ void add_half_rows(FormTable& t) {
   if constexpr (std::is_same_v<Format, Half>) add_set<Single>(t, kFloatCmps, type, kSetHalf);
   if constexpr (!kFtz) add_set<Single>(t, kFloatCmps, type, kSetBfloat);
 
-  add_setp<Pair>(t, kFloatCmps, type + "x2");
-  add_set<Pair>(t, kFloatCmps, type + "x2", kSetPackedInt16);
+  add_setp<Pair>(t, kFloatCmps, packed_type);
+  add_set<Pair>(t, kFloatCmps, packed_type, kSetPackedInt16);
   if constexpr (std::is_same_v<Format, Half>) {
-    add_set<Pair>(t, kFloatCmps, type + "x2", kSetPackedHalf);
+    add_set<Pair>(t, kFloatCmps, packed_type, kSetPackedHalf);
   } else {
-    add_set<Pair>(t, kFloatCmps, type + "x2", kSetPackedBfloat);
+    add_set<Pair>(t, kFloatCmps, packed_type, kSetPackedBfloat);
   }
 }
 

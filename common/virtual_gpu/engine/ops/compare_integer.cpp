@@ -20,7 +20,7 @@ struct IntegerSource {
 };
 
 template <class T>
-void add_integer_rows(FormTable& t, std::span<const NamedCmp> cmps, const std::string& type) {
+void add_integer_rows(FormTable& t, std::span<const NamedCmp> cmps, std::string_view type) {
   using Source = IntegerSource<T>;
   add_setp<Source>(t, cmps, type);
   add_set<Source>(t, cmps, type, kSetInt32);
@@ -32,10 +32,10 @@ void add_integer_rows(FormTable& t, std::span<const NamedCmp> cmps, const std::s
 }  // namespace
 
 void add_integer_comparisons(FormTable& t) {
-  for_integers([&]<class T>() { add_integer_rows<T>(t, kOrders, typed<T>("")); });
+  for_integers([&]<class T>() { add_integer_rows<T>(t, kOrders, kDotType<T>); });
   for_bit_widths([&]<class T>() {
-    add_integer_rows<T>(t, kUnsignedOrders, typed<T>(""));
-    add_integer_rows<T>(t, kEqualities, untyped<T>(""));
+    add_integer_rows<T>(t, kUnsignedOrders, kDotType<T>);
+    add_integer_rows<T>(t, kEqualities, kDotBits<T>);
   });
 }
 

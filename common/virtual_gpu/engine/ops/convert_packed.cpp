@@ -126,31 +126,33 @@ struct PackIntegers {
 
 template <class Format, Round kRound>
 void add_packed_halves(FormTable& t) {
-  const std::string stem = std::string("cvt") + kRoundName<kRound>;
-  const std::string types = std::string(Format::kType) + "x2.f32";
-  using U = uint32_t;
-  t.map_with<U, U, U>(stem + types, &pack_halves<Format, kRound, Limit::kNone>);
-  t.map_with<U, U, U>(stem + ".relu" + types, &pack_halves<Format, kRound, Limit::kRelu>);
-  t.map_with<U, U, U>(stem + ".satfinite" + types, &pack_halves<Format, kRound, Limit::kFinite>);
-  t.map_with<U, U, U>(stem + ".relu.satfinite" + types, &pack_halves<Format, kRound, Limit::kReluFinite>);
+  const auto add = [&](const char* modifiers, OpFn fn) {
+    using U = uint32_t;
+    t.map_with<U, U, U>({"cvt", kRoundName<kRound>, modifiers, Format::kType, "x2.f32"}, fn);
+  };
+  add("", &pack_halves<Format, kRound, Limit::kNone>);
+  add(".relu", &pack_halves<Format, kRound, Limit::kRelu>);
+  add(".satfinite", &pack_halves<Format, kRound, Limit::kFinite>);
+  add(".relu.satfinite", &pack_halves<Format, kRound, Limit::kReluFinite>);
 }
 
 template <class Format, bool kRelu>
-void add_float8(FormTable& t, const std::string& relu_name) {
-  const std::string type = Format::kType, to = "cvt.rn.satfinite" + relu_name + type;
-  t.map<PackFloat8<Format, kRelu>, uint16_t, float, float>(to + ".f32");
-  t.map<PackFloat8<Format, kRelu>, uint16_t, uint32_t>(to + ".f16x2");
-  t.map<UnpackFloat8<Format, kRelu>, uint32_t, uint16_t>("cvt.rn" + relu_name + ".f16x2" + type);
+void add_float8(FormTable& t, std::string_view relu) {
+  constexpr const char* kType = Format::kType;
+  t.map<PackFloat8<Format, kRelu>, uint16_t, float, float>({"cvt.rn.satfinite", relu, kType, ".f32"});
+  t.map<PackFloat8<Format, kRelu>, uint16_t, uint32_t>({"cvt.rn.satfinite", relu, kType, ".f16x2"});
+  t.map<UnpackFloat8<Format, kRelu>, uint32_t, uint16_t>({"cvt.rn", relu, ".f16x2", kType});
 }
 
 template <class T, int kBits>
 void add_pack(FormTable& t) {
-  const std::string stem =
-      std::string("cvt.pack.sat.") + (std::is_signed_v<T> ? "s" : "u") + std::to_string(kBits);
+  const char* const sign = std::is_signed_v<T> ? "s" : "u";
+  const std::string bits = std::to_string(kBits);
   if constexpr (kBits == 16) {
-    t.map<PackIntegers<T, kBits>, uint32_t, int32_t, int32_t>(stem + ".s32");
+    t.map<PackIntegers<T, kBits>, uint32_t, int32_t, int32_t>({"cvt.pack.sat.", sign, bits, ".s32"});
   } else {
-    t.map<PackIntegers<T, kBits>, uint32_t, int32_t, int32_t, uint32_t>(stem + ".s32.b32");
+    t.map<PackIntegers<T, kBits>, uint32_t, int32_t, int32_t, uint32_t>(
+        {"cvt.pack.sat.", sign, bits, ".s32.b32"});
   }
 }
 

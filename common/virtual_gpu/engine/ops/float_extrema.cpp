@@ -18,19 +18,18 @@ struct Flushed {
 
 void add_float_extrema(FormTable& t) {
   for_values<false, true>([&](auto max) {
-    const std::string op = max ? "max" : "min";
+    const char* const op = max ? "max" : "min";
     t.count_as(InstrClass::kFloat32);
     for_values<false, true>([&](auto ftz) {
       for_values<false, true>([&](auto nan) {
         for_values<false, true>([&](auto xorsign) {
-          const std::string name =
-              op + (ftz ? ".ftz" : "") + (nan ? ".NaN" : "") + (xorsign ? ".xorsign.abs" : "") + ".f32";
-          t.hot<Flushed<Extremum<max, nan, xorsign>, ftz>, float, float, float>(name);
+          t.hot<Flushed<Extremum<max, nan, xorsign>, ftz>, float, float, float>(
+              {op, ftz ? ".ftz" : "", nan ? ".NaN" : "", xorsign ? ".xorsign.abs" : "", ".f32"});
         });
       });
     });
     t.count_as(InstrClass::kFloat64);
-    t.hot<Extremum<max, false, false>, double, double, double>(op + ".f64");
+    t.hot<Extremum<max, false, false>, double, double, double>({op, ".f64"});
   });
 }
 

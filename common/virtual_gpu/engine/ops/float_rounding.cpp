@@ -32,8 +32,8 @@ struct Rows {
   FormTable& t;
 
   template <class Core, bool kFtz, bool kSat, class... S>
-  void add(const std::string& op, const char* modifiers) {
-    t.map_with<T, S...>(typed<T>(op + kRounding.name + modifiers),
+  void add(const char* op, const char* modifiers) {
+    t.map_with<T, S...>(typed<T>(op, kRounding.name, modifiers),
                         &run_rounded<kRounding, Arithmetic<Core, kFtz, kSat>, T, S...>);
   }
 

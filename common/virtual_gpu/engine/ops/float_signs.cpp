@@ -59,10 +59,10 @@ void test_property(Warp& w, const Op& op) {
 }
 
 template <Test kTest>
-void add_test(FormTable& t, const std::string& name) {
+void add_test(FormTable& t, std::string_view name) {
   for_types<float, double>([&]<class T>() {
-    const std::string signature = "p " + std::to_string(8 * sizeof(T));
-    t.add(typed<T>("testp." + name), signature, &test_property<kTest, T>, &test_property<kTest, T>);
+    t.add(typed<T>("testp.", name), sizeof(T) == 4 ? "p 32" : "p 64", &test_property<kTest, T>,
+          &test_property<kTest, T>);
   });
 }
 

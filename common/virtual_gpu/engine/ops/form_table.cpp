@@ -2,12 +2,17 @@
 
 namespace vgpu {
 
-void FormTable::add(std::string_view name, std::string_view signature, OpFn masked, OpFn full, uint64_t imm) {
-  rows_.push_back({keep(name), keep(signature), masked, full, cls_, imm});
+std::string FormName::text() const {
+  std::string joined;
+  for (const std::string_view part : parts_) joined.append(part);
+  return joined;
 }
 
-void FormTable::add_lanes(std::string_view name, std::initializer_list<size_t> bytes, OpFn masked,
-                          OpFn full) {
+void FormTable::add(const FormName& name, std::string_view signature, OpFn masked, OpFn full, uint64_t imm) {
+  rows_.push_back({keep(name.text()), keep(signature), masked, full, cls_, imm});
+}
+
+void FormTable::add_lanes(const FormName& name, std::initializer_list<size_t> bytes, OpFn masked, OpFn full) {
   std::string signature;
   for (const size_t lane_bytes : bytes) {
     if (!signature.empty()) signature += ' ';

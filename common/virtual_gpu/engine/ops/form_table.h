@@ -2,6 +2,8 @@
 // does not depend on types is cold and out of line: thousands of rows are compiled around it.
 #pragma once
 
+#include <array>
+#include <concepts>
 #include <deque>
 #include <initializer_list>
 #include <span>
@@ -14,30 +16,42 @@
 
 namespace vgpu {
 
+// An opcode's name in parts. They are joined where the row is kept: thousands of rows would each be compiled
+// with the strings in between.
+class FormName {
+ public:
+  template <std::convertible_to<std::string_view>... Part>
+  FormName(const Part&... parts) : parts_{std::string_view(parts)...} {}
+  [[gnu::cold]] std::string text() const;
+
+ private:
+  std::array<std::string_view, 8> parts_;
+};
+
 class FormTable {
  public:
   // What the rows added from here on count as.
   void count_as(InstrClass cls) { cls_ = cls; }
 
-  [[gnu::cold]] void add(std::string_view name, std::string_view signature, OpFn masked, OpFn full,
+  [[gnu::cold]] void add(const FormName& name, std::string_view signature, OpFn masked, OpFn full,
                          uint64_t imm = 0);
 
   // A lane-wise function in everyday use: its masked form is compiled apart, for speed.
   template <class Fn, class D, class... S>
-  void hot(std::string_view name) {
+  void hot(const FormName& name) {
     add_lanes(name, {sizeof(D), sizeof(S)...}, &ops::Map<Fn, D, S...>::template run<false>,
               &ops::Map<Fn, D, S...>::template run<true>);
   }
 
   // Any other lane-wise function.
   template <class Fn, class D, class... S>
-  void map(std::string_view name) {
+  void map(const FormName& name) {
     map_with<D, S...>(name, &ops::Map<Fn, D, S...>::template run<true>);
   }
 
   // A function over whole registers that writes all lanes of a D-wide destination.
   template <class D, class... S>
-  void map_with(std::string_view name, OpFn full) {
+  void map_with(const FormName& name, OpFn full) {
     add_lanes(name, {sizeof(D), sizeof(S)...}, &ops::restore_inactive<ops::Bits<D>>, full);
   }
 
@@ -45,7 +59,7 @@ class FormTable {
 
  private:
   // A row whose operands are registers, given by the bytes of a lane.
-  [[gnu::cold]] void add_lanes(std::string_view name, std::initializer_list<size_t> bytes, OpFn masked,
+  [[gnu::cold]] void add_lanes(const FormName& name, std::initializer_list<size_t> bytes, OpFn masked,
                                OpFn full);
 
   const char* keep(std::string_view text);

@@ -118,29 +118,30 @@ void run(Warp& w, const Op& op) {
 }
 
 template <class Core, class Format, bool kFtz, Limit kLimit>
-void add_rows(FormTable& t, const std::string& stem) {
-  const std::string name = stem + Format::kType;
+void add_rows(FormTable& t, std::string_view op, std::string_view rounding, std::string_view modifiers) {
+  const FormName name(op, rounding, modifiers, Format::kType);
+  const FormName packed_name(op, rounding, modifiers, Format::kType, "x2");
   const OpFn single = &run<Core, Format, false, kFtz, kLimit>;
   const OpFn packed = &run<Core, Format, true, kFtz, kLimit>;
   using H = uint16_t;
   using P = uint32_t;
   if constexpr (Core::kOperands == 3) {
     t.map_with<H, H, H, H>(name, single);
-    t.map_with<P, P, P, P>(name + "x2", packed);
+    t.map_with<P, P, P, P>(packed_name, packed);
   } else {
     t.map_with<H, H, H>(name, single);
-    t.map_with<P, P, P>(name + "x2", packed);
+    t.map_with<P, P, P>(packed_name, packed);
   }
 }
 
 template <class Format, bool kFtz, Limit kLimit>
-void add_sums(FormTable& t, const std::string& modifiers) {
-  for (const std::string rounding : {"", ".rn"}) {
-    add_rows<Add, Format, kFtz, kLimit>(t, "add" + rounding + modifiers);
-    add_rows<Sub, Format, kFtz, kLimit>(t, "sub" + rounding + modifiers);
-    add_rows<Mul, Format, kFtz, kLimit>(t, "mul" + rounding + modifiers);
+void add_sums(FormTable& t, std::string_view modifiers) {
+  for (const char* rounding : {"", ".rn"}) {
+    add_rows<Add, Format, kFtz, kLimit>(t, "add", rounding, modifiers);
+    add_rows<Sub, Format, kFtz, kLimit>(t, "sub", rounding, modifiers);
+    add_rows<Mul, Format, kFtz, kLimit>(t, "mul", rounding, modifiers);
   }
-  add_rows<Fma, Format, kFtz, kLimit>(t, "fma.rn" + modifiers);
+  add_rows<Fma, Format, kFtz, kLimit>(t, "fma", ".rn", modifiers);
 }
 
 }  // namespace
@@ -151,14 +152,14 @@ void add_half_arithmetic(FormTable& t) {
   add_sums<Half, false, Limit::kSaturate>(t, ".sat");
   add_sums<Half, true, Limit::kNone>(t, ".ftz");
   add_sums<Half, true, Limit::kSaturate>(t, ".ftz.sat");
-  add_rows<Fma, Half, false, Limit::kRelu>(t, "fma.rn.relu");
-  add_rows<Fma, Half, true, Limit::kRelu>(t, "fma.rn.ftz.relu");
+  add_rows<Fma, Half, false, Limit::kRelu>(t, "fma", ".rn", ".relu");
+  add_rows<Fma, Half, true, Limit::kRelu>(t, "fma", ".rn", ".ftz.relu");
 }
 
 void add_bfloat_arithmetic(FormTable& t) {
   t.count_as(InstrClass::kHalf);
   add_sums<Bfloat, false, Limit::kNone>(t, "");
-  add_rows<Fma, Bfloat, false, Limit::kRelu>(t, "fma.rn.relu");
+  add_rows<Fma, Bfloat, false, Limit::kRelu>(t, "fma", ".rn", ".relu");
 }
 
 }  // namespace vgpu::ops

@@ -52,28 +52,28 @@ using H = uint16_t;
 using P = uint32_t;
 
 template <class Fn>
-void add_unary(FormTable& t, const std::string& name) {
-  t.map_with<H, H>(name, &run_unary<Fn, false>);
-  t.map_with<P, P>(name + "x2", &run_unary<Fn, true>);
+void add_unary(FormTable& t, std::string_view op, std::string_view modifiers, std::string_view type) {
+  t.map_with<H, H>({op, modifiers, type}, &run_unary<Fn, false>);
+  t.map_with<P, P>({op, modifiers, type, "x2"}, &run_unary<Fn, true>);
 }
 
 template <class Fn>
-void add_binary(FormTable& t, const std::string& name) {
-  t.map_with<H, H, H>(name, &run_binary<Fn, false>);
-  t.map_with<P, P, P>(name + "x2", &run_binary<Fn, true>);
+void add_binary(FormTable& t, std::string_view op, std::string_view modifiers, std::string_view nan,
+                std::string_view xorsign, std::string_view type) {
+  t.map_with<H, H, H>({op, modifiers, nan, xorsign, type}, &run_binary<Fn, false>);
+  t.map_with<P, P, P>({op, modifiers, nan, xorsign, type, "x2"}, &run_binary<Fn, true>);
 }
 
 template <class Format, bool kFtz>
-void add_rows(FormTable& t, const std::string& modifiers) {
-  const std::string type = Format::kType;
-  add_unary<Negate<Format, kFtz>>(t, "neg" + modifiers + type);
-  add_unary<Magnitude<Format, kFtz>>(t, "abs" + modifiers + type);
+void add_rows(FormTable& t, std::string_view modifiers) {
+  add_unary<Negate<Format, kFtz>>(t, "neg", modifiers, Format::kType);
+  add_unary<Magnitude<Format, kFtz>>(t, "abs", modifiers, Format::kType);
   for_values<false, true>([&](auto max) {
     for_values<false, true>([&](auto nan) {
       for_values<false, true>([&](auto xorsign) {
-        std::string name = (max ? "max" : "min") + modifiers;
-        name += std::string(nan ? ".NaN" : "") + (xorsign ? ".xorsign.abs" : "") + type;
-        add_binary<Extreme<Format, kFtz, Extremum<max, nan, xorsign>>>(t, name);
+        add_binary<Extreme<Format, kFtz, Extremum<max, nan, xorsign>>>(
+            t, max ? "max" : "min", modifiers, nan ? ".NaN" : "", xorsign ? ".xorsign.abs" : "",
+            Format::kType);
       });
     });
   });

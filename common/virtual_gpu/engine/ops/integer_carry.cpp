@@ -71,21 +71,23 @@ void run_carry(Warp& w, const Op& op) {
   if constexpr (kCarry != Carry::kReads) write_predicate(w, op.dst2, carry_out);
 }
 
-template <class Fn, class T, int kSources, Carry kCarry>
-void add_row(FormTable& t, const std::string& name) {
+void add_row(FormTable& t, const FormName& name, size_t lane_bytes, int sources, Carry carry, OpFn fn) {
   constexpr const char* kMark[] = {" +c", " -c", " *c"};
-  const std::string width = std::to_string(8 * sizeof(T));
+  const std::string width = std::to_string(8 * lane_bytes);
   std::string signature = width;
-  for (int i = 0; i < kSources; ++i) signature += " " + width;
-  const OpFn fn = &run_carry<Fn, Unsigned<T>, kSources, kCarry>;
-  t.add(name, signature + kMark[static_cast<int>(kCarry)], fn, fn);
+  for (int i = 0; i < sources; ++i) signature += " " + width;
+  t.add(name, signature + kMark[static_cast<int>(carry)], fn, fn);
 }
 
 template <class Fn, class T, int kSources>
-void add_rows(FormTable& t, const std::string& op, const std::string& part) {
-  add_row<Fn, T, kSources, Carry::kWrites>(t, typed<T>(op + part + ".cc"));
-  add_row<Fn, T, kSources, Carry::kReads>(t, typed<T>(op + "c" + part));
-  add_row<Fn, T, kSources, Carry::kBoth>(t, typed<T>(op + "c" + part + ".cc"));
+void add_rows(FormTable& t, std::string_view op, std::string_view part) {
+  using U = Unsigned<T>;
+  add_row(t, typed<T>(op, part, ".cc"), sizeof(T), kSources, Carry::kWrites,
+          &run_carry<Fn, U, kSources, Carry::kWrites>);
+  add_row(t, typed<T>(op, "c", part), sizeof(T), kSources, Carry::kReads,
+          &run_carry<Fn, U, kSources, Carry::kReads>);
+  add_row(t, typed<T>(op, "c", part, ".cc"), sizeof(T), kSources, Carry::kBoth,
+          &run_carry<Fn, U, kSources, Carry::kBoth>);
 }
 
 }  // namespace

@@ -66,8 +66,8 @@ struct Differences {
 };
 
 template <class Fn, class T>
-void add_pair(FormTable& t, const std::string& op) {
-  t.map<BothHalves<Fn, T>, uint32_t, uint32_t, uint32_t>(typed<T>(op) + "x2");
+void add_pair(FormTable& t, std::string_view op) {
+  t.map<BothHalves<Fn, T>, uint32_t, uint32_t, uint32_t>({op, kDotType<T>, "x2"});
 }
 
 }  // namespace
@@ -90,20 +90,18 @@ void add_integer_packed(FormTable& t) {
       using ByteA = std::conditional_t<kSignedA, int8_t, uint8_t>;
       using HalfA = std::conditional_t<kSignedA, int16_t, uint16_t>;
       using ByteB = std::conditional_t<kSignedB, int8_t, uint8_t>;
-      const std::string types = typed<B>(typed<A>(""));
-      t.map<DotProduct<ByteA, ByteB, 4, 0>, U, U, U, U>("dp4a" + types);
-      t.map<DotProduct<HalfA, ByteB, 2, 0>, U, U, U, U>("dp2a.lo" + types);
-      t.map<DotProduct<HalfA, ByteB, 2, 2>, U, U, U, U>("dp2a.hi" + types);
+      t.map<DotProduct<ByteA, ByteB, 4, 0>, U, U, U, U>(typed<B>("dp4a", kDotType<A>));
+      t.map<DotProduct<HalfA, ByteB, 2, 0>, U, U, U, U>(typed<B>("dp2a.lo", kDotType<A>));
+      t.map<DotProduct<HalfA, ByteB, 2, 2>, U, U, U, U>(typed<B>("dp2a.hi", kDotType<A>));
     });
   });
 
   t.count_as(InstrClass::kInteger);
   // Those that nvcc makes of __vabsdiffu4, __vsadu4 and their like. Signed ones it spells out.
-  const std::string unsigned_three = ".u32.u32.u32";
-  t.map<Differences<uint8_t, false>, U, U, U, U>("vabsdiff4" + unsigned_three);
-  t.map<Differences<uint8_t, true>, U, U, U, U>("vabsdiff4" + unsigned_three + ".add");
-  t.map<Differences<uint16_t, false>, U, U, U, U>("vabsdiff2" + unsigned_three);
-  t.map<Differences<uint16_t, true>, U, U, U, U>("vabsdiff2" + unsigned_three + ".add");
+  t.map<Differences<uint8_t, false>, U, U, U, U>("vabsdiff4.u32.u32.u32");
+  t.map<Differences<uint8_t, true>, U, U, U, U>("vabsdiff4.u32.u32.u32.add");
+  t.map<Differences<uint16_t, false>, U, U, U, U>("vabsdiff2.u32.u32.u32");
+  t.map<Differences<uint16_t, true>, U, U, U, U>("vabsdiff2.u32.u32.u32.add");
 }
 
 }  // namespace vgpu::ops

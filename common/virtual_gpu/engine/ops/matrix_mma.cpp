@@ -29,16 +29,32 @@ void mma(Warp& w, const Op& op) {
   run_tiles<T, Accumulator, Accumulator, 1, 0, 0>(w, d, a, b, c);
 }
 
+// What an mma's name and signature say.
+struct Form {
+  int m, k;
+  std::string_view a, b, accumulator;
+  int sums, a_registers, b_registers;
+};
+
+void add_row(FormTable& table, const Form& f, std::string_view saturation, OpFn fn) {
+  add_warp_row(table,
+               concat({"mma.sync.aligned.", shape_name(f.m, 8, f.k), ".row.col.", saturation, f.accumulator,
+                       ".", f.a, ".", f.b, ".", f.accumulator}),
+               matrix_signature("32", f.sums, f.a_registers, f.b_registers, f.sums), fn);
+}
+
 template <class A, class B, int M, int K, class Accumulator>
 void add_form(FormTable& table, std::string_view saturation = "") {
   using T = Tile<A, B, M, K>;
-  const int sums = T::kRowHalves * Accumulator::kRegistersPerPair;
-  const char* type = Accumulator::kName;
-  add_warp_row(table,
-               concat({"mma.sync.aligned.", shape_name(M, 8, K), ".row.col.", saturation, type, ".", A::kName,
-                       ".", B::kName, ".", type}),
-               matrix_signature("32", sums, T::kARegisters, T::kBRegisters, sums),
-               mma<A, B, M, K, Accumulator>);
+  static constexpr Form kForm{M,
+                              K,
+                              A::kName,
+                              B::kName,
+                              Accumulator::kName,
+                              T::kRowHalves * Accumulator::kRegistersPerPair,
+                              T::kARegisters,
+                              T::kBRegisters};
+  add_row(table, kForm, saturation, mma<A, B, M, K, Accumulator>);
 }
 
 template <class A, class B, int M, int K>

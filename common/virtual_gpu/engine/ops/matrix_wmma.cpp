@@ -1,6 +1,7 @@
 // wmma.mma.sync.aligned. A wmma is two m16n8 tiles: side by side in m16n16, one above the other in m32n8.
 // m8n32 is the transpose of m32n8: B's fragment has the layout of A's there, and A's that of B's.
 // Fragments do not depend on how the matrices lie in memory, so `.row` and `.col` run the same code.
+#include <array>
 #include <string>
 #include <string_view>
 
@@ -32,17 +33,24 @@ void wmma(Warp& w, const Op& op) {
 
 constexpr const char* kMemoryLayouts[] = {"row.row", "row.col", "col.row", "col.col"};
 
+// A row for each memory layout; `registers` are those of D, A, B and C.
+void add_wmma_form(FormTable& table, WmmaShape shape, std::string_view types,
+                   const std::array<int, 4>& registers, OpFn fn) {
+  const auto [d, a, b, c] = registers;
+  const std::string signature = matrix_signature("32", d, a, b, c);
+  for (const char* layouts : kMemoryLayouts) {
+    add_warp_row(
+        table, concat({"wmma.mma.sync.aligned.", layouts, ".", shape_name(shape.m, shape.n, shape.k), types}),
+        signature, fn);
+  }
+}
+
 template <class Element, WmmaShape kShape, class D, class C>
 void add_form(FormTable& table, std::string_view types) {
   using Fragments = WmmaFragments<Element, kShape>;
-  const std::string signature = matrix_signature("32", 4 * D::kRegistersPerPair, Fragments::kARegisters,
-                                                 Fragments::kBRegisters, 4 * C::kRegistersPerPair);
-  for (const char* layouts : kMemoryLayouts) {
-    add_warp_row(
-        table,
-        concat({"wmma.mma.sync.aligned.", layouts, ".", shape_name(kShape.m, kShape.n, kShape.k), types}),
-        signature, wmma<Element, kShape, D, C>);
-  }
+  static constexpr std::array<int, 4> kRegisters{4 * D::kRegistersPerPair, Fragments::kARegisters,
+                                                 Fragments::kBRegisters, 4 * C::kRegistersPerPair};
+  add_wmma_form(table, kShape, types, kRegisters, wmma<Element, kShape, D, C>);
 }
 
 template <WmmaShape kShape>

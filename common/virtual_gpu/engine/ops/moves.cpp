@@ -49,9 +49,9 @@ void add_packing(FormTable& t) {
   const std::string whole = std::to_string(8 * sizeof(Whole));
   const std::string parts =
       std::to_string(8 * sizeof(Part)) + "x" + std::to_string(sizeof(Whole) / sizeof(Part));
-  t.add("mov.b" + whole, whole + " " + parts, &pack<false, Whole, Part, Slot>,
+  t.add({"mov.b", whole}, whole + " " + parts, &pack<false, Whole, Part, Slot>,
         &pack<true, Whole, Part, Slot>);
-  t.add("mov.b" + whole, parts + " " + whole, &unpack<false, Whole, Part, Slot>,
+  t.add({"mov.b", whole}, parts + " " + whole, &unpack<false, Whole, Part, Slot>,
         &unpack<true, Whole, Part, Slot>);
 }
 
@@ -75,13 +75,13 @@ struct SelectBySign {
   }
 };
 
-// The names under which a type's width is written.
+// The types by which a type's width is written.
 template <class T>
-std::vector<std::string> spellings(const std::string& stem) {
-  std::vector<std::string> names = {untyped<T>(stem), typed<T>(stem), typed<std::make_signed_t<T>>(stem)};
-  if constexpr (sizeof(T) == 4) names.push_back(stem + ".f32");
-  if constexpr (sizeof(T) == 8) names.push_back(stem + ".f64");
-  return names;
+std::vector<const char*> spellings() {
+  std::vector<const char*> types = {kDotBits<T>, kDotType<T>, kDotType<std::make_signed_t<T>>};
+  if constexpr (sizeof(T) == 4) types.push_back(".f32");
+  if constexpr (sizeof(T) == 8) types.push_back(".f64");
+  return types;
 }
 
 }  // namespace
@@ -89,7 +89,7 @@ std::vector<std::string> spellings(const std::string& stem) {
 void add_moves(FormTable& t) {
   t.count_as(InstrClass::kMove);
   for_bit_widths([&]<class T>() {
-    for (const std::string& name : spellings<T>("mov")) t.hot<Copy, T, T>(name);
+    for (const char* type : spellings<T>()) t.hot<Copy, T, T>({"mov", type});
   });
   t.add("mov.pred", "p p", &copy_predicate, &copy_predicate);
   add_packing<uint16_t, uint8_t, uint16_t>(t);
@@ -103,16 +103,14 @@ void add_selections(FormTable& t) {
   t.count_as(InstrClass::kMove);
   for_bit_widths([&]<class T>() {
     const std::string width = std::to_string(8 * sizeof(T));
-    for (const std::string& name : spellings<T>("selp")) {
-      t.add(name, width + " " + width + " " + width + " p", &select_by_predicate<false, T>,
+    for (const char* type : spellings<T>()) {
+      t.add({"selp", type}, width + " " + width + " " + width + " p", &select_by_predicate<false, T>,
             &select_by_predicate<true, T>);
     }
-    for (const std::string& name : spellings<T>("slct")) {
-      t.map<SelectBySign<int32_t, false>, T, T, T, int32_t>(name + ".s32");
-      t.map<SelectBySign<float, false>, T, T, T, float>(name + ".f32");
-    }
-    for (const std::string& name : spellings<T>("slct.ftz")) {
-      t.map<SelectBySign<float, true>, T, T, T, float>(name + ".f32");
+    for (const char* type : spellings<T>()) {
+      t.map<SelectBySign<int32_t, false>, T, T, T, int32_t>({"slct", type, ".s32"});
+      t.map<SelectBySign<float, false>, T, T, T, float>({"slct", type, ".f32"});
+      t.map<SelectBySign<float, true>, T, T, T, float>({"slct.ftz", type, ".f32"});
     }
   });
 }

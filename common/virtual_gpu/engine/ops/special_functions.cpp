@@ -53,9 +53,9 @@ template <class Core, bool kFtz>
 using Approximate = Arithmetic<Core, kFtz, false>;
 
 template <class Core>
-void add_unary(FormTable& t, const std::string& op) {
-  t.map<Approximate<Core, false>, float, float>(op + ".approx.f32");
-  t.map<Approximate<Core, true>, float, float>(op + ".approx.ftz.f32");
+void add_unary(FormTable& t, std::string_view op) {
+  t.map<Approximate<Core, false>, float, float>({op, ".approx.f32"});
+  t.map<Approximate<Core, true>, float, float>({op, ".approx.ftz.f32"});
 }
 
 }  // namespace

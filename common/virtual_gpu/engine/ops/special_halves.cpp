@@ -21,10 +21,10 @@ void run(Warp& w, const Op& op) {
 }
 
 template <float (*kFunction)(float), class Format, bool kFtz>
-void add_rows(FormTable& t, const std::string& stem) {
-  const std::string name = stem + (kFtz ? ".approx.ftz" : ".approx") + Format::kType;
-  t.map_with<uint16_t, uint16_t>(name, &run<kFunction, Format, false, kFtz>);
-  t.map_with<uint32_t, uint32_t>(name + "x2", &run<kFunction, Format, true, kFtz>);
+void add_rows(FormTable& t, std::string_view op) {
+  constexpr const char* kModifiers = kFtz ? ".approx.ftz" : ".approx";
+  t.map_with<uint16_t, uint16_t>({op, kModifiers, Format::kType}, &run<kFunction, Format, false, kFtz>);
+  t.map_with<uint32_t, uint32_t>({op, kModifiers, Format::kType, "x2"}, &run<kFunction, Format, true, kFtz>);
 }
 
 }  // namespace

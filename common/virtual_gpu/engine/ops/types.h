@@ -3,27 +3,35 @@
 
 #include <bit>
 #include <cstdint>
-#include <string>
 #include <type_traits>
+
+#include "ops/form_table.h"
 
 namespace vgpu::ops {
 
-inline constexpr const char* kNumberNames[3][4] = {
-    {"u8", "u16", "u32", "u64"}, {"s8", "s16", "s32", "s64"}, {nullptr, nullptr, "f32", "f64"}};
+inline constexpr const char* kNumberNames[4][4] = {{".u8", ".u16", ".u32", ".u64"},
+                                                   {".s8", ".s16", ".s32", ".s64"},
+                                                   {nullptr, nullptr, ".f32", ".f64"},
+                                                   {".b8", ".b16", ".b32", ".b64"}};
+// ".s32" of an int32_t, and ".b32" of any type that is as wide.
 template <class T>
-inline constexpr const char* kTypeName =
+inline constexpr const char* kDotType =
     kNumberNames[std::is_floating_point_v<T> ? 2 : std::is_signed_v<T>][std::bit_width(sizeof(T)) - 1];
+template <class T>
+inline constexpr const char* kDotBits = kNumberNames[3][std::bit_width(sizeof(T)) - 1];
+template <class T>
+inline constexpr const char* kTypeName = kDotType<T> + 1;
 
 // "add" -> "add.s32"
-template <class T>
-std::string typed(const std::string& stem) {
-  return stem + "." + kTypeName<T>;
+template <class T, class... Part>
+FormName typed(const Part&... stem) {
+  return {stem..., kDotType<T>};
 }
 
 // "mov" -> "mov.b32"
-template <class T>
-std::string untyped(const std::string& stem) {
-  return stem + ".b" + std::to_string(8 * sizeof(T));
+template <class T, class... Part>
+FormName untyped(const Part&... stem) {
+  return {stem..., kDotBits<T>};
 }
 
 // Calls f.template operator()<T>() for each type.
