@@ -25,7 +25,7 @@ class Group:
     flags: tuple[str, ...] = ()
 
 
-# What runs once per request or module, and not once per instruction: compiled in half the time.
+# What runs once per request, module or launch, and not once per instruction: compiled in half the time.
 _COLD = ("-O1",)
 _COOL = ("-O2",)
 # Nor what most kernels run: Hopper's copies and barriers, clusters, launches and memory of device code.
@@ -33,35 +33,38 @@ _RARE = tuple(
     f"exec/{name}*.cpp"
     for name in (
         *("bulk_", "builtins", "child_work", "cluster", "device_runtime", "hang", "heap_ops", "layout"),
-        *("mbarrier", "printf", "product_flow", "side_by_side", "tensor_box", "texture"),
+        *("mbarrier", "printf", "product_flow", "side_by_side", "tensor_", "texture"),
     )
+)
+# What a launch begins and ends with.
+_LAUNCHES = tuple(
+    f"exec/{name}.cpp" for name in ("collect", "flags", "grid", "sample_blocks", "standstill", "thread_pool")
 )
 # A file belongs to the first group that it matches; one that matches none is compiled by itself. The order is
 # that of compiling: roughly the longest first, so that no core waits for another at the end.
 GROUPS = (
     # Sources that change the rounding mode at run time must not have their arithmetic moved or folded.
     Group("rounding", ("*_rounding.cpp",), ("-frounding-math",)),
-    Group("memory", ("exec/a*.cpp", "exec/load_store.cpp", "exec/matrix_access.cpp", "checks/shared_*.cpp")),
     Group("lowering", ("exec/lower*.cpp", "exec/module.cpp", *_RARE), _COLD),
-    Group("warps", ("exec/*.cpp",)),
-    Group("cost", ("cost/*.cpp",), _COOL),
+    Group("memory", ("exec/a*.cpp", "exec/load_store.cpp", "exec/matrix_access.cpp", "checks/shared_*.cpp")),
     Group("server", ("server/*.cpp", "streams/*.cpp"), _COLD),
-    Group("matrix", ("ops/matrix*.cpp",)),
-    Group("convert_integers", ("ops/convert_[!f]*.cpp",), _COOL),
+    Group("runtime", ("runtime/*.cpp",), _COLD),
+    Group("launches", (*_LAUNCHES, "cost/explain.cpp", "cost/machine_code.cpp"), _COLD),
+    Group("cost", ("cost/*.cpp",), _COOL),
+    Group("warps", ("exec/*.cpp",)),
     Group("ptx", ("ptx/*.cpp",), _COOL),
+    Group("checks", ("checks/*.cpp", "engine/*.cpp"), _COLD),
+    Group("convert_integers", ("ops/convert_[!f]*.cpp",), _COOL),
+    Group("matrix", ("ops/matrix*.cpp",)),
     Group("convert_floats", ("ops/convert_f*.cpp",)),
     Group("halves", ("ops/half*.cpp", "ops/special_halves.cpp")),
-    Group("integers", ("ops/integer*.cpp",), _COOL),
-    Group("checks", ("checks/*.cpp",), _COLD),
-    Group("floats", ("ops/float*.cpp", "ops/special_functions.cpp")),
-    Group("process", ("engine/*.cpp",), _COLD),
-    Group("compare", ("ops/compare*.cpp",), _COOL),
-    Group("bits", ("ops/*.cpp",), _COOL),
-    Group("runtime", ("runtime/*.cpp",), _COLD),
-    Group("driver", ("driver/*.cpp",), _COLD),
     Group("cublas", ("cublas/*.cpp",), _COLD),
-    Group("blas", ("blas/*.cpp",), _COOL),
-    Group("device", ("device/*.cpp",), _COOL),
+    Group("compare", ("ops/compare*.cpp",), _COOL),
+    Group("integers", ("ops/integer*.cpp",), _COOL),
+    Group("floats", ("ops/float*.cpp", "ops/special_functions.cpp")),
+    Group("driver", ("driver/*.cpp",), _COLD),
+    Group("bits", ("ops/*.cpp",), _COOL),
+    Group("device", ("device/*.cpp", "blas/*.cpp"), _COOL),
 )
 
 
