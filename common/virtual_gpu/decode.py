@@ -33,16 +33,18 @@ def decode(kind: type[T], data: Any, *, complete: bool = False) -> T:
     if isinstance(data, list):
         data = dict(zip(shape.readers, data, strict=True))
     names = data.keys()
-    if unknown := names - shape.known:
-        raise UnknownNames(f"{_listed(unknown)} in the data, but not in {kind.__name__}")
-    if missing := (shape.always if complete else shape.required) - names:
-        raise UnknownNames(f"{_listed(missing)} in {kind.__name__}, but not in the data")
+    if not names <= shape.known:
+        raise UnknownNames(f"{_listed(names - shape.known)} in the data, but not in {kind.__name__}")
+    wanted = shape.always if complete else shape.required
+    if not wanted <= names:
+        raise UnknownNames(f"{_listed(wanted - names)} in {kind.__name__}, but not in the data")
     made = object.__new__(kind)
     values = vars(made)  # not through the constructor: a report has thousands of counters
     values.update(shape.defaults)
-    for name, make in shape.factories.items():
-        values[name] = make()
     values.update(data)
+    for name, make in shape.factories.items():
+        if name not in names:
+            values[name] = make()
     for name in shape.derived:
         values.pop(name, None)
     for name, reader in shape.composed.items():
@@ -64,6 +66,7 @@ def listed_in(table: Path, types: Mapping[str, type], **default: Any) -> Callabl
         kind.__annotations__ = {name: own[name] for name in own if not hasattr(kind, name)} | listed | own
         for name in listed:
             setattr(kind, name, field(**default))
+        kind.listed = frozenset(listed)
         return dataclass(frozen=True)(kind)
 
     return add_fields
@@ -78,7 +81,7 @@ class _Shape:
 
     readers: Mapping[str, _Reader | None]  # of every field, in order; None: as JSON has it
     composed: Mapping[str, _Reader]
-    defaults: Mapping[str, Any]
+    defaults: Mapping[str, Any]  # but those of listed fields, which are many: the class has them
     factories: Mapping[str, Callable[[], Any]]
     required: frozenset[str]
     always: frozenset[str]
@@ -93,12 +96,13 @@ def _shape(kind: type[Any]) -> _Shape:
     hints = typing.get_type_hints(kind)
     readers = {field.name: _reader(hints[field.name]) for field in fields(kind)}
     derived = frozenset(getattr(kind, "derived", ()))
+    listed = frozenset(getattr(kind, "listed", ()))
     defaults = {field.name: field.default for field in fields(kind) if field.default is not MISSING}
     factories = {f.name: f.default_factory for f in fields(kind) if f.default_factory is not MISSING}
     _shapes[kind] = shape = _Shape(
         readers=readers,
         composed={name: reader for name, reader in readers.items() if reader is not None},
-        defaults=defaults,
+        defaults={name: default for name, default in defaults.items() if name not in listed},
         factories=factories,
         required=frozenset(readers.keys() - defaults.keys() - factories.keys()),
         always=frozenset(readers.keys() - getattr(kind, "sometimes", ())),

@@ -32,7 +32,10 @@ def _finding(finding: Finding, folder: Path) -> Finding:
 
 
 def _lines(lines: Iterable[LineCounters], folder: Path) -> tuple[LineCounters, ...]:
-    return tuple(LineCounters(shown_path(each.file, folder), each.line, each.counters) for each in lines)
+    shown = ((each, shown_path(each.file, folder)) for each in lines)
+    return tuple(
+        each if file == each.file else LineCounters(file, each.line, each.counters) for each, file in shown
+    )
 
 
 def _shown(places: Iterable[Place], folder: Path) -> tuple[Place, ...]:

@@ -103,7 +103,12 @@ def attend(size: Size, buffers: Buffers) -> None:
     (bucket,) = views(size, buffers)
     leave(
         reference_attention.attend_bucket(
-            rows, bucket, visible_slots(buffers), softmax_scale(size), rows.dtype
+            rows,
+            bucket,
+            visible_slots(buffers),
+            softmax_scale(size),
+            rows.dtype,
+            sums_alone="out" not in buffers,
         ),
         buffers,
     )

@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 
 # Eight codes fill as many bytes as a code has bits, at every width: the unit of packing.
 CODES_A_WORD = 8
+# By width: a type with a byte for each code of the fewest bytes that hold whole codes, and their number.
+_UNITS = {2: ("int32", 1), 3: ("int64", 3), 4: ("int16", 1)}
 SMALLEST_HALF, LARGEST_HALF = 2.0**-24, 65504.0
 
 
@@ -78,15 +80,19 @@ def unpack(packed: torch.Tensor, bits: int) -> torch.Tensor:
         )
     if bits == 8:
         return packed
-    grouped = packed.unflatten(-1, (-1, bits))
-    words = torch.zeros(grouped.shape[:-1], dtype=torch.int64, device=packed.device)
-    for byte in range(bits):
-        words |= grouped[..., byte].to(torch.int64) << (8 * byte)
+    name, together = _UNITS[bits]
+    kind = getattr(torch, name)
+    grouped = packed.unflatten(-1, (-1, together))
+    words = grouped[..., 0].to(kind, memory_format=torch.contiguous_format)
+    for byte in range(1, together):
+        words |= grouped[..., byte].to(kind) << (8 * byte)
     # Eight codes side by side become two lanes of four, then four of two, then a byte for each.
-    for codes in (4, 2, 1):
+    codes = kind.itemsize
+    while codes > 1:
+        codes //= 2
         lane = (1 << (codes * bits)) - 1
         words |= words << (codes * (8 - bits))
-        words &= sum(lane << start for start in range(0, 64, 8 * codes))
+        words &= sum(lane << start for start in range(0, 8 * kind.itemsize, 8 * codes))
     return words.view(torch.uint8)
 
 
@@ -112,7 +118,8 @@ def dequantize(
             f"scales has shape {list(scales.shape)}, but packed {list(packed.shape)}: each row has one scale"
         )
     exact = torch.float64 if dtype == torch.float64 else torch.float32
-    quantized = codes.to(exact).sub_(1 << (bits - 1))
+    # In bytes, which wrap: as floats there would be four or eight times as much to subtract from.
+    quantized = codes.sub(1 << (bits - 1)).view(torch.int8).to(exact)
     return quantized.mul_(scales.to(exact).unsqueeze(-1)).to(dtype)
 
 
