@@ -139,8 +139,11 @@ def answer_stages() -> str:
 
 
 def _both(folder: str, edit: str, key: str) -> str:
-    before, after = (_measurements(label)[folder][edit][key] for label in ("before", "after"))
-    return f"{before:.1f} → **{after:.1f}**"
+    """Before and after; an exercise that is newer than the first measurement has no time before."""
+    before, after = (_measurements(label).get(folder) for label in ("before", "after"))
+    assert after is not None
+    then = f"{before[edit][key]:.1f} → " if before is not None else ""
+    return f"{then}**{after[edit][key]:.1f}**"
 
 
 def _measurements(label: str) -> dict[str, Any]:

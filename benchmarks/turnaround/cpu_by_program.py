@@ -13,6 +13,8 @@ KINDS = (_PYTHON, _COMPILERS, _ENGINE)
 _PROGRAMS = {
     **dict.fromkeys(("nvcc", "cicc", "cudafe++", "ptxas", "fatbinary", "nvlink"), _COMPILERS),
     **dict.fromkeys(("cc1plus", "g++", "as", "ld", "collect2", "ninja"), _COMPILERS),
+    # cicc is started through the dynamic loader (common/build/nvcc/fixed_names.py). Linux cuts names to 15.
+    **dict.fromkeys(("ld-linux-x86-64", "ld-linux-aarch6"), _COMPILERS),
     "vgpu-engine": _ENGINE,
 }
 
