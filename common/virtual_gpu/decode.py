@@ -66,7 +66,7 @@ def listed_in(table: Path, types: Mapping[str, type], **default: Any) -> Callabl
         kind.__annotations__ = {name: own[name] for name in own if not hasattr(kind, name)} | listed | own
         for name in listed:
             setattr(kind, name, field(**default))
-        kind.listed = frozenset(listed)
+        setattr(kind, "listed", frozenset(listed))  # noqa: B010
         return dataclass(frozen=True)(kind)
 
     return add_fields
