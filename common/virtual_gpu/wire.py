@@ -8,7 +8,7 @@ import select
 import socket
 import struct
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from enum import IntEnum
 
@@ -30,6 +30,7 @@ _STREAM = struct.Struct("=Ii")  # flags, priority
 _CAPTURE = struct.Struct("=QI4x")  # stream, mode
 _TWO_IDS = struct.Struct("=QQ")  # graph and flags; executable and stream
 _MAX_DESCRIPTORS = 8
+_Answer = tuple[int, bytes, list[int]]  # error, payload, descriptors
 
 
 class Request(IntEnum):
@@ -106,9 +107,10 @@ class HarnessChannel:
     def free(self, address: int) -> None:
         self._ask(Request.HARNESS_FREE, _ADDRESS.pack(address))
 
-    def initialise(self, address: int, size: int) -> None:
-        """Tell the engine that the harness has written this memory."""
-        self._ask(Request.HARNESS_INITIALISE, _RANGE.pack(address, size))
+    def initialise(self, ranges: Sequence[tuple[int, int]]) -> None:
+        """Tell the engine that the harness has written this memory: addresses, and bytes from each on."""
+        for answer in self._answers(Request.HARNESS_INITIALISE, [_RANGE.pack(*one) for one in ranges]):
+            _payload(Request.HARNESS_INITIALISE, answer)
 
     def report(self, limit: TimeLimit | None = None) -> str:
         return self._ask(Request.HARNESS_REPORT, limit=limit).decode(errors="replace")
@@ -153,42 +155,57 @@ class HarnessChannel:
 
     def synchronise(self, limit: TimeLimit | None = None) -> int:
         """Run everything queued; the cudaError_t that came of it. Raises OutOfTime."""
-        return self._exchange(Request.HARNESS_SYNC, b"", limit or self._limit())[0]
+        ((error, _, _),) = self._exchange(Request.HARNESS_SYNC, [b""], limit or self._limit())
+        return error
 
     def _ask(self, request: Request, body: bytes = b"", limit: TimeLimit | None = None) -> bytes:
-        error, payload, _ = self._answer(request, body, limit)
-        if error:
-            sentence = payload.decode(errors="replace") or f"{request.name} was refused with error {error}"
-            raise EngineRefused(error, sentence)
-        return payload
+        return _payload(request, self._answer(request, body, limit))
 
-    def _answer(
-        self, request: Request, body: bytes, limit: TimeLimit | None = None
-    ) -> tuple[int, bytes, list[int]]:
-        """Of a request that runs nothing of the program's: silence is the engine's own fault."""
+    def _answer(self, request: Request, body: bytes, limit: TimeLimit | None = None) -> _Answer:
+        (answer,) = self._answers(request, [body], limit)
+        return answer
+
+    def _answers(
+        self, request: Request, bodies: Sequence[bytes], limit: TimeLimit | None = None
+    ) -> list[_Answer]:
+        """Of requests that run nothing of the program's: silence is the engine's own fault."""
         try:
-            return self._exchange(request, body, limit or self._limit())
+            return self._exchange(request, bodies, limit or self._limit())
         except OutOfTime as over:
             raise EngineDied(
                 f"the engine of the virtual GPU does not answer {request.name}: {over}"
             ) from over
 
-    def _exchange(self, request: Request, body: bytes, limit: TimeLimit) -> tuple[int, bytes, list[int]]:
-        descriptors: list[int] = []
+    def _exchange(self, request: Request, bodies: Sequence[bytes], limit: TimeLimit) -> list[_Answer]:
+        """A request with each of the bodies, and the answers in this order. They are sent together: each by
+        itself would wait for the engine to wake up."""
+        answers: list[_Answer] = []
         with self._lock:
-            self._serial += 1
+            first, self._serial = self._serial + 1, self._serial + len(bodies)
             try:
-                self._send(_REQUEST.pack(MAGIC, request, len(body), self._serial) + body, limit)
-                magic, error, _, size, serial = _REPLY.unpack(self._receive(_REPLY.size, limit, descriptors))
-                payload = self._receive(size, limit, descriptors)
+                self._send(
+                    b"".join(
+                        _REQUEST.pack(MAGIC, request, len(body), serial) + body
+                        for serial, body in enumerate(bodies, first)
+                    ),
+                    limit,
+                )
+                for wanted in range(first, first + len(bodies)):
+                    descriptors: list[int] = []
+                    reply = self._receive(_REPLY.size, limit, descriptors)
+                    magic, error, _, size, serial = _REPLY.unpack(reply)
+                    payload = self._receive(size, limit, descriptors)
+                    if magic != MAGIC or serial != wanted:
+                        raise EngineDied(
+                            "the engine of the virtual GPU answered in another protocol: rebuild it"
+                        )
+                    answers.append((error, payload, descriptors))
             except TimeoutError:
                 raise
             except OSError as problem:
                 self.gone = True
                 raise EngineDied(f"the engine of the virtual GPU is gone ({problem})") from problem
-        if magic != MAGIC or serial != self._serial:
-            raise EngineDied("the engine of the virtual GPU answered in another protocol: rebuild it")
-        return error, payload, descriptors
+        return answers
 
     def _send(self, data: bytes, limit: TimeLimit) -> None:
         """An engine that reads nothing must not hold this process up either."""
@@ -216,6 +233,14 @@ class HarnessChannel:
                 raise ConnectionResetError("it closed the connection")
             data += chunk
         return bytes(data)
+
+
+def _payload(request: Request, answer: _Answer) -> bytes:
+    error, payload, _ = answer
+    if error:
+        sentence = payload.decode(errors="replace") or f"{request.name} was refused with error {error}"
+        raise EngineRefused(error, sentence)
+    return payload
 
 
 def option_text(value: object) -> str:

@@ -15,7 +15,7 @@ from common.worker.calls import Argument
 from grader.answers.compare import expected, same_buffers
 from grader.building.build import build
 from grader.devices.arguments import arguments
-from grader.devices.on_virtual.memory import allocated, read, written
+from grader.devices.on_virtual.memory import allocated, read, write
 from grader.spec import Case, Task
 from grader.spec.random_inputs import Random
 
@@ -50,7 +50,8 @@ def call(
     """The case's call, or another entry point with the same arguments but the last."""
     gpu.reset()
     made = task.inputs(case.size, Random(f"the values of {case.name}"))
-    tensors = {name: written(allocated(gpu, made, name), made, name) for name in made.buffers}
+    tensors = {name: allocated(gpu, made, name) for name in made.buffers}
+    write(tensors, made, made.buffers)
     *given, stream = arguments(made, lambda name: tensors[name].address)
     result = library.call(entry or task.entry, *given, *(in_place_of_stream or (stream,)))
     got = {name: read(tensor, made, name) for name, tensor in tensors.items()}

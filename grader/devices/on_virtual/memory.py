@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping
 from typing import TYPE_CHECKING
 
 from common.virtual_gpu.device import VirtualGpu
-from common.virtual_gpu.tensor import DeviceTensor
+from common.virtual_gpu.tensor import DeviceTensor, mark_initialised
 from grader.spec import Call
 
 if TYPE_CHECKING:
@@ -20,11 +21,11 @@ def allocated(gpu: VirtualGpu, call: Call, name: str, *, takes_memory: bool = Tr
     return gpu.tensor(call.label(name), shape, tensor.dtype, unused=unused)
 
 
-def written(memory: DeviceTensor, call: Call, name: str) -> DeviceTensor:
-    """With the buffer's values."""
-    call.held(name, memory.torch()).copy_(call.buffers[name])
-    memory.mark_initialised()
-    return memory
+def write(tensors: Mapping[str, DeviceTensor], call: Call, names: Collection[str]) -> None:
+    """These buffers with their values."""
+    for name in names:
+        call.held(name, tensors[name].torch()).copy_(call.buffers[name])
+    mark_initialised([tensors[name] for name in names])
 
 
 def read(memory: DeviceTensor, call: Call, name: str) -> torch.Tensor:

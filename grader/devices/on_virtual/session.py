@@ -17,14 +17,14 @@ from common.sandbox.policy import Walls
 from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.profiles import DEFAULT_PROFILE
 from common.virtual_gpu.report import Launch
-from common.virtual_gpu.tensor import DeviceTensor, dtype_name
+from common.virtual_gpu.tensor import DeviceTensor, dtype_name, mark_initialised
 from common.virtual_gpu.wire import EngineDied, EngineRefused
 from common.worker.process import WorkerDied, WorkerTimeout
 from grader.devices.arguments import arguments, judge_answer
 from grader.devices.captures import require_captured
 from grader.devices.failures import CallFailed, EndedFromOutside, failure, retried
 from grader.devices.on_virtual.given_stream import LOST, OFF_STREAM, out_of_order
-from grader.devices.on_virtual.memory import allocated, read, written
+from grader.devices.on_virtual.memory import allocated, read, write
 from grader.devices.session import Outcome
 from grader.spec import CALLS_IN_A_GRAPH, Call
 
@@ -255,9 +255,7 @@ class VirtualSession:
     def replay(self, entry: str, call: Call, seconds: float) -> dict[str, torch.Tensor]:
         """Replay the captured call on the values of another call of the same sizes; the memory afterwards.
         Raises CallFailed."""
-        for name in call.kept:
-            if name in self._tensors:
-                written(self._tensors[name], call, name)
+        write(self._tensors, call, [name for name in call.kept if name in self._tensors])
 
         def launched(gpu: VirtualGpu, library: Library) -> int:
             try:
@@ -334,15 +332,13 @@ class VirtualSession:
                 self._tensors.popitem()[1].free()
             for name in buffers:
                 self._tensors[name] = allocated(gpu, call, name, takes_memory=name not in empty)
-        for name in empty:
-            self._tensors[name].mark_initialised()
-        for name in buffers.keys() - empty:
-            if name in call.scratch:
+        for name in call.scratch:
+            if name in buffers:
                 self._tensors[name].free()
                 self._tensors[name] = allocated(gpu, call, name)
                 self._tensors[name].poison()
-            else:
-                written(self._tensors[name], call, name)
+        mark_initialised([self._tensors[name] for name in empty])
+        write(self._tensors, call, [name for name in buffers if name not in {*call.scratch, *empty}])
         return self._tensors
 
     def _start(self) -> VirtualGpu:
