@@ -20,6 +20,7 @@ class SparseRandom(Random):
     def __init__(self, seed: bytes | str) -> None:
         super().__init__(seed)
         self._empty: dict[int, torch.Tensor] = {}  # by the address of their memory
+        self._read: dict[int, tuple[torch.Tensor, bool]] = {}  # others, which live as long as their id
 
     def half(self, *shape: int) -> torch.Tensor:
         if 2 * math.prod(shape) < _LARGE:
@@ -35,15 +36,28 @@ class SparseRandom(Random):
         return _zeros("float32", *shape)
 
     def is_empty(self, tensor: torch.Tensor) -> bool:
-        """Whether the tensor is such zeros, or was made of them and is zeros still."""
+        """Whether the tensor is such zeros, or was made of them and is zeros still: reading that takes time,
+        and is done once."""
         if tensor.untyped_storage().data_ptr() in self._empty:
             return True
-        return tensor.nbytes >= _LARGE and not bool(tensor.any())
+        if id(tensor) not in self._read:
+            self._read[id(tensor)] = tensor, tensor.nbytes >= _LARGE and not _any(tensor)
+        return self._read[id(tensor)][1]
 
     def _nothing(self, dtype: str, *shape: int) -> torch.Tensor:
         made = _zeros(dtype, *shape)
         self._empty[made.untyped_storage().data_ptr()] = made
         return made
+
+
+def _any(tensor: torch.Tensor) -> bool:
+    """As Tensor.any(), which takes several times as long to read floating numbers."""
+    import torch
+
+    if not tensor.is_contiguous() or tensor.nbytes % 8:
+        return bool(tensor.any())
+    # Bits that are zero are zeros; other bits may be zeros, too, below zero.
+    return bool(tensor.view(-1).view(torch.int64).any()) and bool(tensor.any())
 
 
 def _zeros(dtype: str, *shape: int) -> torch.Tensor:
