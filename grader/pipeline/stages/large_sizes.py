@@ -32,11 +32,18 @@ def run(submission: Submission, context: Context, earlier: Results) -> LargeSize
         earlier.find(Correctness),
     )
     timed = "speed" in context.wanted
+    begun = checks.begun if checks is not None else None
+    if begun is not None:
+        begun.result()  # of a kernel that was wrong while it was timed, too: nothing may run on afterwards
     if not timed or checks is None or correctness is None or not earlier.correct:
         return None
     if not isinstance(program, Libraries):
         return None
-    looked = look_at_large_sizes(submission.exercise, program, context.device.virtual, context.seed)
+    looked = (
+        begun.result()
+        if begun is not None
+        else look_at_large_sizes(submission.exercise, program, context.device.virtual, context.seed)
+    )
     if not looked:
         return None
     speeds = earlier.find(Speeds)
