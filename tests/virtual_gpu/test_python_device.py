@@ -22,6 +22,7 @@ from common.virtual_gpu.device import Library, VirtualGpu
 from common.virtual_gpu.places import shown_path
 from common.virtual_gpu.render import render_finding, render_report
 from common.virtual_gpu.report import Finding, Leak, Place, Report
+from common.virtual_gpu.tensor import mark_initialised
 from common.virtual_gpu.wire import EngineDied, EngineRefused
 from common.worker.calls import Number, f32, i32, i64, stream
 from common.worker.process import WorkerDied, WorkerTimeout
@@ -88,6 +89,28 @@ def test_memory_counts_as_written_only_when_the_harness_says_so(gpu, library):
     blank.mark_initialised()
     library.call("scale", blank, out, i32(64), f32(1), stream)
     assert gpu.findings == ()
+
+
+def test_a_poisoned_tensor_is_poisoned_whole_and_alone(gpu):
+    before, after = gpu.tensor("before", (3,), fill=1), gpu.tensor("after", (3,), fill=2)
+    tensor = gpu.tensor("scratch", ((5 << 18) + 3,))  # more than is written at once, and no whole pages
+    beside = gpu.tensor("beside", (3,), fill=3)
+    tensor.poison()
+    assert (tensor.numpy().view(np.uint8) == 0xFF).all()
+    assert [float(one.numpy().sum()) for one in (before, after, beside)] == [3, 6, 9]
+
+
+def test_many_tensors_are_marked_as_written_at_once(gpu, library):
+    blanks = [gpu.tensor(f"blank {number}", (64,), "float32") for number in range(100)]
+    out = gpu.tensor("out", (64,), "float32", fill=0)
+    mark_initialised(blanks)
+    for blank in (blanks[0], blanks[-1]):
+        library.call("scale", blank, out, i32(64), f32(1), stream)
+    assert gpu.findings == ()
+    blanks[1].free()
+    with pytest.raises(EngineRefused):
+        mark_initialised(blanks)
+    assert gpu.report().launches  # and all of the answers have been read
 
 
 def test_a_pointer_into_a_tensor_is_a_tensor_plus_bytes(gpu, library):

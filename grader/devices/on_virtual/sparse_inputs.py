@@ -54,7 +54,7 @@ def _any(tensor: torch.Tensor) -> bool:
     """As Tensor.any(), which takes several times as long to read floating numbers."""
     import torch
 
-    if not tensor.is_contiguous() or tensor.nbytes % 8:
+    if not tensor.is_contiguous() or (tensor.data_ptr() | tensor.nbytes) % 8:
         return bool(tensor.any())
     # Bits that are zero are zeros; other bits may be zeros, too, below zero.
     return bool(tensor.view(-1).view(torch.int64).any()) and bool(tensor.any())

@@ -113,6 +113,14 @@ def test_a_part_is_unnormalised_with_its_own_maximum(layer: BucketedCacheLayer, 
         assert (part.out[2] == 0).all()
 
 
+def test_maxima_and_sums_are_the_same_without_the_output(layer: BucketedCacheLayer, queries: torch.Tensor):
+    for bucket in layer.views():
+        whole = attend_bucket(queries, bucket, None, SCALE, torch.float16)
+        part = attend_bucket(queries, bucket, None, SCALE, torch.float16, sums_alone=True)
+        assert torch.equal(part.max, whole.max)
+        assert torch.equal(part.sum, whole.sum)
+
+
 def test_the_scores_of_a_bucket_are_those_of_its_part(layer: BucketedCacheLayer, queries: torch.Tensor):
     for bucket in layer.views():
         scores = score_bucket(queries, bucket, None, SCALE, torch.float64)
