@@ -5,16 +5,18 @@ A name that the data has and the class lacks, or the other way round, is an erro
 
 from __future__ import annotations
 
+import functools
 import re
 import types
 import typing
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass, field, fields, is_dataclass
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, ClassVar, TypeVar
 
 ENGINE = Path(__file__).with_name("engine")
 _ENTRY = re.compile(r"^([A-Z_]+)\((\w+)[,)]", re.MULTILINE)
+_UNMADE = "_unmade"
 T = TypeVar("T")
 
 
@@ -48,8 +50,47 @@ def decode(kind: type[T], data: Any, *, complete: bool = False) -> T:
     for name in shape.derived:
         values.pop(name, None)
     for name, reader in shape.composed.items():
-        if name in names:
+        if name not in names:
+            continue
+        if name in shape.later:
+            make_later(made, name, functools.partial(reader, values[name], complete))
+        else:
             values[name] = reader(data[name], complete)
+    return made
+
+
+class DecodedLater:
+    """A dataclass of which some fields, those that it lists in `later`, are made when somebody asks for them.
+    They may have no defaults."""
+
+    later: ClassVar[tuple[str, ...]] = ()
+
+    def __getattr__(self, name: str) -> Any:  # only where the object has none of that name
+        make = vars(self).get(_UNMADE, {}).get(name)
+        if make is None:
+            raise AttributeError(f"{type(self).__name__} has no {name}")
+        vars(self)[name] = made = make()
+        return made
+
+    def __getstate__(self) -> dict[str, Any]:
+        """For another process: with all fields made."""
+        for name in vars(self).get(_UNMADE, {}):
+            getattr(self, name)
+        return {name: value for name, value in vars(self).items() if name != _UNMADE}
+
+
+def make_later(owner: Any, name: str, make: Callable[[], Any]) -> None:
+    """Let `make` make a field of a DecodedLater when it is asked for."""
+    values = vars(owner)
+    values.pop(name, None)
+    values[_UNMADE] = {**values.get(_UNMADE, {}), name: make}
+
+
+def with_later(owner: T, name: str, make: Callable[[], Any]) -> T:
+    """A copy with another value of that field, made when it is asked for."""
+    made = object.__new__(type(owner))
+    vars(made).update(vars(owner))
+    make_later(made, name, make)
     return made
 
 
@@ -86,6 +127,7 @@ class _Shape:
     required: frozenset[str]
     always: frozenset[str]
     derived: frozenset[str]
+    later: frozenset[str]
     known: frozenset[str]
 
 
@@ -107,6 +149,7 @@ def _shape(kind: type[Any]) -> _Shape:
         required=frozenset(readers.keys() - defaults.keys() - factories.keys()),
         always=frozenset(readers.keys() - getattr(kind, "sometimes", ())),
         derived=derived,
+        later=frozenset(getattr(kind, "later", ())),
         known=frozenset(readers) | derived,
     )
     return shape

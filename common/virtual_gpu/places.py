@@ -6,8 +6,12 @@ import functools
 from collections.abc import Iterable
 from dataclasses import replace
 from pathlib import Path
+from typing import TypeVar
 
-from common.virtual_gpu.report import Finding, LineCounters, Place, Report
+from common.virtual_gpu.decode import with_later
+from common.virtual_gpu.report import Finding, KernelTotals, Launch, LineCounters, Place, Report
+
+T = TypeVar("T", Launch, KernelTotals)
 
 
 def shorten_places(report: Report, folder: Path) -> Report:
@@ -16,8 +20,8 @@ def shorten_places(report: Report, folder: Path) -> Report:
         report,
         findings=tuple(_finding(finding, folder) for finding in report.findings),
         leaks=tuple(replace(leak, place=_shown(leak.place, folder)) for leak in report.leaks),
-        launches=tuple(replace(launch, lines=_lines(launch.lines, folder)) for launch in report.launches),
-        kernels=tuple(replace(kernel, lines=_lines(kernel.lines, folder)) for kernel in report.kernels),
+        launches=tuple(_with_lines(launch, folder) for launch in report.launches),
+        kernels=tuple(_with_lines(kernel, folder) for kernel in report.kernels),
         call=report.call and replace(report.call, waited_at=_shown(report.call.waited_at, folder)),
     )
 
@@ -29,6 +33,10 @@ def _finding(finding: Finding, folder: Path) -> Finding:
         other=_shown(finding.other, folder),
         allocated_at=_shown(finding.allocated_at, folder),
     )
+
+
+def _with_lines(owner: T, folder: Path) -> T:
+    return with_later(owner, "lines", lambda: _lines(owner.lines, folder))
 
 
 def _lines(lines: Iterable[LineCounters], folder: Path) -> tuple[LineCounters, ...]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, ClassVar
 
 from common.virtual_gpu.causes import follows_from
-from common.virtual_gpu.decode import ENGINE, decode, listed_in
+from common.virtual_gpu.decode import ENGINE, DecodedLater, decode, listed_in
 from common.virtual_gpu.finding import Dim3 as Dim3
 from common.virtual_gpu.finding import Finding as Finding
 from common.virtual_gpu.finding import Leak as Leak
@@ -140,7 +140,7 @@ class Timeline:
 
 
 @dataclass(frozen=True)
-class Launch:
+class Launch(DecodedLater):
     """One kernel launch. `modelled_seconds` is the cost model's, `wall_seconds` the engine's own time."""
 
     index: int
@@ -176,6 +176,7 @@ class Launch:
     blocks_finished: int | None = None
 
     sometimes: ClassVar = ("timeline", "cluster", "blocks_begun", "blocks_finished")
+    later: ClassVar = ("lines",)  # most of a report, and most calls' are never looked at
 
     @property
     def without_time(self) -> str:
@@ -193,7 +194,7 @@ def times_in_doubt(launches: Sequence[Launch]) -> str:
 
 
 @dataclass(frozen=True)
-class KernelTotals:
+class KernelTotals(DecodedLater):
     """All launches of one kernel together."""
 
     kernel: str
@@ -204,6 +205,8 @@ class KernelTotals:
     wall_seconds: float
     counters: Counters
     lines: tuple[LineCounters, ...]
+
+    later: ClassVar = ("lines",)
 
 
 @dataclass(frozen=True)

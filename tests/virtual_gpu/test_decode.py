@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import pickle
 import re
 from dataclasses import fields
 from pathlib import Path
@@ -12,6 +13,7 @@ import pytest
 
 from common.core.paths import REPOSITORY
 from common.virtual_gpu.decode import UnknownNames, decode, listed_in
+from common.virtual_gpu.places import shorten_places
 from common.virtual_gpu.profiles import Profile
 from common.virtual_gpu.report import Counters, Report, Span
 
@@ -77,3 +79,23 @@ def test_code_asks_only_for_figures_that_the_engine_lists(owner: str, kind: type
         (path, name) for path in sources for name in asked.findall(path.read_text()) if name not in figures
     ]
     assert not unknown
+
+
+def test_lines_are_made_when_somebody_asks_for_them():
+    line = {"file": "/k/k.cu", "line": 3, "counters": {"barriers": 2, "by_class": {}}}
+    kernel = {
+        **dict.fromkeys(("kernel", "mangled"), "k"),
+        **dict.fromkeys(("launches", "failed", "modelled_seconds", "wall_seconds"), 1),
+        "counters": {"by_class": {}},
+    }
+    whole = Report.from_dict({"kernels": [{**kernel, "lines": [line]}]})
+    short = shorten_places(whole, Path("/k"))
+    carried = pickle.loads(pickle.dumps(short))
+    assert [one.kernels[0].lines[0].file for one in (short, carried, whole)] == ["k.cu", "k.cu", "/k/k.cu"]
+    assert carried == short
+    assert short.to_dict()["kernels"][0]["lines"][0]["counters"]["barriers"] == 2
+    wrong = Report.from_dict({"kernels": [{**kernel, "lines": [{**line, "warmth": 1}]}]})
+    with pytest.raises(UnknownNames, match=r"^warmth is in the data, but not in LineCounters$"):
+        _ = wrong.kernels[0].lines
+    with pytest.raises(AttributeError, match="KernelTotals has no warmth"):
+        _ = whole.kernels[0].warmth
