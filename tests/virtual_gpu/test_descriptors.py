@@ -20,7 +20,7 @@ def test_every_question_is_answered_as_on_the_gpu(source):
         stderr=subprocess.PIPE,
     )
     assert ran.status == 0
-    assert ran.report.findings == []
+    assert not ran.report.findings
     wanted, got = recorded()[source.stem], answers(ran.stdout)
     assert got.keys() == wanted.keys()
     assert [question for question in wanted if got[question] != wanted[question]] == []
