@@ -159,14 +159,15 @@ Memory memory_of(const Op& op, PlanKind kind, std::string_view opcode, uint32_t 
   return m;
 }
 
-constexpr uint32_t kMostPredicated = 10;  // ops of a branch that ptxas turns into predicated instructions
+// Machine instructions of a branch that ptxas turns into predicated ones: a division is a dozen or more.
+constexpr double kMostPredicated = 10;
 constexpr uint32_t kLongestChain = 2048;  // ops
 
 // Which blocks follow which in straight code: what follows in any case, and short branches over one block.
 class Chains {
  public:
-  explicit Chains(const Code& code)
-      : code_(code), jumps_(code.blocks.size(), 0), linked_(code.blocks.size(), false) {
+  Chains(const Code& code, const KernelCode& kernel)
+      : code_(code), kernel_(kernel), jumps_(code.blocks.size(), 0), linked_(code.blocks.size(), false) {
     for (const Op& op : code.ops) {
       if (op.control == static_cast<uint8_t>(Control::kBranch)) ++jumps_[op.target];
       if (op.control == static_cast<uint8_t>(Control::kBranchIndex))
@@ -205,10 +206,19 @@ class Chains {
     const BasicBlock& body = code_.blocks[block + 1];
     return branch.control == static_cast<uint8_t>(Control::kBranch) && branch.guard != 0 &&
            branch.target == block + 2 && jumps_[block + 2] == 1 && jumps_[block + 1] == 0 &&
-           !body.has_control && body.end - body.begin <= kMostPredicated;
+           !body.has_control && machine_instructions(body) <= kMostPredicated;
+  }
+  double machine_instructions(const BasicBlock& body) const {
+    double sum = 0;
+    for (uint32_t i = body.begin; i < body.end; ++i) {
+      const Op& op = code_.ops[i];
+      sum += std::max(1.0f, machine_cost(kernel_.origins[op.index].opcode, op, 1).instructions);
+    }
+    return sum;
   }
 
   const Code& code_;
+  const KernelCode& kernel_;
   std::vector<int> jumps_;  // branches to a block
   std::vector<bool> linked_;
 };
@@ -402,7 +412,7 @@ KernelPlan::KernelPlan(const KernelCode& kernel, const std::vector<uint32_t>& bi
   for (const auto& code : kernel.codes) next_value += code ? code->value_count : 0;
   for (const auto& code : kernel.codes) {
     if (!code) continue;
-    Chains chains(*code);
+    Chains chains(*code, kernel);
     for (uint32_t b = 0; b < code->blocks.size(); ++b) {
       Entry& entry = blocks[code->first_block + b];
       if (is_simple_loop(*code, b))
