@@ -15,6 +15,16 @@ constexpr int kSchedulers = 4;
 constexpr double kBesideProducts = 5;
 constexpr size_t kProductQueue = 6;  // products that a tensor core accepts before it is done with the first
 constexpr double kQueueCycles = 48;  // work a memory queue holds before instructions for it must wait
+// Measured on an H200, in cycles (docs/cost-model.md, "One SM and its way to memory"). From the end of a block
+// until another takes its place.
+constexpr double kBlockTurn = 220;
+// What an SM sends to L2, one request after the other: a line, and with a store each sector, more for one of
+// which only parts are stored.
+constexpr double kSentLine = 0.9, kSentSector = 0.8, kSentPart = 0.2;
+// A warp's lines are looked up every second cycle; those of another warp between them.
+constexpr double kWarpLine = 2;
+// What a warp has asked of DRAM comes one after the other, for each 64 bytes. The latency includes the first.
+constexpr double kWarpAccess = 12, kFirstAccesses = 12;
 
 class Sm {
  public:
@@ -34,7 +44,7 @@ class Sm {
       if (!release_stuck()) break;
     }
     // What is still on its way to memory belongs to the kernel.
-    result_.cycles = std::max({result_.cycles, l2_free_, dram_free_});
+    result_.cycles = std::max({result_.cycles, l2_free_, dram_free_, out_free_});
     return result_;
   }
 
@@ -53,8 +63,9 @@ class Sm {
     if (started_ >= in_.blocks) return;
     const BlockTrace& trace = *in_.traces[started_ % in_.traces.size()];
     const int shown = started_ == 0 && in_.timeline != nullptr ? in_.timeline->warps : 0;
+    const double free = now > 0 ? now + kBlockTurn : 0;
     const double begin =
-        std::max(now, static_cast<double>(started_) * in_.dispatch_cycles) + cycles::kBlockStart;
+        std::max(free, static_cast<double>(started_) * in_.dispatch_cycles) + cycles::kBlockStart;
     ++started_;
     BlockRun& block = blocks_[static_cast<size_t>(slot)];
     block.trace = &trace;
@@ -83,6 +94,7 @@ class Sm {
       w.trips = 0;
       w.values.assign(in_.plan->value_count, Arrival{begin, 0});
       w.copies = {};
+      w.lines_free = w.dram_free = 0;
       w.groups.clear();
       w.stores = w.products = 0;
       w.store_groups.clear();
@@ -418,14 +430,14 @@ class Sm {
     }
     if (event->wavefronts > 0) {
       // Beyond one cycle, a load takes its pipe for longer than its passes say.
-      const bool loads = op.kind == PlanKind::kSharedLoad || op.kind == PlanKind::kGlobalLoad;
-      const double beside = loads ? std::max(0.0f, op.cost.cycles - 1) : 0;
+      const bool reads = op.kind == PlanKind::kSharedLoad || op.kind == PlanKind::kGlobalLoad;
+      const double beside = reads ? std::max(0.0f, op.cost.cycles - 1) : 0;
       const double wavefronts = std::max<double>(event->wavefronts, (op.merged + 1) / 2) + beside;
       const double through = use(lsu_free_, time, wavefronts, result_.usage.shared);
       a.time = std::max(a.time, through + static_cast<double>(op.cost.latency) - 1);
     }
     if (event->sectors > 0) {
-      const Arrival g = global(op, *event, time, w.trips);
+      const Arrival g = global(w, op, *event, time);
       if (g.time > a.time) a = g;
     }
     if (op.kind == PlanKind::kAsyncCopy) {
@@ -437,18 +449,31 @@ class Sm {
     return a.time;
   }
 
-  // Takes its turn in a queue; returns when it has left it.
-  static double use(double& free, double time, double cycles, double& used) {
-    free = std::max(free, time) + cycles;
-    used += cycles;
-    return free;
+  static bool loads(const PlannedOp& op) {
+    return op.kind == PlanKind::kGlobalLoad || op.kind == PlanKind::kAsyncCopy;
   }
 
-  Arrival global(const PlannedOp& op, const MemoryEvent& e, double time, int trips) {
-    const double tagged = use(lsu_free_, time, e.lines, result_.usage.lsu);
+  // Takes its turn in a queue; returns when it has left it.
+  static double use(double& free, double time, double cycles, double& used) {
+    used += cycles;
+    return follow(free, time, cycles);
+  }
+  static double follow(double& free, double time, double cycles) {
+    return free = std::max(free, time) + cycles;
+  }
+
+  Arrival global(WarpRun& w, const PlannedOp& op, const MemoryEvent& e, double time) {
+    double tagged = use(lsu_free_, time, e.lines, result_.usage.lsu);
     const bool local = op.kind == PlanKind::kLocalLoad || op.kind == PlanKind::kLocalStore;
-    if (local) return {tagged + cycles::kL1, trips};
-    return memory(op, e, tagged, tagged, trips);
+    if (local) return {tagged + cycles::kL1, w.trips};
+    if (!loads(op)) return memory(op, e, tagged, tagged, w.trips);
+    tagged = std::max(tagged, follow(w.lines_free, time, kWarpLine * e.lines));
+    if (e.fresh == 0) return memory(op, e, tagged, tagged, w.trips);
+    // DRAM gives sectors in pairs: those of a line, or of lines that have one sector each.
+    const double pairs = std::max(0.5, static_cast<double>(e.lines) / e.sectors) * e.fresh;
+    const double asked = follow(w.dram_free, tagged - kFirstAccesses * kWarpAccess,
+                                kWarpAccess * pairs * in_.memory.dram_chance);
+    return memory(op, e, tagged, std::max(tagged, asked), w.trips);
   }
 
   // From L1, or the copy engine, to L2 and back: asked for from `tagged` to `asked`.
@@ -463,6 +488,10 @@ class Sm {
                               ? m.bulk_weight * missed
                               : l2_load_weight(e.lines * missed / e.sectors, missed);
     const double at_l2 = use(l2_free_, tagged, weight * 32 / m.l2_bytes_per_cycle, result_.usage.l2);
+    if (op.kind == PlanKind::kGlobalStore)
+      follow(out_free_, tagged, kSentLine * e.lines + kSentSector * e.sectors + kSentPart * e.parts);
+    else if (loads(op))
+      asked = std::max(asked, follow(out_free_, tagged, kSentLine * e.lines * missed / e.sectors));
     if (stores) {
       use(dram_free_, at_l2, e.sectors * m.store_dram_bytes / m.dram_bytes_per_cycle, result_.usage.dram);
       return {op.kind == PlanKind::kBulkStore ? std::max(asked, at_l2) : tagged, trips};
@@ -540,7 +569,7 @@ class Sm {
   uint64_t started_ = 0, next_scheduler_ = 0;
   double issue_free_[kSchedulers] = {};
   double pipe_free_[kSchedulers][kPipes] = {};
-  double lsu_free_ = 0, l2_free_ = 0, dram_free_ = 0, copy_free_ = 0;
+  double lsu_free_ = 0, l2_free_ = 0, dram_free_ = 0, copy_free_ = 0, out_free_ = 0;
   std::deque<double> products_done_[kSchedulers];  // the last ones
   double maps_at_[2] = {-1,
                         -1};  // when tensor maps of loads, of stores have come; before 0: nobody has asked
