@@ -159,8 +159,9 @@ Memory memory_of(const Op& op, PlanKind kind, std::string_view opcode, uint32_t 
   return m;
 }
 
-// Machine instructions of a branch that ptxas turns into predicated ones: a division is a dozen or more.
-constexpr double kMostPredicated = 10;
+// Ops of a branch that ptxas turns into predicated instructions; none of them may be a program, as divisions are.
+constexpr uint32_t kMostPredicated = 10;
+constexpr float kProgram = 10;  // machine instructions
 constexpr uint32_t kLongestChain = 2048;  // ops
 
 // Which blocks follow which in straight code: what follows in any case, and short branches over one block.
@@ -206,15 +207,12 @@ class Chains {
     const BasicBlock& body = code_.blocks[block + 1];
     return branch.control == static_cast<uint8_t>(Control::kBranch) && branch.guard != 0 &&
            branch.target == block + 2 && jumps_[block + 2] == 1 && jumps_[block + 1] == 0 &&
-           !body.has_control && machine_instructions(body) <= kMostPredicated;
+           !body.has_control && body.end - body.begin <= kMostPredicated && !has_program(body);
   }
-  double machine_instructions(const BasicBlock& body) const {
-    double sum = 0;
-    for (uint32_t i = body.begin; i < body.end; ++i) {
-      const Op& op = code_.ops[i];
-      sum += std::max(1.0f, machine_cost(kernel_.origins[op.index].opcode, op, 1).instructions);
-    }
-    return sum;
+  bool has_program(const BasicBlock& body) const {
+    return std::any_of(code_.ops.begin() + body.begin, code_.ops.begin() + body.end, [&](const Op& op) {
+      return machine_cost(kernel_.origins[op.index].opcode, op, 1).instructions > kProgram;
+    });
   }
 
   const Code& code_;
