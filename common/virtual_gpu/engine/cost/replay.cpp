@@ -15,8 +15,8 @@ constexpr int kSchedulers = 4;
 constexpr double kBesideProducts = 5;
 constexpr size_t kProductQueue = 6;  // products that a tensor core accepts before it is done with the first
 constexpr double kQueueCycles = 48;  // work a memory queue holds before instructions for it must wait
-// Measured on an H200, in cycles (docs/cost-model.md, "One SM and its way to memory"). From a block's end until
-// another takes its place.
+// Measured on an H200, in cycles: docs/cost-model.md, "One SM and its way to memory".
+// From a block's end until another takes its place.
 constexpr double kBlockTurn = 220;
 // What an SM sends to L2, one request after the other: a line, and with a store each sector, more for one of
 // which only parts are stored.
