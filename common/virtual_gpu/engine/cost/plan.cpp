@@ -161,7 +161,7 @@ Memory memory_of(const Op& op, PlanKind kind, std::string_view opcode, uint32_t 
 
 // Ops of a branch that ptxas turns into predicated instructions; none may be a program, as divisions are.
 constexpr uint32_t kMostPredicated = 10;
-constexpr float kProgram = 10;  // machine instructions
+constexpr float kProgram = 10;            // machine instructions
 constexpr uint32_t kLongestChain = 2048;  // ops
 
 // Which blocks follow which in straight code: what follows in any case, and short branches over one block.

@@ -27,7 +27,7 @@ struct WarpRun {
   uint32_t memory_seen = 0;                     // where the last one was found
   double next = 0;                              // it may issue again
   int trips = 0;
-  double lines_free = 0, dram_free = 0;         // its last look-up, and access to DRAM, is done
+  double lines_free = 0, dram_free = 0;  // its last look-up, and access to DRAM, is done
   std::vector<Arrival> values;
   Arrival copies;                   // issued, not yet in a group
   std::deque<Arrival> groups;       // of cp.async, oldest first
