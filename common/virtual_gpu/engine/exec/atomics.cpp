@@ -223,9 +223,29 @@ template <class Bits>
   if (shared != w.exec) on_global(w, op, update, address, w.exec & ~shared);
 }
 
+// Several elements per lane, side by side in global memory: each on its own, but checked and counted as one
+// access. The list has the places for what was there before, then the values.
+template <class Bits>
+[[gnu::noinline]] void run_vector(Warp& w, const Op& op, Update<Bits> update) {
+  uint64_t address[kLanes];
+  lane_addresses(w, op, address);
+  const Mask good = ready_global(w, op, address, op.atomic.bytes, w.exec);
+  const int count = op.atomic.bytes / int{sizeof(Bits)};
+  for (Mask m = good; m != 0; m &= m - 1) {
+    const int lane = first_lane(m);
+    order(w, op, address[lane], w.block->options->check_race);
+    uint8_t* const at = DeviceMemory::host(address[lane]);
+    for (int i = 0; i < count; ++i) {
+      const Bits value = lanes_in<Bits>(w, op.list[count + i])[lane];
+      const Bits old = update(w, at + i * sizeof(Bits), value, 0);
+      if (op.list[i]) lanes<Bits>(w, op.list[i])[lane] = old;
+    }
+  }
+}
+
 using Key = std::string;
 struct Row {
-  OpFn global, shared, generic;
+  OpFn global, shared, generic, vector;
 };
 template <class Bits, Update<Bits> kUpdate>
 void op_global(Warp& w, const Op& op) {
@@ -239,10 +259,15 @@ template <class Bits, Update<Bits> kUpdate>
 void op_generic(Warp& w, const Op& op) {
   run_generic<Bits>(w, op, kUpdate);
 }
+template <class Bits, Update<Bits> kUpdate>
+void op_vector(Warp& w, const Op& op) {
+  run_vector<Bits>(w, op, kUpdate);
+}
 template <class T, class Bits, class Fn>
 Row row() {
   constexpr Update<Bits> kUpdate = &update<T, Bits, Fn>;
-  return {op_global<Bits, kUpdate>, op_shared<Bits, kUpdate>, op_generic<Bits, kUpdate>};
+  return {op_global<Bits, kUpdate>, op_shared<Bits, kUpdate>, op_generic<Bits, kUpdate>,
+          op_vector<Bits, kUpdate>};
 }
 
 const std::unordered_map<Key, Row>& rows() {
@@ -284,9 +309,10 @@ const std::unordered_map<Key, Row>& rows() {
 
 }  // namespace
 
-OpFn atomic_fn(Space space, std::string_view operation, std::string_view type) {
+OpFn atomic_fn(Space space, std::string_view operation, std::string_view type, int elements) {
   const auto it = rows().find(std::string(operation) + "." + std::string(type));
   if (it == rows().end()) return nullptr;
+  if (elements > 1) return space == Space::kGlobal || space == Space::kGeneric ? it->second.vector : nullptr;
   switch (space) {
     case Space::kGlobal:
       return it->second.global;

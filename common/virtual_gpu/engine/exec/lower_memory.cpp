@@ -224,24 +224,37 @@ void FunctionLowering::lower_atomic(const ptx::Instruction& in) {
   for (const std::string_view order : {".acquire", ".release", ".acq_rel"})
     kernel_.traits.uses_fences |= in.opcode.find(order) != std::string_view::npos;
   std::string_view operation;
+  int vec = m.vec;
   for (std::string_view t : m.rest) {
     static constexpr std::string_view kKnown[] = {"add", "and", "or",  "xor",  "min",
                                                   "max", "inc", "dec", "exch", "cas"};
     if (std::find(std::begin(kKnown), std::end(kKnown), t) != std::end(kKnown))
       operation = t;
+    else if (t == "v8")
+      vec = 8;
     else if (t != "red" && t != "atom" && t != "noftz")
       throw NotImplemented{"modifier ." + std::string(t)};
   }
-  if (operation.empty() || m.type.bits == 0 || m.vec != 1) throw NotImplemented{"this kind of atomic"};
-  OpFn fn = atomic_fn(m.space, operation, m.type_name);
+  // Only sums of floats come as vectors that the table has, and the whole is at most 16 bytes.
+  const bool fits = vec == 1 || (operation == "add" && m.type.cls == ptx::TypeClass::kFloat &&
+                                 m.type.bytes() < 8 && m.type.bytes() * vec <= 16);
+  if (operation.empty() || m.type.bits == 0 || !fits) throw NotImplemented{"this kind of atomic"};
+  if (vec > 1) require("sm_90");
+  OpFn fn = atomic_fn(m.space, operation, m.type_name, vec);
   if (fn == nullptr) throw NotImplemented{"an atomic ." + std::string(operation) + " on this type"};
   const size_t first = reduces ? 0 : 1;
   const size_t values = operation == "cas" ? 2 : 1;
   if (in.operands.size() != first + 1 + values + (m.cache_hint ? 1 : 0)) throw NotImplemented{"its operands"};
   const int bytes = m.type.bytes();
   const char cls = m.type.cls == ptx::TypeClass::kFloat ? 'f' : 'b';
-  uint32_t slots[2] = {0, 0};
-  for (size_t i = 0; i < values; ++i) slots[i] = source(in.operands[first + 1 + i], bytes, cls);
+  const auto items = [&](const Operand& o) {
+    std::vector<Operand> found = o.kind == OperandKind::kVector ? o.items : std::vector<Operand>{o};
+    if (static_cast<int>(found.size()) != vec) throw NotImplemented{"a vector of that length"};
+    return found;
+  };
+  std::vector<uint32_t> slots;
+  for (size_t i = 0; i < values; ++i)
+    for (const Operand& o : items(in.operands[first + 1 + i])) slots.push_back(source(o, bytes, cls));
   const Operand& value = in.operands[first + 1];
   const bool counts_up = operation == "add" && value.kind == OperandKind::kInt && value.value == 1;
   const bool loops = operation == "add" && (m.type.cls == ptx::TypeClass::kFloat || bytes == 8);
@@ -252,18 +265,26 @@ void FunctionLowering::lower_atomic(const ptx::Instruction& in) {
   const bool commutes = m.type.cls != ptx::TypeClass::kFloat && operation != "exch" && operation != "cas" &&
                         operation != "inc" && operation != "dec";
   VirtualOp& v = emit(fn, fn, InstrClass::kAtomic);
-  v.op.atomic = {address(in.operands[first], v, m.space), static_cast<uint8_t>(bytes), kind, commutes};
+  v.op.atomic = {address(in.operands[first], v, m.space), static_cast<uint8_t>(bytes * vec), kind, commutes};
   v.op.space = static_cast<uint8_t>(m.space);
   v.op.flags |= static_cast<uint8_t>(m.publishes ? kPublishes : 0);
   v.op.src[1] = slots[0];
-  v.op.src[2] = slots[1];
-  v.uses.push_back(slots[0]);
-  if (values == 2) v.uses.push_back(slots[1]);
+  if (values == 2) v.op.src[2] = slots[1];
+  v.uses.insert(v.uses.end(), slots.begin(), slots.end());
+  std::vector<uint32_t> before(static_cast<size_t>(vec), 0);
   if (!reduces) {
-    v.op.dst = destination(in.operands[0], bytes);
-    if (v.op.dst) v.defs.push_back(v.op.dst);
+    const std::vector<Operand> results = items(in.operands[0]);
+    std::transform(results.begin(), results.end(), before.begin(),
+                   [&](const Operand& o) { return destination(o, bytes); });
   }
-  if (v.op.dst == 0) v.op.flags |= kResultUnused;
+  std::copy_if(before.begin(), before.end(), std::back_inserter(v.defs), [](uint32_t s) { return s != 0; });
+  if (vec == 1) {
+    v.op.dst = before[0];
+  } else {
+    v.list = before;
+    v.list.insert(v.list.end(), slots.begin(), slots.end());
+  }
+  if (v.defs.empty()) v.op.flags |= kResultUnused;
 }
 
 // cp.async[.ca|.cg].shared.global [dst], [src], size{, src-size}{, policy}; commit_group; wait_group;

@@ -192,7 +192,9 @@ void FunctionLowering::mark_unused_results() {
     read[v.op.guard] = true;
   }
   for (VirtualOp& v : ops_)
-    if (v.op.cls == InstrClass::kAtomic && !read[v.op.dst]) v.op.flags |= kResultUnused;
+    if (v.op.cls == InstrClass::kAtomic &&
+        std::none_of(v.defs.begin(), v.defs.end(), [&](uint32_t s) { return read[s]; }))
+      v.op.flags |= kResultUnused;
 }
 
 // nvcc moves a constant into a register before it stores it.

@@ -12,8 +12,9 @@ namespace vgpu {
 OpFn load_fn(ptx::Space space, int bytes, int vec, int reg_bytes);
 OpFn store_fn(ptx::Space space, int bytes, int vec, int reg_bytes);
 
-// "add", "cas", … on type "u32", "f16x2", …; nullptr when there is no such atomic.
-OpFn atomic_fn(ptx::Space space, std::string_view operation, std::string_view type);
+// "add", "cas", … on type "u32", "f16x2", …, on so many elements per lane; nullptr when there is no such
+// atomic.
+OpFn atomic_fn(ptx::Space space, std::string_view operation, std::string_view type, int elements);
 
 // src: [0] shared address, [1] global address, [2] what op.copy.size says.
 void async_copy(Warp&, const Op&);
