@@ -76,6 +76,7 @@ ADDRESSES = _set(
     "SharedOutOfBounds",
     "LocalOutOfBounds",
 )
+REFUSED_COPY = _set("BulkOperand")
 BARRIERS = _set("BarrierAfterExit", "DifferentBarriers", "BarrierOperands")
 MASKS = _set("MaskLeavesCallerOut", "MaskNamesAbsentLanes", "ShuffleFromAbsentLane", "MatrixOnPartialWarp")
 OWN_COPY = _set("UseOfOwnCopy")
@@ -91,6 +92,7 @@ HANGS = _set("Hang", "TimeLimit")
 STRENGTH = (
     WRAPPED,
     ADDRESSES,
+    REFUSED_COPY,
     BARRIERS,
     MASKS,
     OWN_COPY,
@@ -107,6 +109,8 @@ TABLE = (
     Explains(ADDRESSES, ADDRESSES, same_index),
     # The access was left out: what it should have written stays unwritten.
     Explains(ADDRESSES, UNWRITTEN, anywhere, later=True),
+    # The bytes of a copy that is not possible never arrive.
+    Explains(REFUSED_COPY, UNWRITTEN | HANGS, anywhere, later=True),
     # A barrier that threads miss orders nothing, and lanes that are missing once are missing again.
     Explains(BARRIERS, BARRIERS | MASKS | EARLY | REFILLS | RACES | UNWRITTEN | HANGS, anywhere, later=True),
     Explains(MASKS, MASKS | HANGS, anywhere, later=True),

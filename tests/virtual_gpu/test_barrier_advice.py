@@ -18,6 +18,7 @@ SOURCE = Path(__file__).parent / "hopper" / "mistakes.cu"
 HANGS = {
     "kMoreBytes": "expect_tx announces 1024 bytes more at full[+0 bytes] (mistakes.cu:",
     "kFewerBytes": "The copies bring 1008 bytes more to full[+0 bytes] than expect_tx announces",
+    "kFewerBytesOfTwo": "The copies bring 496 bytes more to full[+0 bytes] than expect_tx announces",
     "kOtherBarrier": "bring their bytes to empty[+0 bytes], and expect_tx announces bytes at full[+0 bytes]",
     "kNoCopy": "no copy that names this barrier was started",
     "kTwoAnnounce": "expect_tx announces 1024 bytes more at full[+0 bytes]",

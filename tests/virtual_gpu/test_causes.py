@@ -85,6 +85,11 @@ def test_one_wait_that_is_missing_is_one_cause_wherever_the_copies_are_used():
     assert lines(uses[0], replace(uses[1], advice="Put a commit.")) == [(20, []), (30, [])]
 
 
+def test_a_copy_that_is_not_possible_explains_the_wait_for_its_bytes():
+    assert lines(found("BulkOperand", 20), found("Hang", 30)) == [(20, [30])]
+    assert lines(found("Hang", 30), found("BulkOperand", 20)) == [(30, []), (20, [])]
+
+
 def test_a_chain_has_one_cause():
     chain = (found("UseOfOwnCopy", 20, 10), found("RaceWithWrite", 30, 10), found("UnwrittenShared", 30))
     assert lines(*chain) == [(20, [30, 30])]

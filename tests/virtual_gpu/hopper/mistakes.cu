@@ -14,6 +14,7 @@ enum Mistake {
   kNone,
   kMoreBytes,
   kFewerBytes,
+  kFewerBytesOfTwo,
   kOtherBarrier,
   kNoCopy,
   kOnlyExpects,
@@ -105,6 +106,16 @@ __global__ void ring(const int* in, int* out) {
     if (kMistake == kParityAhead) full.wait(1);
     return;
   }
+  if (kMistake == kFewerBytesOfTwo) {  // both copies are under way before anybody waits
+    if (threadIdx.x == 0) {
+      full.arrive_and_expect(16);
+      load(tile, in, kBytes / 2, full);
+      empty.arrive_and_expect(16);
+      load(tile + kBytes / 8, in, kBytes / 2, empty);
+    }
+    full.wait(0);
+    return;
+  }
   if (threadIdx.x == 0) produce<kMistake>(in, tile, full, empty);
   if (threadIdx.x >= 32) consume<kMistake>(tile, out, full, empty);
 }
@@ -115,27 +126,12 @@ struct Named {
 };
 #define NAMED(mistake) {#mistake, ring<mistake>}
 const Named kKernels[] = {
-    NAMED(kNone),
-    NAMED(kMoreBytes),
-    NAMED(kFewerBytes),
-    NAMED(kOtherBarrier),
-    NAMED(kNoCopy),
-    NAMED(kOnlyExpects),
-    NAMED(kCountsOneMore),
-    NAMED(kCountsOneFewer),
-    NAMED(kEveryLane),
-    NAMED(kParityAhead),
-    NAMED(kBothWait),
-    NAMED(kNoConsumer),
-    NAMED(kNeverReleases),
-    NAMED(kOneRoundMore),
-    NAMED(kOneWarpLeaves),
-    NAMED(kNobodyWaits),
-    NAMED(kParityBehind),
-    NAMED(kArrivesEarly),
-    NAMED(kOneWarpNeverArrives),
-    NAMED(kTwoAnnounce),
-    NAMED(kUnnamed),
+    NAMED(kNone),           NAMED(kMoreBytes),     NAMED(kFewerBytes),   NAMED(kFewerBytesOfTwo),
+    NAMED(kOtherBarrier),   NAMED(kNoCopy),        NAMED(kOnlyExpects),  NAMED(kCountsOneMore),
+    NAMED(kCountsOneFewer), NAMED(kEveryLane),     NAMED(kParityAhead),  NAMED(kBothWait),
+    NAMED(kNoConsumer),     NAMED(kNeverReleases), NAMED(kOneRoundMore), NAMED(kOneWarpLeaves),
+    NAMED(kNobodyWaits),    NAMED(kParityBehind),  NAMED(kArrivesEarly), NAMED(kOneWarpNeverArrives),
+    NAMED(kTwoAnnounce),    NAMED(kUnnamed),
 };
 
 int main(int argc, char** argv) {

@@ -38,11 +38,20 @@ uint32_t warps_behind(const Mbarrier& m) {
   return warps;
 }
 
+// Of copies to a barrier that have not arrived.
+int64_t bytes_under_way(const Block& b, uint32_t barrier) {
+  int64_t bytes = 0;
+  for (const BulkLoad& load : b.unit->loads)
+    if (load.barrier == barrier) bytes += static_cast<int64_t>(load.bytes);
+  return bytes;
+}
+
 std::string wrong_bytes(const Stuck& s, const std::vector<Stuck>&) {
   const Mbarrier& m = s.barrier;
   const auto& barriers = s.block.unit->barriers;
   const auto other = std::ranges::find_if(barriers, [&](const auto& each) {
-    return m.bytes < 0 ? each.second.bytes > 0 : m.bytes > 0 && each.second.bytes < 0;
+    return m.bytes < 0 ? each.second.bytes > bytes_under_way(s.block, each.first)
+                       : m.bytes > 0 && each.second.bytes < 0;
   });
   if (other != barriers.end()) {
     const std::string there = barrier_name(s.block, other->first);
