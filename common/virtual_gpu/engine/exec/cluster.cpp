@@ -260,6 +260,23 @@ void abandon(Cluster& cluster) {
   }
 }
 
+// By all of its blocks: one may change what belongs to another.
+uint64_t changes_in(const Cluster& cluster) {
+  uint64_t changes = 0;
+  for (const Block* b : cluster.blocks) changes += b->changes;
+  return changes;
+}
+
+// A lane that polls for another block makes way again and again while that one works. It needs no lane of its
+// own warp that waits at a join: only where nothing changes are those let go. From time to time they are
+// anyway: what changes may be a counter in the polling loop itself.
+void keep_joins(Cluster& cluster, uint64_t round) {
+  constexpr uint64_t kPeriod = 1 << 16, kLetGo = 64;
+  if (round % kPeriod >= kPeriod - kLetGo) return;
+  for (Block* b : cluster.blocks)
+    for (Warp& w : b->warps) w.yields = 0;
+}
+
 }  // namespace
 
 void run_cluster(Launch& launch, Worker& worker, uint64_t number,
@@ -282,14 +299,15 @@ void run_cluster(Launch& launch, Worker& worker, uint64_t number,
     b.start(x + grid.x * (y + uint64_t{grid.y} * z));
   }
   Standstill standstill;
-  for (uint32_t left = count; left > 0 && !launch.stop;) {
+  uint64_t round = 0;
+  for (uint32_t left = count; left > 0 && !launch.stop; ++round) {
     bool changed = false;
+    const uint64_t before = changes_in(cluster);
     for (uint32_t rank = 0; rank < count && !launch.stop; ++rank) {
       if (cluster.done[rank]) continue;
       Block& b = *blocks[rank];
-      const uint64_t before = b.changes;
       const Block::Outcome outcome = b.run(true);
-      changed |= b.changes != before || outcome == Block::Outcome::kWorking;
+      changed |= outcome == Block::Outcome::kWorking;
       if (b.is_abandoned) return abandon(cluster);
       if (outcome != Block::Outcome::kDone) continue;
       changed = true;
@@ -299,6 +317,8 @@ void run_cluster(Launch& launch, Worker& worker, uint64_t number,
       --left;
       complete_if_all_came(cluster);
     }
+    changed |= changes_in(cluster) != before;
+    if (changed) keep_joins(cluster, round);
     if (!standstill.after_round(changed, cluster.blocks)) continue;
     for (uint32_t rank = 0; rank < count && !launch.stop; ++rank)
       if (!cluster.done[rank]) report_hang(*blocks[rank], HangReason::kBlocksPoll);
