@@ -331,11 +331,11 @@ TEXTURES = (
     "sust.b.2d.b32.trap [%d1, {%r1, %r1}], {%r2};",
 )
 # 16 x 8 numbers of 32 bits, in boxes of 4 x 4: common/virtual_gpu/tensor_map.h.
-_TENSOR_MAP = (0x0207_70616D74 | 7 << 32, 0x0101_0101_0400, "g", 7 << 32 | 15, 0, 4 << 48 | 4 << 32, 1, 64)
+_TENSOR_MAP = (0x0207_70616D74 | 7 << 32, 0x0101_0101_0400, "g", 7 << 32 | 15, 0, 0x0303 << 32, 0, 64)
 # Pixels of 4 numbers, 8 of them along W and 4 images: 8 at a time, from a bounding box that begins at -1.
 _PIXEL_MAP = (
-    *(0x0307_70616D74, 0x0101_0101_0101_0400, "g", 7 << 32 | 3, 3, 4 << 32, 8 << 48),
-    *(16, 128, 0, 0, 0xFFFF << 48 | 0xFFFF, 0, 0, 0, 0),
+    *(0x0307_70616D74, 0x0101_0101_0101_0400, "g", 7 << 32 | 3, 3, 0xFFFF_FF03 << 32, 8 << 16 | 0xFF),
+    *(16, 128, *[0] * 7),
 )
 
 
