@@ -4,21 +4,8 @@
 // Pieces are listed row by row of the operand (64 rows, or columns, of 16 halves): along k the two pieces of
 // a row; along mn, for each of 16 k, its 8 pieces. "!" after a number: its halves are not in their order.
 #include <cuda_fp16.h>
-#include <cuda_runtime.h>
 
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <vector>
-
-#define OK(call)                                                            \
-  do {                                                                      \
-    const cudaError_t e_ = (call);                                          \
-    if (e_ != cudaSuccess) {                                                \
-      std::printf("error %d in line %d\n", static_cast<int>(e_), __LINE__); \
-      std::exit(1);                                                         \
-    }                                                                       \
-  } while (0)
+#include "../programs/check.cuh"
 
 constexpr int kImage = 32 << 10, kIdentity = 2048, kSide = 64, kDepth = 16;
 
@@ -104,9 +91,9 @@ void answer(const Question& q, float* device) {
   std::vector<float> numbers(kSide * kDepth), inner(kSide * kDepth);
   for (int i = 0; i < 2; ++i) {
     read<<<1, 128, kImage + kIdentity>>>(q, i, device);
-    OK(cudaGetLastError());
-    OK(cudaDeviceSynchronize());
-    OK(cudaMemcpy((i == 0 ? numbers : inner).data(), device, numbers.size() * 4, cudaMemcpyDeviceToHost));
+    LAUNCHED_OK();
+    CUDA_OK(
+        cudaMemcpy((i == 0 ? numbers : inner).data(), device, numbers.size() * 4, cudaMemcpyDeviceToHost));
   }
   std::printf("%s %s mode %d start %d base %d extra %llx:", q.of_a ? "A" : "B", q.along_mn ? "mn" : "k",
               q.mode, q.start, q.base, q.extra);
@@ -126,8 +113,8 @@ void answer(const Question& q, float* device) {
 
 int main() {
   float* device;
-  OK(cudaMalloc(&device, kSide * kDepth * 4));
-  OK(cudaFuncSetAttribute(read, cudaFuncAttributeMaxDynamicSharedMemorySize, kImage + kIdentity));
+  CUDA_OK(cudaMalloc(&device, kSide * kDepth * 4));
+  CUDA_OK(cudaFuncSetAttribute(read, cudaFuncAttributeMaxDynamicSharedMemorySize, kImage + kIdentity));
   constexpr int kFirst = 8192;
   for (int of_a = 0; of_a < 2; ++of_a)
     for (int along_mn = 0; along_mn < 2; ++along_mn) {

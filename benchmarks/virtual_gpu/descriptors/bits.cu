@@ -1,24 +1,8 @@
 // wgmma of bits: every n, A from registers and from descriptors, every pair of swizzles, the old result added
 // or not. Prints a hash of each result, and where it differs from the host's.
 //   bits            prints "A_from modeA modeB step adds n: crc, wrong of all"
-#include <cuda_runtime.h>
-
-#include <cstdint>
-#include <cstdio>
-#include <cstdlib>
-#include <cstring>
-#include <vector>
-
-#include "bits.cuh"
-
-#define OK(call)                                                            \
-  do {                                                                      \
-    const cudaError_t e_ = (call);                                          \
-    if (e_ != cudaSuccess) {                                                \
-      std::printf("error %d in line %d\n", static_cast<int>(e_), __LINE__); \
-      std::exit(1);                                                         \
-    }                                                                       \
-  } while (0)
+#include "../hopper/bits.cuh"
+#include "../programs/check.cuh"
 
 constexpr int kRows = 64, kMostColumns = 256;
 
@@ -64,8 +48,8 @@ __global__ void product(const uint8_t* a, const uint8_t* b, int width_a, int mod
 #pragma unroll
   for (int i = 0; i < kColumns / 2; ++i) d[i] = 0x7fffff80u + threadIdx.x * 3 + i;
   asm volatile("wgmma.fence.sync.aligned;" ::: "memory");
-  multiply<kColumns, kRegisters>(d, from, descriptor(at_a + on_a, width_a, mode_a),
-                                 descriptor(at_b + on_b, width_b, mode_b), adds);
+  hopper::multiply_bits<kColumns, kRegisters>(d, from, descriptor(at_a + on_a, width_a, mode_a),
+                                              descriptor(at_b + on_b, width_b, mode_b), adds);
   asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory");
   asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory");
 #pragma unroll
@@ -94,8 +78,8 @@ template <int kColumns, bool kRegisters>
 void ask(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b, const uint8_t* da, const uint8_t* db,
          uint32_t* dout) {
   constexpr int kShared = kRows * 128 + kMostColumns * 128;
-  OK(cudaFuncSetAttribute(product<kColumns, kRegisters>, cudaFuncAttributeMaxDynamicSharedMemorySize,
-                          kShared));
+  CUDA_OK(cudaFuncSetAttribute(product<kColumns, kRegisters>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                               kShared));
   int number = 0;
   for (const Tile& of_a : kTiles)
     for (const Tile& of_b : kTiles) {
@@ -103,10 +87,9 @@ void ask(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b, const uin
       const int step = number % 4, adds = number++ % 3 != 0;
       product<kColumns, kRegisters>
           <<<1, 128, kShared>>>(da, db, of_a.width, of_a.mode, of_b.width, of_b.mode, step, adds, dout);
-      OK(cudaGetLastError());
-      OK(cudaDeviceSynchronize());
+      LAUNCHED_OK();
       std::vector<uint32_t> got(128 * kColumns / 2);
-      OK(cudaMemcpy(got.data(), dout, got.size() * 4, cudaMemcpyDeviceToHost));
+      CUDA_OK(cudaMemcpy(got.data(), dout, got.size() * 4, cudaMemcpyDeviceToHost));
       size_t wrong = 0;
       for (int t = 0; t < 128; ++t)
         for (int i = 0; i < kColumns / 2; ++i) {
@@ -122,18 +105,23 @@ void ask(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b, const uin
     }
 }
 
+template <int... kColumns>
+void ask_all(const std::vector<uint8_t>& a, const std::vector<uint8_t>& b, const uint8_t* da,
+             const uint8_t* db, uint32_t* out) {
+  ((ask<kColumns, false>(a, b, da, db, out), ask<kColumns, true>(a, b, da, db, out)), ...);
+}
+
 int main() {
   std::vector<uint8_t> a(kRows * 32), b(kMostColumns * 32);
   for (uint8_t& x : a) x = random_byte();
   for (uint8_t& x : b) x = random_byte();
   uint8_t *da, *db;
   uint32_t* out;
-  OK(cudaMalloc(&da, a.size()));
-  OK(cudaMalloc(&db, b.size()));
-  OK(cudaMalloc(&out, 128 * 128 * 4));
-  OK(cudaMemcpy(da, a.data(), a.size(), cudaMemcpyHostToDevice));
-  OK(cudaMemcpy(db, b.data(), b.size(), cudaMemcpyHostToDevice));
-#define ASK(n) ask<n, false>(a, b, da, db, out), ask<n, true>(a, b, da, db, out);
-  EVERY_N(ASK)
+  CUDA_OK(cudaMalloc(&da, a.size()));
+  CUDA_OK(cudaMalloc(&db, b.size()));
+  CUDA_OK(cudaMalloc(&out, 128 * 128 * 4));
+  CUDA_OK(cudaMemcpy(da, a.data(), a.size(), cudaMemcpyHostToDevice));
+  CUDA_OK(cudaMemcpy(db, b.data(), b.size(), cudaMemcpyHostToDevice));
+  ask_all<8, 16, 24, 32, 48, 64, 80, 96, 112, 128, 144, 160, 176, 192, 208, 224, 240, 256>(a, b, da, db, out);
   return 0;
 }

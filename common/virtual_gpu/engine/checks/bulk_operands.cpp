@@ -67,8 +67,9 @@ void misaligned_tensor(Warp& w, const Op& op, int lane, uint64_t address) {
 }
 
 void dimension_without_size(Warp& w, const Op& op, int lane, int dimension) {
-  refused(w, op, lane, "dimension " + std::to_string(dimension) + " of its tensor map has no size",
-          "A tensormap.replace of the size needs at least 1.");
+  refused(w, op, lane,
+          "dimension " + std::to_string(dimension) + " of its tensor map has a size of 0, or 2^32 elements",
+          "A map keeps both alike, and an H200 refuses to copy by it: replace the size by at least 1.");
 }
 
 void wrong_box_rank(Warp& w, const Op& op, int lane, int rank, int of_map) {
