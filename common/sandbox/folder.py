@@ -11,17 +11,22 @@ import time
 from pathlib import Path
 
 _PREFIX = "course-worker-"
-_SETTLED_SECONDS = 60.0  # a younger folder may be one whose owner has not locked it yet
+_NEW_PREFIX = "course-new-"  # until its owner has locked it
+_SETTLED_SECONDS = 60.0  # what is still new after these has an owner that was killed before it could lock it
 
 
 class PrivateFolder:
-    """A new folder under the system's temporary one, locked for as long as its owner lives."""
+    """A new folder under the system's temporary one, locked for as long as its owner lives.
+
+    It gets its name when it is locked, so that a folder of that name without a lock has no owner any more.
+    """
 
     def __init__(self) -> None:
         sweep_once()
-        self.path = Path(tempfile.mkdtemp(prefix=_PREFIX))
-        self._lock = os.open(self.path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        new = Path(tempfile.mkdtemp(prefix=_NEW_PREFIX))
+        self._lock = os.open(new, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
         fcntl.flock(self._lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        self.path = new.rename(new.with_name(_PREFIX + new.name.removeprefix(_NEW_PREFIX)))
 
     def close(self) -> None:
         remove_tree(self.path)
@@ -31,24 +36,31 @@ class PrivateFolder:
 @functools.cache
 def sweep_once() -> None:
     """Remove the folders of processes that were killed before they could."""
-    sweep(_SETTLED_SECONDS)
+    sweep()
 
 
-def sweep(older_than: float) -> None:
-    for path in Path(tempfile.gettempdir()).glob(f"{_PREFIX}*"):
-        try:
-            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
-        except OSError:
-            continue  # not ours, or gone already
-        try:
-            about = os.fstat(handle)
-            if about.st_uid == os.getuid() and time.time() - about.st_mtime > older_than:
-                fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
-                remove_tree(path)
-        except OSError:
-            continue  # its owner lives
-        finally:
-            os.close(handle)
+def sweep() -> None:
+    folder = Path(tempfile.gettempdir())
+    for path in folder.glob(f"{_PREFIX}*"):
+        _remove_without_owner(path, 0)
+    for path in folder.glob(f"{_NEW_PREFIX}*"):
+        _remove_without_owner(path, _SETTLED_SECONDS)
+
+
+def _remove_without_owner(path: Path, older_than: float) -> None:
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW | os.O_CLOEXEC)
+    except OSError:
+        return  # not ours, or gone already
+    try:
+        about = os.fstat(handle)
+        if about.st_uid == os.getuid() and time.time() - about.st_mtime >= older_than:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            remove_tree(path)
+    except OSError:
+        return  # its owner lives
+    finally:
+        os.close(handle)
 
 
 def remove_tree(root: Path) -> None:

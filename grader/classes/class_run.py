@@ -22,6 +22,7 @@ from pathlib import Path
 
 from common.core.errors import CourseError, MachineOverloaded
 from common.core.files import PARTIAL, write_whole
+from common.sandbox.folder import sweep
 from grader.classes.dependencies import changed, dependencies, read_key, record_key
 from grader.classes.executor import UNGRADED, Executor, Task, bare_record, task_name
 from grader.classes.grading_process import DEFAULT_GRADER, Orphans
@@ -244,6 +245,7 @@ def _owned(run: ClassRun) -> Iterator[None]:
             yield
         finally:
             shutil.rmtree(run.scratch, ignore_errors=True)
+            sweep()  # the folders of workers and grading processes that were killed under this run
 
 
 def _sweep(run: ClassRun) -> None:

@@ -7,6 +7,7 @@ import os
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
@@ -15,7 +16,7 @@ import pytest
 from common.core.proc import goes_on_without_first_thread, stat_of
 from common.core.process import kill_session, session_members
 from common.sandbox import kernel_facilities, policy, walls
-from common.sandbox.folder import PrivateFolder, remove_tree
+from common.sandbox.folder import PrivateFolder, remove_tree, sweep
 from common.sandbox.policy import Walls
 from common.sandbox.watchdog import Limits, Watchdog
 from tests.waiting import LONG
@@ -228,3 +229,16 @@ def test_on_a_gpu_the_driver_gets_what_it_needs_and_the_repository_stays_hidden(
     assert "/builds/one" in made["read"]
     assert (made["threads"], made["unix_sockets"], made["keep"]) == (True, True, [5])
     assert not [path for path in made["read"] if str(Path(policy.__file__)).startswith(path)]
+
+
+def test_a_sweep_takes_folders_without_an_owner_but_no_new_one(tmp_path, monkeypatch):
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+    living, dead = PrivateFolder(), PrivateFolder()
+    os.close(dead._lock)
+    new, forgotten = tmp_path / "course-new-1", tmp_path / "course-new-2"
+    new.mkdir()
+    forgotten.mkdir()
+    os.utime(forgotten, (0, 0))
+    sweep()
+    assert sorted(tmp_path.iterdir()) == sorted([living.path, new])
+    living.close()

@@ -186,7 +186,7 @@ def test_a_worker_dies_with_its_parent_and_the_next_one_sweeps_its_folder(attack
     assert wait_until(lambda: not Path(f"/proc/{pid}/exe").exists())
     assert folder.exists()
     mine = Worker(None, Walls(), [attacks])
-    sweep(older_than=-1)
+    sweep()
     assert not folder.exists()
     assert mine.load(attacks) == 0, "the folder of a living process stays"
     mine.close()
