@@ -43,6 +43,7 @@ CASES = (  # the smallest first: a student sees its result first
     attention("fp16 scales", scale_bytes=2, tokens=(77, 55, 44, 33)),
     attention("buckets in another order", buckets=8423, tokens=(77, 55, 44, 33)),
     attention("buckets with room", tokens=(61, 62, 63, 65), spare=2, strange=1),
+    attention("full buckets", tokens=(64, 64, 128, 64)),
     attention("heads past 2^32 bytes", buckets=8, tokens=only(8, 70), spare=PAST_32_BITS),
     attention("keys that stand out", tokens=(210, 140, 90, 60), sharp=50),
     attention("small values", tokens=(60, 50, 40, 200), value_power=-8),

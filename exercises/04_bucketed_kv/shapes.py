@@ -37,7 +37,11 @@ WORDS: Words = {
     "sharp": dict.fromkeys(range(30, 100), "keys that stand out") | {400: "scores in the hundreds"},
     "spare": "buckets with room",
     "strange": {1: "NaN past the end of a bucket"},
-    "value_power": {-8: "values 256 times smaller", 10: "values 1,024 times larger"},
+    "value_power": {
+        -8: "values 256 times smaller",
+        10: "values 1,024 times larger",
+        13: "values 8,192 times larger",
+    },
     "token_gap": "{} elements between tokens",
     "head_gap": "{} elements between heads",
     "head_major": {1: "tokens of a head side by side"},

@@ -75,6 +75,16 @@ ATTENDING_CASES = (
     attention("scores past any exponent", buckets=8, tokens=only(8, 3000), kv_heads=1, sharp=400),
     attention("small values", buckets=8, tokens=only(8, 200), value_power=-8),
     attention("large values", buckets=2, tokens=only(2, 200), value_power=10),
+    attention(
+        "a long bucket of the largest values",
+        buckets=2,
+        tokens=only(2, 90_001),
+        kv_heads=1,
+        group=4,
+        sharp=50,
+        value_power=13,
+    ),
+    attention("full buckets", buckets=3, tokens=only(3, 128)),
     *(
         attention(f"{group} query heads share a key", buckets=4, tokens=only(4, 90), group=group)
         for group in (2, 4, 8)

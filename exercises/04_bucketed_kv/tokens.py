@@ -210,15 +210,20 @@ def stored_bytes(size: Size) -> int:
 
 def moves(size: Size, rng: Random) -> torch.Tensor:
     """[moves, 6]: sequence, bucket and entry from, bucket and entry to, 0. No destination is a source: each
-    entry of a bucket is used once."""
+    entry of a bucket is used once. The first moves take the last rows in memory: nothing lies behind them."""
     import torch
 
     count, buckets = size.moves, len(widths(size))
     found = torch.zeros(count, _MOVE, dtype=torch.int32, device=rng.device)
     found[:, 0] = rng.integers(0, size.batch, count)
     found[:, 1] = rng.integers(0, buckets, count)
-    found[:, 3] = (found[:, 1] + rng.integers(1, buckets, count)) % buckets
     entries = torch.stack([rng.distinct(2 * count, entries_for(size, number)) for number in range(buckets)])
+    for number in range(min(buckets, count)):
+        found[number, :2] = torch.tensor([size.batch - 1, number])
+        last = entries_for(size, number) - 1
+        entries[number, entries[number] == last] = entries[number, number].clone()
+        entries[number, number] = last
+    found[:, 3] = (found[:, 1] + rng.integers(1, buckets, count)) % buckets
     numbers = torch.arange(count, device=rng.device)
     found[:, 2] = entries[found[:, 1].long(), numbers]
     found[:, 4] = entries[found[:, 3].long(), count + numbers]

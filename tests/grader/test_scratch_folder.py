@@ -33,6 +33,6 @@ def test_the_folder_of_a_killed_grading_is_swept_and_that_of_a_living_one_is_not
     assert ended.returncode == -signal.SIGKILL
     (left,) = tmp_path.iterdir()
     with scratch_folder() as path:
-        folder.sweep(older_than=-1)
+        folder.sweep()
         assert path.exists()
         assert not left.exists()
