@@ -56,6 +56,7 @@ CASES = (
     attention("huge scores, causal", length=4, heads=16, size=500, causal=1),
     attention("no rows", length=0),
     attention("many heads", batch=7, heads=100, length=20),
+    attention("many heads of 128", batch=6, heads=100, length=5, head_dim=128),
     # An SM holds 32 blocks at most: on an H200 some block takes a second tile, however small blocks are.
     attention("more heads than blocks at once", batch=43, heads=100, length=3),
     *DOCUMENT,
@@ -114,6 +115,7 @@ exercise = Exercise(
         Persistent(),
     ),
     mechanism_case="many heads",
+    more_mechanism_cases=("many heads of 128",),
     targets=(Speedup(cases=(MAIN.name,), passing=1.25, full=3.5, protocol="graph"),),
     points=Points(correct=20, clean=8, mechanism=10, speed=25),
     steps=STEPS,

@@ -95,6 +95,7 @@ exercise = Exercise(
         Persistent(),
     ),
     mechanism_case="many heads, causal",
+    more_mechanism_cases=("many heads of 128",),
     targets=(
         Speedup(
             cases=tuple(case.name for case in BENCH),

@@ -118,6 +118,7 @@ class Exercise:
     known_mistakes: Mapping[str, KnownMistake] = field(default_factory=dict)
     hints: tuple[str, ...] = ()
     mechanism_case: str = ""  # of `cases`; the first when empty
+    more_mechanism_cases: tuple[str, ...] = ()  # of `cases`, for what that one does not launch
     # The one of `cases` where blocks share data: it is run once more with the check for races between blocks.
     blocks_share: str = ""
     # The baseline's case while others are timed at this bench case; the same case when None.

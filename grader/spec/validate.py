@@ -66,6 +66,9 @@ def _task(prefix: str, task: Exercise | Step) -> Iterator[Problem]:
     for name in names:
         if chosen := getattr(task, name):
             yield from _known(f"{prefix}{name}", [chosen], _names(task.cases), "cases")
+    if isinstance(task, Exercise):
+        more = task.more_mechanism_cases
+        yield from _known(f"{prefix}more_mechanism_cases", more, _names(task.cases), "cases")
 
 
 def _points(exercise: Exercise) -> Iterator[Problem]:

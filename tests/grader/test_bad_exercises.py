@@ -86,6 +86,12 @@ def test_the_exercise_without_mistakes_is_found(course):
         ('hints=("Look.",)', 'hints=("Look.")', 23, "hints is one text where a tuple was expected"),
         ('hints=("Look.",)', 'arch="hopper"', 23, "arch is 'hopper' where an architecture was expected"),
         ('hints=("Look.",)', 'mechanism_case="three"', 23, "names 'three'; the cases are 'one', 'two'"),
+        (
+            'hints=("Look.",)',
+            'more_mechanism_cases=("three",)',
+            23,
+            "names 'three'; the cases are 'one', 'two'",
+        ),
         ('hints=("Look.",)', "known_mistakes={'late': 3}", 23, "known_mistakes has 'late': 3 where a name"),
         ('hints=("Look.",)', "hint=()", 8, "unexpected keyword argument 'hint'"),
         ("BENCH = (", "BENCH = ((", 4, "'(' was never closed"),

@@ -11,8 +11,10 @@ from grader.records.record import MechanismResult
 from grader.spec import Case, Exercise, Mechanism, SeenInEveryCall, Task
 
 
-def mechanism_case(exercise: Exercise) -> Case:
-    return exercise.case(exercise.mechanism_case) if exercise.mechanism_case else exercise.cases[0]
+def mechanism_cases(exercise: Exercise) -> list[Case]:
+    """The last is the one that a profile shows."""
+    last = exercise.case(exercise.mechanism_case) if exercise.mechanism_case else exercise.cases[0]
+    return [*map(exercise.case, exercise.more_mechanism_cases), last]
 
 
 def look_everywhere(

@@ -90,23 +90,24 @@ def check_between_blocks(task: Task, case: Case, program: Libraries, context: Co
 def look_at(
     task: Task,
     mechanisms: Sequence[Mechanism],
-    public: Case,
+    public: Sequence[Case],
     program: Libraries,
     context: Context,
     secret: str,
     runs: Sequence[CaseRun] = (),
 ) -> tuple[list[MechanismResult], Outcome]:
-    """Look for mechanisms in hidden cases and in the `public` one: a kernel cannot know which calls are
-    examined. Mechanisms that are cheap to see are looked for in every call of `runs`, too."""
+    """Look for mechanisms in hidden cases and in the `public` ones: a kernel cannot know which calls are
+    examined. Mechanisms that are cheap to see are looked for in every call of `runs`, too. Returns what the
+    last call did, as well."""
     device = context.device.virtual
     hidden = [case for case, is_public in cases_on(device, task, secret) if not is_public]
     results = []
     with device.session_with_figures(program) as session:
-        for number, case in enumerate((*hidden[:_HIDDEN_LOOKS], public)):
+        for number, case in enumerate((*hidden[:_HIDDEN_LOOKS], *public)):
             call = task.inputs(case.size, Random(seeds.derive(secret, "mechanism", number)))
             outcome = session.run(task.entry, call, CALL_SECONDS)
             results.append(look(mechanisms, case, outcome, program.resources))
-    # The public case comes last: of several failing cases, a student can repeat that one.
+    # Public cases come last: of several failing cases, a student can repeat one of these.
     worst = [
         next((one for one in reversed(ones) if not one.passed), ones[-1])
         for ones in zip(*results, strict=True)

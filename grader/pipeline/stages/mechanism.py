@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from grader.building.libraries import Libraries
 from grader.pipeline.context import Context
-from grader.pipeline.judging.mechanisms import mechanism_case
+from grader.pipeline.judging.mechanisms import mechanism_cases
 from grader.pipeline.judging.task import look_at
 from grader.pipeline.results import Result, Results
 from grader.pipeline.stages.build import Built
@@ -29,7 +29,7 @@ def run(submission: Submission, context: Context, earlier: Results) -> Mechanism
     exercise, checks = submission.exercise, earlier.find(Checks)
     runs = checks.runs if checks is not None else correctness.runs
     found, outcome = look_at(
-        exercise, exercise.mechanisms, mechanism_case(exercise), program, context, context.seed, runs
+        exercise, exercise.mechanisms, mechanism_cases(exercise), program, context, context.seed, runs
     )
     launches = [dataclasses.asdict(launch) for launch in outcome.report.launches]
     lines = [line for launch in launches for line in launch.pop("lines")]

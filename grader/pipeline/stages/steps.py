@@ -86,7 +86,7 @@ def grade_step(step: Step, program: Libraries, context: Context) -> GradedStep:
         runs += [run for run in looked_at if run.result.reason in SEEN_ON_VIRTUAL]
     seen: list[MechanismResult] = []
     if step.mechanisms and all_right(runs):
-        seen, _ = look_at(step, step.mechanisms, step.cases[0], program, own, secret, looked_at)
+        seen, _ = look_at(step, step.mechanisms, step.cases[:1], program, own, secret, looked_at)
     if step.blocks_share and all_right(runs):
         reports.append(check_between_blocks(step, step.case(step.blocks_share), program, own, secret))
     results = tuple(dataclasses.replace(run.result, step=step.name) for run in runs)
