@@ -24,14 +24,20 @@ __device__ inline void store_result(const uint32_t* d, float* out) {
     out[(row + 8 * (i / 2 % 2)) * kSide + i / 4 * 8 + lane % 4 * 2 + i % 2] = __uint_as_float(d[i]);
 }
 
+// `in_tiles`: the kernel gets its matrices as they lie in shared memory.
 template <class Kernel>
-int run_product(Kernel kernel, int threads) {
+int run_product(Kernel kernel, int threads, bool in_tiles = false) {
   std::vector<__half> a(kSide * kDepth), b(kSide * kDepth);
   for (int i = 0; i < kSide * kDepth; ++i) {
     a[i] = __float2half(static_cast<float>(i % 7 - 3));
     b[i] = __float2half(static_cast<float>(i % 5 - 2));
   }
-  __half *device_a = to_device(a), *device_b = to_device(b);
+  const auto tile_of = [&](const std::vector<__half>& matrix) {
+    std::vector<__half> tile(matrix.size());
+    for (int i = 0; i < kSide * kDepth; ++i) tile[half_place(i / kDepth, i % kDepth)] = matrix[i];
+    return in_tiles ? tile : matrix;
+  };
+  __half *device_a = to_device(tile_of(a)), *device_b = to_device(tile_of(b));
   float* out = device_zeros<float>(kSide * kSide);
   kernel<<<1, threads>>>(device_a, device_b, out);
   const std::vector<float> got = to_host(out, kSide * kSide);

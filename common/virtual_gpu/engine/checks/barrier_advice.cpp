@@ -233,18 +233,25 @@ std::string early_copy_advice(const Warp& w, const BulkLoad& load, Stamp use) {
            "stage.";
   if (m.uncounted) return "";
   if (std::string text = round_ahead(w, load.barrier_phase); !text.empty()) return text;
-  const uint32_t warp = who_thread(use.who) / kLanes;
-  const std::string user = "warp " + std::to_string(warp);
+  // A product is one of four warps, and so is its end: any of them may tell.
+  const bool product = b.launch->kernel.origins[who_op(use.who)].opcode.starts_with("wgmma");
+  const uint32_t warps = product ? kWarpsOfGroup : 1;
+  const uint32_t warp = who_thread(use.who) / kLanes / warps * warps;
+  const std::string user =
+      product ? "the warpgroup of " + warps_text(15u << warp) : "warp " + std::to_string(warp);
   if (const uint32_t threads = arriving_threads(m); threads > m.count)
     return latest + ", at which " + std::to_string(threads) + " threads arrive while mbarrier.init counts " +
            count_of(m.count, "arrival") + ": its phase ends before the last of them is done. Init it with " +
            std::to_string(threads) + ".";
   const auto first = m.arrivals.begin() + std::min<size_t>(warp * kLanes, m.arrivals.size());
-  const auto last = m.arrivals.begin() + std::min<size_t>((warp + 1) * kLanes, m.arrivals.size());
+  const auto last = m.arrivals.begin() + std::min<size_t>((warp + warps) * kLanes, m.arrivals.size());
   if (std::all_of(first, last, [](uint16_t n) { return n == 0; }))
-    return latest + ", at which no thread of " + user +
-           " arrives: let one arrive there for each warp that uses the stage, behind its last use.";
-  if (use.tick >= m.last_arrival[warp])
+    return latest + ", at which no thread of " + user + " arrives: let one arrive there for each " +
+           (product ? "warpgroup" : "warp") + " that uses the stage, behind its last use.";
+  if (product && use.tick >= *std::max_element(&m.last_arrival[warp], &m.last_arrival[warp] + warps))
+    return latest + ", and " + user + " arrived there before its product was over: put the arrival behind " +
+           "wgmma.wait_group, which waits for what all four warps read.";
+  if (!product && use.tick >= m.last_arrival[warp])
     return latest + ", and " + user + " arrived there before it was done: put __syncwarp() and the arrival " +
            "behind the warp's last use of the stage.";
   return "";

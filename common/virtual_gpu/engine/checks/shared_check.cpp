@@ -21,6 +21,13 @@ bool is_ordered(const Block& b, const Warp& w, int lane, uint32_t tick, uint32_t
   return w.lanes_met_apart && tick < w.met[lane] && (w.met_with[lane] >> other & 1);
 }
 
+bool is_ordered_use(const Block& b, const Warp& w, int lane, Stamp use) {
+  const uint32_t thread = who_thread(use.who);
+  if (is_ordered(b, w, lane, use.tick, thread)) return true;
+  return b.unit && b.unit->knows(w.id, product_reader(thread), use.tick) &&
+         b.launch->kernel.origins[who_op(use.who)].opcode.starts_with("wgmma");
+}
+
 namespace {
 
 struct Access : SharedAccess {

@@ -21,6 +21,10 @@ bool quick_read_by_all(Warp& w, const Op& op, uint32_t address, uint32_t bytes);
 // Whether what `thread` did at `tick` comes before what this lane does now.
 bool is_ordered(const Block& b, const Warp& w, int lane, uint32_t tick, uint32_t thread);
 
+// The same for an access that has left a stamp: what a wgmma reads is over for those who have waited for it,
+// whichever warp of its warpgroup was the first that did.
+bool is_ordered_use(const Block& b, const Warp& w, int lane, Stamp use);
+
 // A completed cp.async counts as a write by its threads at the time of the wait.
 void stamp_async_writes(Warp& w, const PendingCopy& copy, Mask lanes);
 

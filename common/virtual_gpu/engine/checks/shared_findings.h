@@ -16,7 +16,7 @@ namespace vgpu {
 namespace {
 
 bool ordered(const Block& b, const Warp& w, int lane, uint32_t tick, uint32_t who) {
-  return is_ordered(b, w, lane, tick, who_thread(who));
+  return is_ordered_use(b, w, lane, {tick, who});
 }
 
 const char* verb(SharedUse use) {

@@ -13,9 +13,16 @@ void order_through(Warp& w, uint64_t address, bool acquires, bool releases, bool
   if (acquires && !seen.empty())
     for (uint32_t s = 0; s < kLanes; ++s)
       if (within_warp || s != w.id) known[s] = std::max(known[s], seen[s]);
+  for (uint32_t reader = kLanes; acquires && reader < seen.size(); ++reader)
+    b.unit->learn(w.id, kProductReader + reader - kLanes, seen[reader]);
   if (!releases) return;
   seen.assign(known, known + kLanes);
   seen[w.id] = b.tick++;
+  if (!b.unit || b.unit->products_over.empty()) return;
+  // Behind the warps: what it knows of the products of each warpgroup.
+  seen.resize(kLanes + kLanes / kWarpsOfGroup, 0);
+  for (const auto& [thread, tick] : b.unit->threads[w.id])
+    if (thread >= kProductReader) seen[kLanes + thread - kProductReader] = tick;
 }
 
 void meet_in_warp(Warp& w, Mask lanes) {

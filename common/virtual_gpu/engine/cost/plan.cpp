@@ -198,8 +198,9 @@ class Chains {
  private:
   const Op& last(uint32_t block) const { return code_.ops[code_.blocks[block].end - 1]; }
   bool falls_through(uint32_t block) const {
-    return !code_.blocks[block].has_control ||
-           last(block).control == static_cast<uint8_t>(Control::kWarpSync);
+    if (!code_.blocks[block].has_control) return true;
+    const Control control = static_cast<Control>(last(block).control);
+    return control == Control::kWarpSync || control == Control::kProductWait;
   }
   bool skips_one(uint32_t block) const {
     if (block + 2 >= code_.blocks.size() || !code_.blocks[block].has_control) return false;

@@ -119,6 +119,8 @@ void AsyncUnit::start_block() {
   layout.assign(block.shared.size() / 16 + 1, 0);
   for (Products& p : products) p = Products{};
   open_products.clear();
+  products_over.clear();
+  product_waits = 0;
   std::memset(proxied, 0, sizeof proxied);
   for (auto& row : threads) row.clear();
   for (MbarrierWait& w : waits) w = MbarrierWait{};

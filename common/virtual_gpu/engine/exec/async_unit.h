@@ -92,6 +92,7 @@ struct AsyncRead {
   uint32_t op = 0, thread = 0;
   uint32_t group = 0;  // groups that the thread (or warp) had committed before
   bool by_warp = false;
+  uint32_t product = 0;  // of a wgmma: how many its warp had issued before
   std::vector<BulkPart> parts;
 };
 
@@ -103,6 +104,13 @@ struct MbarrierWait {
   bool failed = false;
   uint32_t phase = 0;  // that the barrier was in
 };
+
+// What the products of a warpgroup read of shared memory is over for all of its warps at once: among the
+// threads of an OrderClock it has a place of its own, behind all that a block can have.
+constexpr uint32_t kProductReader = kLanes * kLanes;
+inline uint32_t product_reader(uint32_t thread) {
+  return kProductReader + thread / (kWarpsOfGroup * kLanes);
+}
 
 struct AsyncUnit {
   explicit AsyncUnit(Block& b);
@@ -121,10 +129,16 @@ struct AsyncUnit {
   std::vector<uint16_t> read_counts;    // by word of shared memory: how many of `reads` it is in
   Products products[kLanes];            // by warp
   std::map<uint32_t, std::vector<GroupProduct>> open_products;  // by warpgroup
+  std::map<uint32_t, std::vector<ProductsOver>> products_over;  // by warpgroup, oldest first
+  uint32_t product_waits = 0;                                   // warps that stand at a wait for products
   uint32_t proxied[kLanes][kLanes] = {};                        // of OrderClock, by warp that knows it
   std::unordered_map<uint32_t, uint32_t> threads[kLanes];       // of OrderClock, by warp that knows it
   MbarrierWait waits[kLanes];                                   // the latest of each warp
 
+  void learn(uint32_t warp, uint32_t thread, uint32_t tick) {
+    uint32_t& mine = threads[warp][thread];
+    if (mine < tick) mine = tick;
+  }
   bool knows(uint32_t warp, uint32_t thread, uint32_t tick) const {
     const auto found = threads[warp].find(thread);
     return found != threads[warp].end() && tick <= found->second;

@@ -144,6 +144,7 @@ Block::Outcome Block::run(bool may_yield) {
       if ((waits || works) && may_yield) return works ? Outcome::kWorking : Outcome::kYielded;
       const bool only_polls = waits && !works && changes == changes_before;
       if (!standstill.after_round(!only_polls, {&self, 1})) continue;
+      if (give_up_product_waits(*this)) continue;
       report_hang(*this, HangReason::kThreadsPoll);
       return Outcome::kStopped;
     }
@@ -154,6 +155,7 @@ Block::Outcome Block::run(bool may_yield) {
       if (!moved) moved = settle_warp_sync(w, true);
     if (moved) continue;
     if (may_yield && waits_for_cluster(*this)) return Outcome::kYielded;
+    if (give_up_product_waits(*this)) continue;
     report_deadlock(*this);
     return Outcome::kStopped;
   }

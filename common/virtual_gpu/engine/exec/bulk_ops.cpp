@@ -115,7 +115,7 @@ void check_destination(Warp& w, const Op& op, int lane, const BulkLoad& load) {
                     {s.atomic_tick[i], s.atomic_who[i], BulkOver::kAtomic}};
         for (const auto& e : seen)
           if (b.options->check_race && e.tick >= b.full_tick &&
-              !is_ordered(b, w, lane, e.tick, who_thread(e.who)))
+              !is_ordered_use(b, w, lane, {e.tick, e.who}))
             return checks::bulk_over_use(w, op, lane, word * 4, {e.tick, e.who}, e.over, load);
         const bool by_atomic = s.atomic_tick[i] > s.write_tick[i];
         const Stamp last{by_atomic ? s.atomic_tick[i] : s.write_tick[i],

@@ -10,6 +10,7 @@
 #include "exec/access.h"
 #include "exec/scheduler.h"
 #include "exec/standstill.h"
+#include "exec/wgmma.h"
 
 namespace vgpu {
 
@@ -320,6 +321,9 @@ void run_cluster(Launch& launch, Worker& worker, uint64_t number,
     changed |= changes_in(cluster) != before;
     if (changed) keep_joins(cluster, round);
     if (!standstill.after_round(changed, cluster.blocks)) continue;
+    bool moved = false;
+    for (Block* b : cluster.blocks) moved |= give_up_product_waits(*b);
+    if (moved) continue;
     for (uint32_t rank = 0; rank < count && !launch.stop; ++rank)
       if (!cluster.done[rank]) report_hang(*blocks[rank], HangReason::kBlocksPoll);
     if (launch.is_sampled) return abandon(cluster);

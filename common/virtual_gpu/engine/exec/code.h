@@ -22,6 +22,7 @@ enum class Control : uint8_t {
   kBarrier,   // bar.sync, bar.red, bar.arrive
   kWarpSync,  // shuffles, votes, __syncwarp: may wait for other lanes of the warp
   kTrap,
+  kProductWait,  // wgmma.wait_group: may wait for other warps of the warpgroup
 };
 
 enum MemFlags : uint8_t {

@@ -15,6 +15,7 @@
 #include "exec/scheduler.h"
 #include "exec/standstill.h"
 #include "exec/thread_pool.h"
+#include "exec/wgmma.h"
 
 namespace vgpu {
 
@@ -72,6 +73,9 @@ void run_in_order(Launch& launch, Worker& worker, uint64_t blocks, uint64_t resi
     for (const auto& b : running) standing.push_back(b.get());
     // Blocks take turns from the front, and after each whole round the order is the same.
     if (!standstill.after_round(progress || changed || works, standing)) continue;
+    bool moved = false;
+    for (Block* b : standing) moved |= give_up_product_waits(*b);
+    if (moved) continue;
     report_hang(*running.front(), next < blocks ? HangReason::kBlocksNotStarted : HangReason::kBlocksPoll);
   }
   for (auto& b : running) b->end();

@@ -50,8 +50,11 @@ void FunctionLowering::lower_wgmma(const ptx::Instruction& in) {
   if (what == "fence" || what == "commit_group" || what == "wait_group") {
     OpFn fn = what == "fence" ? wgmma_fence : what == "commit_group" ? wgmma_commit : wgmma_wait;
     const uint64_t groups = what == "wait_group" ? immediate(in.operands.at(0)) : 0;
+    const bool waits = fn == wgmma_wait;
+    if (waits) jump_over_when_guarded();
     VirtualOp& v = emit(fn, fn, InstrClass::kFence);
     v.op.groups = groups;
+    if (waits) v.op.control = static_cast<uint8_t>(Control::kProductWait);
     return;
   }
   // wgmma.mma_async.sync.aligned.SHAPE{.satfinite}.D.A.B, of bits with .and.popc behind it

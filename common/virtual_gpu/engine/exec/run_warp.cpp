@@ -6,6 +6,7 @@
 #include "cuda_error.h"
 #include "exec/lanes.h"
 #include "exec/scheduler.h"
+#include "exec/wgmma.h"
 
 namespace vgpu {
 
@@ -153,6 +154,9 @@ bool run_split(Warp& w, int split) {
           enter_block(w, split, at + 1);
           break;
         }
+        case Control::kProductWait:
+          wait_for_products(w, split, op);
+          break;
         case Control::kNone:
           break;
       }

@@ -274,9 +274,7 @@ void meet_in_group(Warp& w, const Op& op, Products& p) {
   while (!open.empty() && open.front().warps == 15) open.erase(open.begin());
 }
 
-}  // namespace
-
-void wgmma_product(Warp& w, const Op& op) {
+void issue_product(Warp& w, const Op& op) {
   Block& b = *w.block;
   const WgmmaDetail& d = *op.wgmma;
   AsyncUnit& unit = async_unit(b);
@@ -326,37 +324,20 @@ void wgmma_product(Warp& w, const Op& op) {
   read.op = op.index;
   read.thread = w.id * kLanes;
   read.group = p.committed;
+  read.product = p.issued - 1;
   read.by_warp = true;
   mark_read(b, read);
   unit.reads.push_back(std::move(read));
 }
 
+}  // namespace
+
+void wgmma_product(Warp& w, const Op& op) {
+  issue_product(w, op);
+  if (async_unit(*w.block).product_waits != 0) wake_product_waits(w);
+}
+
 void wgmma_fence(Warp&, const Op&) {}
-
-void wgmma_commit(Warp& w, const Op&) {
-  ++async_unit(*w.block).products[w.id].committed;
-}
-
-void wgmma_wait(Warp& w, const Op& op) {
-  Block& b = *w.block;
-  AsyncUnit& unit = async_unit(b);
-  Products& p = unit.products[w.id];
-  const uint32_t keep = static_cast<uint32_t>(op.groups);
-  if (p.committed >= keep) p.waited = std::max(p.waited, p.committed - keep);
-  std::vector<bool> done(unit.reads.size(), false);
-  bool any = false, more = false;
-  for (size_t i = 0; i < unit.reads.size(); ++i) {
-    const AsyncRead& read = unit.reads[i];
-    const bool own = read.by_warp && read.thread / kLanes == w.id;
-    done[i] = own && read.group < p.waited;
-    any |= done[i];
-    more |= own && !done[i] && read.group < p.committed;
-  }
-  OpCounts& count = b.worker->ops[op.index];
-  count.waits += any || more;
-  count.open_waits += more;
-  if (any) finish_reads(b, done);
-}
 
 void check_products_end(Block& b) {
   if (!b.unit || !b.options->check_sync || b.must_stop()) return;

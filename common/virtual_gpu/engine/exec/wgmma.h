@@ -8,6 +8,7 @@
 
 #include "exec/async_detail.h"
 #include "exec/op.h"
+#include "exec/products.h"
 
 namespace vgpu {
 
@@ -34,12 +35,19 @@ struct WgmmaDetail {
   int16_t a_at = -1, b_at = -1, scale_at = -1;  // in Op::list
 };
 
-constexpr int kWarpsOfGroup = 4;
-
 void wgmma_product(Warp&, const Op&);
 void wgmma_fence(Warp&, const Op&);
 void wgmma_commit(Warp&, const Op&);
 void wgmma_wait(Warp&, const Op&);  // Op::groups may stay in flight
+
+// wgmma.wait_group, which ends a block of code: the warp goes on when all warps of its warpgroup have issued
+// the products that it waits for. A product is one of the whole warpgroup: it cannot be over before that.
+void wait_for_products(Warp& w, int split, const Op& op);
+// After a warp has issued a product: others may have waited for that.
+void wake_product_waits(Warp& w);
+// Warps that wait so go on without the others, where those never come to the products: they may take other
+// branches, which is found when the block ends. True when there were any.
+bool give_up_product_waits(Block& b);
 
 // Finds instructions that may touch registers of a product in flight, and products whose registers were
 // changed since the last wgmma.fence; they are looked at when they run.
