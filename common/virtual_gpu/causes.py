@@ -87,6 +87,8 @@ REFILLS = _set("CopyOverRead", "CopyOverWrite")
 RACES = _set("RaceWithWrite", "RaceWithRead", "LanesCollide", "RaceBetweenBlocks")
 UNWRITTEN = _set("UnwrittenShared", "UnwrittenLocal", "UnwrittenGlobal", "UnwrittenTransfer")
 HANGS = _set("Hang", "TimeLimit")
+OVER_NEIGHBOUR = _set("BulkOverNeighbour")
+EARLY_BULK = _set("UseOfBulkLoad")
 # The stronger come first: a finding is explained only by a stronger one, or by one as strong that is wider (a
 # barrier for all warps orders the lanes of one, too) or earlier.
 STRENGTH = (
@@ -99,6 +101,8 @@ STRENGTH = (
     OTHERS_COPY,
     UNORDERED_COPY,
     REFILLS,
+    OVER_NEIGHBOUR,
+    EARLY_BULK,
     RACES,
     UNWRITTEN,
     HANGS,
@@ -126,6 +130,9 @@ TABLE = (
     # What another thread has not written yet is read too early.
     Explains(EARLY | REFILLS | RACES, UNWRITTEN, share_a_line),
     Explains(RACES, HANGS, anywhere, later=True),
+    # A neighbour finds the copy of a later round in its stage, and misses the end of the one that it waits for.
+    Explains(OVER_NEIGHBOUR, EARLY_BULK, share_a_line),
+    Explains(OVER_NEIGHBOUR, HANGS, anywhere, later=True),
 )
 
 

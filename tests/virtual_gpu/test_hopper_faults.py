@@ -9,11 +9,25 @@ import pytest
 
 from benchmarks.virtual_gpu.faults.corpus import Fault
 from benchmarks.virtual_gpu.hopper_faults.corpus import hopper_faults
+from common.virtual_gpu.causes import by_cause
 from common.virtual_gpu.session import RunReport
 from tests.virtual_gpu.programs_together import ProgramsTogether, build_together
 
 FAULTS = hopper_faults()
 LIMIT_SECONDS = 60.0
+# Where several findings share their kind: the mistake that the report shows as the cause.
+CAUSES = {
+    "async_changed_map_not_acquired": "StaleTensorMap",
+    "async_changed_map_not_released": "StaleTensorMap",
+    "async_copies_back_what_is_being_stored": "ReadOfBulkStore",
+    "async_copy_into_an_inbox_the_neighbour_reads": "BulkOverNeighbour",
+    "async_copy_of_stores_without_global_fence": "MissingGlobalProxyFence",
+    "async_last_block_sums_stores_under_way": "ReadOfBulkStore",
+    "async_multicast_into_a_stage_the_neighbour_reads": "BulkOverNeighbour",
+    "async_reads_back_what_is_being_stored": "ReadOfBulkStore",
+    "async_stage_freed_before_the_product_is_over": "BulkOverUse",
+    "async_tensor_copy_of_another_blocks_stores": "MissingGlobalProxyFence",
+}
 
 
 @cache
@@ -54,6 +68,13 @@ def test_nothing_but_marked_lines_is_blamed(fault: Fault):
     marked = fault.lines | fault.other_lines
     astray = {found.line for found in ran.report.findings if found.kind != "hang"} - marked
     assert astray == set(), stated(ran)
+
+
+@pytest.mark.parametrize("name", CAUSES)
+def test_the_cause_is_the_mistake_that_was_made(name: str):
+    [fault] = [fault for fault in FAULTS if fault.name == name]
+    ran = run(fault, False)
+    assert {cause.finding.mistake for cause in by_cause(ran.report.findings)} == {CAUSES[name]}, stated(ran)
 
 
 @named

@@ -29,6 +29,9 @@ __device__ inline void fence_barrier_init() {
 __device__ inline void fence_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
+__device__ inline void fence_async_global() {
+  asm volatile("fence.proxy.async.global;" ::: "memory");
+}
 __device__ inline uint64_t arrive(uint64_t* barrier) {
   uint64_t state;
   asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];"

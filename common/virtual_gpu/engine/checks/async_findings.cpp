@@ -30,6 +30,8 @@ const char* text(BulkOver over) {
       return "may still write it";
     case BulkOver::kAtomic:
       return "may still update it";
+    case BulkOver::kBrought:
+      break;  // see bulk_over_neighbour
   }
   return "";
 }
@@ -287,6 +289,30 @@ void bulk_over_use(Warp& w, const Op& op, int lane, uint32_t address, Stamp use,
     if (!why.empty()) f.advice = why;
   };
   report(w, op, lane, Mistake::kBulkOverUse, build, who_op(stamp));
+}
+
+void bulk_over_neighbour(Warp& w, const Op& op, int lane, const Block& to, uint32_t address, uint32_t stamp,
+                         BulkOver over) {
+  Block& b = *w.block;
+  const auto build = [&](Finding& f) {
+    const std::string there = "block " + std::to_string(to.cluster_rank);
+    f.address = address;
+    f.between = "blocks";
+    const std::string copy = "the " + async_name(b, who_op(stamp)) + behind(b, who_op(stamp));
+    const std::string thread =
+        "while thread " + thread_text(*b.launch, who_thread(stamp)) + " there " + text(over);
+    f.message = who(w, lane) + " of block " + std::to_string(b.cluster_rank) +
+                " of the cluster starts a copy into " + shared_text(to, address) + " of " + there + ", ";
+    f.message += over == BulkOver::kCopyInFlight ? "into which " + copy + " is under way"
+                 : over == BulkOver::kBrought
+                     ? "whose threads may not have read yet what " + copy + " has brought"
+                     : thread + behind(b, who_op(stamp));
+    f.advice =
+        "A stage of another block may be filled again only when that block's threads are done with it: "
+        "let them arrive at an mbarrier of this block, too (mapa, mbarrier.arrive.shared::cluster), "
+        "and wait for that one before the copy.";
+  };
+  report(w, op, lane, Mistake::kBulkOverNeighbour, build, who_op(stamp));
 }
 
 void async_reads_unordered(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp) {

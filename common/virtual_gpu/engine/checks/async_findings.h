@@ -32,10 +32,14 @@ bool unordered_bulk_load(Warp& w, const Op& op, int lane, uint32_t address, uint
 void overwrites_async_read(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp);
 
 // A bulk copy into shared memory that a thread may still read or write, or that another one fills or reads.
-enum class BulkOver { kCopyInFlight, kAsyncRead, kRead, kWrite, kAtomic };
+// kBrought: what a copy has brought, which a thread may still want to read.
+enum class BulkOver { kCopyInFlight, kAsyncRead, kRead, kWrite, kAtomic, kBrought };
 // `use`: by whom, and when where that is known (tick 0: it is not).
 void bulk_over_use(Warp& w, const Op& op, int lane, uint32_t address, Stamp use, BulkOver over,
                    const BulkLoad& load);
+// The same into the shared memory of `to`, another block of the cluster.
+void bulk_over_neighbour(Warp& w, const Op& op, int lane, const Block& to, uint32_t address, uint32_t stamp,
+                         BulkOver over);
 // The asynchronous proxy reads what nothing orders before it, or what was never written.
 void async_reads_unordered(Warp& w, const Op& op, int lane, uint32_t address, uint32_t stamp);
 void async_reads_unwritten(Warp& w, const Op& op, int lane, uint32_t address);

@@ -102,15 +102,26 @@ void order_blocks(Block& from, Block& to) {
   knows[from.cluster_rank] = from.tick++;
 }
 
+void order_whole_blocks(Block& from, Block& to) {
+  if (from.cluster == nullptr || from.cluster != to.cluster || &from == &to) return;
+  order_blocks(from, to);
+  const std::vector<uint32_t>& knows = order_of(from).known[to.cluster_rank];
+  for (BlockTicks& ticks : async_unit(to).blocks)
+    for (size_t rank = 0; rank < knows.size(); ++rank) ticks[rank] = std::max(ticks[rank], knows[rank]);
+}
+
 void order_all_blocks(Cluster& cluster) {
   for (auto& uses : cluster.order.uses) uses.clear();
   for (std::vector<uint32_t>& knows : cluster.order.known)
     for (size_t i = 0; i < knows.size(); ++i) knows[i] = cluster.blocks[i]->tick;
+  for (Block* b : cluster.blocks)
+    for (BlockTicks& ticks : async_unit(*b).blocks)
+      for (size_t i = 0; i < cluster.blocks.size(); ++i) ticks[i] = cluster.blocks[i]->tick;
 }
 
 void publish_to_cluster(Block& from) {
   if (from.cluster == nullptr) return;
-  for (Block* to : from.cluster->blocks) order_blocks(from, *to);
+  for (Block* to : from.cluster->blocks) order_whole_blocks(from, *to);
 }
 
 void check_remote_use(Warp& w, const Op& op, int lane, Block& owner, uint32_t address, uint32_t bytes,

@@ -34,6 +34,8 @@ struct ClusterOrder {
 
 // What `from` did until now comes before what `to` does from now on.
 void order_blocks(Block& from, Block& to);
+// The same, where it is not known which warp of `to` will see it: all of them are taken to.
+void order_whole_blocks(Block& from, Block& to);
 // The same for all blocks of its cluster, or from one to all others.
 void order_all_blocks(Cluster& cluster);
 void publish_to_cluster(Block& from);

@@ -1,5 +1,7 @@
 // What orders accesses to shared memory: flags that are acquired and released, meetings of a warp and of a
 // block.
+#include <algorithm>
+
 #include "checks/report.h"
 #include "checks/shared_check.h"
 #include "exec/flags.h"
@@ -13,16 +15,22 @@ void order_through(Warp& w, uint64_t address, bool acquires, bool releases, bool
   if (acquires && !seen.empty())
     for (uint32_t s = 0; s < kLanes; ++s)
       if (within_warp || s != w.id) known[s] = std::max(known[s], seen[s]);
-  for (uint32_t reader = kLanes; acquires && reader < seen.size(); ++reader)
-    b.unit->learn(w.id, kProductReader + reader - kLanes, seen[reader]);
+  constexpr uint32_t kProducts = kLanes, kBlocks = kProducts + kLanes / kWarpsOfGroup;
+  if (acquires && seen.size() > kLanes && b.unit) {
+    for (uint32_t i = kProducts; i < kBlocks; ++i)
+      b.unit->learn(w.id, kProductReader + i - kProducts, seen[i]);
+    BlockTicks& blocks = b.unit->blocks[w.id];
+    for (uint32_t i = 0; i < blocks.size(); ++i) blocks[i] = std::max(blocks[i], seen[kBlocks + i]);
+  }
   if (!releases) return;
   seen.assign(known, known + kLanes);
   seen[w.id] = b.tick++;
-  if (!b.unit || b.unit->products_over.empty()) return;
-  // Behind the warps: what it knows of the products of each warpgroup.
-  seen.resize(kLanes + kLanes / kWarpsOfGroup, 0);
+  if (!b.unit || (b.unit->products_over.empty() && b.cluster == nullptr)) return;
+  // Behind the warps: what it knows of the products of each warpgroup, and of other blocks.
+  seen.resize(kBlocks + kMostBlocksOfCluster, 0);
   for (const auto& [thread, tick] : b.unit->threads[w.id])
-    if (thread >= kProductReader) seen[kLanes + thread - kProductReader] = tick;
+    if (thread >= kProductReader) seen[kProducts + thread - kProductReader] = tick;
+  std::ranges::copy(b.unit->blocks[w.id], seen.begin() + kBlocks);
 }
 
 void meet_in_warp(Warp& w, Mask lanes) {

@@ -216,7 +216,12 @@ int lanes_to_host(const uint64_t* address, Mask mask, const Shape& shape) {
 Mask check_global(Warp& w, const Op& op, const uint64_t* address, uint32_t bytes, Mask mask,
                   const Shape& shape, Direction direction) {
   const Mask good = allowed_lanes(w, op, address, bytes, mask, shape, direction);
-  if (w.block->worker->touched && good != 0) note_touched(w, address, bytes, good, shape, direction);
+  if (good == 0) return good;
+  const Worker& worker = *w.block->worker;
+  if (worker.touched) note_touched(w, address, bytes, good, shape, direction);
+  if (worker.proxies)
+    worker.proxies->access(w, op, address, bytes, good, shape, direction != Direction::kStore,
+                           direction == Direction::kStore || direction == Direction::kAtomic);
   return good;
 }
 

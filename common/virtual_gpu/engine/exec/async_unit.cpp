@@ -18,6 +18,10 @@ void raise(uint32_t& to, uint32_t value) {
   if (to < value) to = value;
 }
 
+void raise(BlockTicks& to, const BlockTicks& values) {
+  for (size_t rank = 0; rank < to.size(); ++rank) raise(to[rank], values[rank]);
+}
+
 template <class F>
 void for_each_word(const std::vector<BulkPart>& parts, F f) {
   for (const BulkPart& p : parts)
@@ -96,8 +100,9 @@ void arrive_in_shared(Block& b, const BulkLoad& load) {
 void OrderClock::join(const OrderClock& other) {
   for (size_t s = 0; s < kLanes; ++s) {
     raise(known[s], other.known[s]);
-    raise(proxied[s], other.proxied[s]);
+    for (size_t space = 0; space < kProxiedSpaces; ++space) raise(proxied[space][s], other.proxied[space][s]);
   }
+  raise(blocks, other.blocks);
   for (const auto& [thread, tick] : other.threads) note_thread(thread, tick);
 }
 
@@ -111,8 +116,11 @@ void AsyncUnit::start_block() {
   loads.clear();
   arrivals.clear();
   reads.clear();
+  writes.clear();
   committed.assign(count, 0);
-  fenced.assign(count, 0);
+  for (auto& each : fenced) each.assign(count, 0);
+  for (auto& each : proxied_threads) each.clear();
+  fences_global = false;
   cluster_round.assign(count, 0);
   released_to_cluster = 0;
   read_counts.assign(block.shadow.in_flight.size(), 0);
@@ -122,25 +130,40 @@ void AsyncUnit::start_block() {
   products_over.clear();
   product_waits = 0;
   std::memset(proxied, 0, sizeof proxied);
+  for (BlockTicks& ticks : blocks) ticks.fill(0);
   for (auto& row : threads) row.clear();
   for (MbarrierWait& w : waits) w = MbarrierWait{};
 }
 
 void AsyncUnit::meet(uint32_t warps, bool everyone) {
   if (everyone) warps = ~0u;
-  uint32_t joint[kLanes] = {};
+  uint32_t joint[kProxiedSpaces][kLanes] = {};
   std::unordered_map<uint32_t, uint32_t> seen;
+  BlockTicks others{};
   for (uint32_t m = warps; m != 0; m &= m - 1) {
     const size_t w = static_cast<size_t>(std::countr_zero(m));
-    for (size_t s = 0; s < kLanes; ++s) raise(joint[s], proxied[w][s]);
+    raise(others, blocks[w]);
+    for (size_t space = 0; space < spaces(); ++space)
+      for (size_t s = 0; s < kLanes; ++s) raise(joint[space][s], proxied[space][w][s]);
     if (!everyone)
       for (const auto& [thread, tick] : threads[w]) raise(seen[thread], tick);
   }
   for (uint32_t m = warps; m != 0; m &= m - 1) {
     const size_t w = static_cast<size_t>(std::countr_zero(m));
-    std::copy(joint, joint + kLanes, proxied[w]);
+    for (size_t space = 0; space < spaces(); ++space)
+      std::copy(joint[space], joint[space] + kLanes, proxied[space][w]);
     threads[w] = seen;
+    blocks[w] = others;
   }
+}
+
+bool AsyncUnit::is_proxied(const Warp& w, int lane, uint32_t tick, uint32_t thread, Proxied space) const {
+  const size_t i = static_cast<size_t>(space);
+  if (tick <= proxied[i][w.id][thread / kLanes]) return true;
+  const uint32_t fence = fenced[i][thread];
+  if (fence >= tick && is_ordered(block, w, lane, fence, thread)) return true;
+  const auto seen = proxied_threads[i].find(thread);
+  return seen != proxied_threads[i].end() && tick <= seen->second;
 }
 
 AsyncUnit& async_unit(Block& b) {
@@ -153,8 +176,10 @@ void release_to(Warp& w, Mask lanes, OrderClock& clock) {
   AsyncUnit& unit = async_unit(b);
   for (size_t s = 0; s < kLanes; ++s) {
     raise(clock.known[s], b.known[w.id][s]);
-    raise(clock.proxied[s], unit.proxied[w.id][s]);
+    for (size_t space = 0; space < unit.spaces(); ++space)
+      raise(clock.proxied[space][s], unit.proxied[space][w.id][s]);
   }
+  if (b.cluster != nullptr) raise(clock.blocks, unit.blocks[w.id]);
   for (const auto& [thread, tick] : unit.threads[w.id])
     if (tick >= b.full_tick) clock.note_thread(thread, tick);
   if (lanes == w.live()) {
@@ -178,8 +203,10 @@ void acquire_from(Warp& w, const OrderClock& clock) {
   AsyncUnit& unit = async_unit(b);
   for (size_t s = 0; s < kLanes; ++s) {
     raise(b.known[w.id][s], clock.known[s]);
-    raise(unit.proxied[w.id][s], clock.proxied[s]);
+    for (size_t space = 0; space < unit.spaces(); ++space)
+      raise(unit.proxied[space][w.id][s], clock.proxied[space][s]);
   }
+  if (b.cluster != nullptr) raise(unit.blocks[w.id], clock.blocks);
   for (const auto& [thread, tick] : clock.threads)
     if (tick >= b.full_tick) raise(unit.threads[w.id][thread], tick);
 }
@@ -208,21 +235,23 @@ void settle_mbarrier(Block& b, Mbarrier& m) {
   ++b.changes;
 }
 
-void complete_bytes(Block& b, uint32_t barrier, uint32_t thread, uint64_t bytes) {
+void complete_bytes(Block& b, const BulkLoad& load) {
   AsyncUnit& unit = async_unit(b);
-  const auto found = unit.barriers.find(barrier);
+  const auto found = unit.barriers.find(load.barrier);
   if (found == unit.barriers.end()) return;
   Mbarrier& m = found->second;
-  m.arriving.note_thread(thread, b.tick);
-  m.bytes -= static_cast<int64_t>(bytes);
+  m.arriving.note_thread(load.thread, b.tick);
+  raise(m.arriving.blocks, load.known);
+  m.bytes -= static_cast<int64_t>(load.bytes);
   ++b.tick;
   ++b.changes;
   settle_mbarrier(b, m);
 }
 
-bool bring_in(Block& b, uint32_t barrier) {
+namespace {
+
+void bring_in_arrivals(Block& b, uint32_t barrier) {
   AsyncUnit& unit = async_unit(b);
-  bool any = false;
   for (size_t i = 0; i < unit.arrivals.size();) {
     const CopyArrival a = unit.arrivals[i];
     if (a.barrier != barrier) {
@@ -230,7 +259,6 @@ bool bring_in(Block& b, uint32_t barrier) {
       continue;
     }
     unit.arrivals.erase(unit.arrivals.begin() + static_cast<std::ptrdiff_t>(i));
-    any = true;
     Warp& w = b.warps[a.warp];
     complete_copies(w, a.lane, a.tick);
     const auto found = unit.barriers.find(barrier);
@@ -243,6 +271,10 @@ bool bring_in(Block& b, uint32_t barrier) {
     ++b.changes;
     settle_mbarrier(b, m);
   }
+}
+
+void bring_in_loads(Block& b, uint32_t barrier) {
+  AsyncUnit& unit = async_unit(b);
   for (size_t i = 0; i < unit.loads.size();) {
     if (unit.loads[i].barrier != barrier) {
       ++i;
@@ -250,11 +282,32 @@ bool bring_in(Block& b, uint32_t barrier) {
     }
     const BulkLoad load = std::move(unit.loads[i]);
     unit.loads.erase(unit.loads.begin() + static_cast<std::ptrdiff_t>(i));
-    any = true;
     arrive_in_shared(b, load);
-    complete_bytes(b, barrier, load.thread, load.bytes);
+    complete_bytes(b, load);
   }
-  return any;
+}
+
+// Whether what is under way ends the phase.
+bool loads_end_phase(const AsyncUnit& unit, uint32_t barrier) {
+  const auto found = unit.barriers.find(barrier);
+  if (found == unit.barriers.end() || found->second.pending != 0) return false;
+  int64_t bytes = found->second.bytes;
+  for (const BulkLoad& load : unit.loads)
+    if (load.barrier == barrier) bytes -= static_cast<int64_t>(load.bytes);
+  return bytes <= 0;
+}
+
+}  // namespace
+
+void bring_in(Block& b, uint32_t barrier) {
+  bring_in_arrivals(b, barrier);
+  if (b.cluster == nullptr || loads_end_phase(*b.unit, barrier)) bring_in_loads(b, barrier);
+}
+
+void bring_in_rest(Block& b) {
+  if (!b.unit) return;
+  for (const MbarrierWait& wait : b.unit->waits)
+    if (wait.failed) bring_in_loads(b, wait.barrier);
 }
 
 void mark_load(Block& b, const BulkLoad& load) {

@@ -23,10 +23,17 @@ enum class BulkReduction : uint8_t;
 enum class BulkType : uint8_t;
 
 // What a thread knows when it arrives, and hands to those who wait: accesses up to a tick, by warp.
-// `proxied`: those of them that a proxy fence has made visible to the asynchronous proxy. `threads`: single
-// threads of which more is known than of their warp.
+// `proxied`: those of them that a proxy fence has made visible to the asynchronous proxy, for each space.
+// `threads`: single threads of which more is known than of their warp. `blocks`: other blocks of the cluster,
+// each as a whole, up to a tick of theirs.
+constexpr size_t kMostBlocksOfCluster = 16;
+using BlockTicks = std::array<uint32_t, kMostBlocksOfCluster>;  // by rank
+enum class Proxied : uint8_t { kShared, kGlobal };
+constexpr size_t kProxiedSpaces = 2;
 struct OrderClock {
-  std::array<uint32_t, kLanes> known{}, proxied{};
+  std::array<uint32_t, kLanes> known{};
+  std::array<std::array<uint32_t, kLanes>, kProxiedSpaces> proxied{};
+  BlockTicks blocks{};
   std::unordered_map<uint32_t, uint32_t> threads;
   void note_thread(uint32_t thread, uint32_t tick) {
     uint32_t& mine = threads[thread];
@@ -75,6 +82,7 @@ struct BulkLoad {
   std::vector<uint8_t> data;  // of a copy from shared memory: what it read when it was issued
   BulkReduction reduction{};  // with what is there
   BulkType type{};
+  BlockTicks known{};    // of a copy from another block: what its warp knew of all blocks
   uint32_t fill = 0;     // of places outside of a tensor: a pattern of 4 bytes
   uint8_t layout = 0;    // of a box of several dimensions: 1 + the swizzle of its tensor map
   bool to_tf32 = false;  // rounds each float of the tensor
@@ -94,6 +102,12 @@ struct AsyncRead {
   bool by_warp = false;
   uint32_t product = 0;  // of a wgmma: how many its warp had issued before
   std::vector<BulkPart> parts;
+};
+
+// A bulk store into device memory, whose bytes are there when its group is waited for.
+struct AsyncWrite {
+  uint32_t number = 0;  // of ProxyWrites
+  uint32_t thread = 0, group = 0;
 };
 
 struct MbarrierWait {
@@ -121,19 +135,24 @@ struct AsyncUnit {
   std::vector<BulkLoad> loads;            // oldest first
   std::vector<CopyArrival> arrivals;
   std::vector<AsyncRead> reads;
+  std::vector<AsyncWrite> writes;
   std::vector<uint32_t> committed;      // bulk groups, by thread
   std::vector<uint32_t> cluster_round;  // by thread: in which it arrived at the barrier of the cluster
   uint32_t released_to_cluster = 0;     // tick of the latest release to other blocks but by that barrier
-  std::vector<uint32_t> fenced;         // by thread: the tick of its latest proxy fence
-  std::vector<uint8_t> layout;          // by 16 bytes of shared memory: BulkLoad::layout of the latest copy
-  std::vector<uint16_t> read_counts;    // by word of shared memory: how many of `reads` it is in
-  Products products[kLanes];            // by warp
+  std::vector<uint32_t> fenced[kProxiedSpaces];  // by thread: the tick of its latest proxy fence
+  bool fences_global = false;                    // there was one for device memory
+  std::vector<uint8_t> layout;        // by 16 bytes of shared memory: BulkLoad::layout of the latest copy
+  std::vector<uint16_t> read_counts;  // by word of shared memory: how many of `reads` it is in
+  Products products[kLanes];          // by warp
   std::map<uint32_t, std::vector<GroupProduct>> open_products;  // by warpgroup
   std::map<uint32_t, std::vector<ProductsOver>> products_over;  // by warpgroup, oldest first
   uint32_t product_waits = 0;                                   // warps that stand at a wait for products
-  uint32_t proxied[kLanes][kLanes] = {};                        // of OrderClock, by warp that knows it
-  std::unordered_map<uint32_t, uint32_t> threads[kLanes];       // of OrderClock, by warp that knows it
-  MbarrierWait waits[kLanes];                                   // the latest of each warp
+  uint32_t proxied[kProxiedSpaces][kLanes][kLanes] = {};        // of OrderClock, by warp that knows it
+  BlockTicks blocks[kLanes] = {};                               // likewise; only in a cluster
+  // By single thread: until when a proxy fence of a thread that knew of it covers what it did.
+  std::unordered_map<uint32_t, uint32_t> proxied_threads[kProxiedSpaces];
+  std::unordered_map<uint32_t, uint32_t> threads[kLanes];  // of OrderClock, by warp that knows it
+  MbarrierWait waits[kLanes];                              // the latest of each warp
 
   void learn(uint32_t warp, uint32_t thread, uint32_t tick) {
     uint32_t& mine = threads[warp][thread];
@@ -143,6 +162,11 @@ struct AsyncUnit {
     const auto found = threads[warp].find(thread);
     return found != threads[warp].end() && tick <= found->second;
   }
+  // Whether a proxy fence has made what `thread` did at `tick` visible to the asynchronous proxy, for the
+  // lane.
+  bool is_proxied(const Warp& w, int lane, uint32_t tick, uint32_t thread, Proxied space) const;
+  // Spaces of which the clocks need to say what is visible to the asynchronous proxy.
+  size_t spaces() const { return fences_global ? kProxiedSpaces : 1; }
   // Warps have met at a barrier of the block.
   void meet(uint32_t warps, bool everyone);
 };
@@ -158,10 +182,13 @@ void acquire_from(Warp& w, const OrderClock& clock);
 Mbarrier* find_mbarrier(Warp& w, const Op& op, int lane, uint32_t address);
 // The phase is over when it lacks neither arrivals nor bytes.
 void settle_mbarrier(Block& b, Mbarrier& m);
-// Bytes for which `thread` has started a copy have come.
-void complete_bytes(Block& b, uint32_t barrier, uint32_t thread, uint64_t bytes);
-// Lets arrive what is under way to this barrier. True when something was.
-bool bring_in(Block& b, uint32_t barrier);
+// The bytes of a copy have come.
+void complete_bytes(Block& b, const BulkLoad& load);
+// Lets arrive what is under way to this barrier: in a cluster, if the phase ends by that. What comes for a
+// later phase, or before the rest of it, stays under way: a copy over it is then found.
+void bring_in(Block& b, uint32_t barrier);
+// The same for barriers at which warps wait in vain, whether a phase ends or not.
+void bring_in_rest(Block& b);
 
 // Marks shared memory as in use by the asynchronous proxy, and as free again.
 void mark_load(Block& b, const BulkLoad& load);

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "checks/global_race.h"
+#include "checks/proxy_writes.h"
 #include "checks/shared_shadow.h"
 #include "exec/async_copy.h"
 #include "exec/async_unit.h"
@@ -75,7 +76,10 @@ struct Launch {
 
 // What one CPU thread collects.
 struct Worker {
-  explicit Worker(Launch& l) : launch(l), ops(l.kernel.origins.size()), blocks(l.kernel.block_count) {}
+  explicit Worker(Launch& l) : launch(l), ops(l.kernel.origins.size()), blocks(l.kernel.block_count) {
+    if (l.kernel.traits.copies_bulk && l.env.options.check_async)
+      proxies = std::make_unique<ProxyWrites>(l.env.memory);
+  }
   Launch& launch;
   std::vector<OpCounts> ops;
   std::vector<BlockCounts> blocks;
@@ -83,6 +87,7 @@ struct Worker {
   std::unordered_map<uint64_t, LocalFinding*> known;  // the same by instruction: most occurrences repeat
   Allocation* recent[64] = {};                        // allocation an op touched last, by op index
   std::unique_ptr<TouchMap> touched;                  // while other threads run blocks of the same launch
+  std::unique_ptr<ProxyWrites> proxies;               // where the kernel has bulk copies to check
 };
 
 struct Barrier {

@@ -83,12 +83,16 @@ bool is_async(const Block& b, uint32_t stamp) {
   return b.launch->kernel.origins[who_op(stamp)].opcode.find(".async.bulk") != std::string_view::npos;
 }
 
-// Whether a proxy fence has made what `thread` wrote visible to the asynchronous proxy.
+// Whether a proxy fence has made what `thread` wrote in shared memory visible to the asynchronous proxy.
 bool is_proxied(const Block& b, const Warp& w, int lane, uint32_t tick, uint32_t thread) {
-  const AsyncUnit& unit = *b.unit;
-  if (tick <= unit.proxied[w.id][thread / kLanes]) return true;
-  const uint32_t fence = unit.fenced[thread];
-  return fence >= tick && is_ordered(b, w, lane, fence, thread);
+  return b.unit->is_proxied(w, lane, tick, thread, Proxied::kShared);
+}
+
+// What of device memory a bulk copy reads.
+void check_global_source(Warp& w, const Op& op, int lane, const std::vector<BulkPart>& parts) {
+  if (ProxyWrites* proxies = w.block->worker->proxies.get())
+    for (const BulkPart& p : parts)
+      if (p.global != 0) proxies->bulk_read(w, op, lane, p);
 }
 
 // What a new copy into shared memory would overwrite.
@@ -114,8 +118,7 @@ void check_destination(Warp& w, const Op& op, int lane, const BulkLoad& load) {
                     {s.write_tick[i], s.write_who[i], BulkOver::kWrite},
                     {s.atomic_tick[i], s.atomic_who[i], BulkOver::kAtomic}};
         for (const auto& e : seen)
-          if (b.options->check_race && e.tick >= b.full_tick &&
-              !is_ordered_use(b, w, lane, {e.tick, e.who}))
+          if (b.options->check_race && e.tick >= b.full_tick && !is_ordered_use(b, w, lane, {e.tick, e.who}))
             return checks::bulk_over_use(w, op, lane, word * 4, {e.tick, e.who}, e.over, load);
         const bool by_atomic = s.atomic_tick[i] > s.write_tick[i];
         const Stamp last{by_atomic ? s.atomic_tick[i] : s.write_tick[i],
@@ -126,6 +129,42 @@ void check_destination(Warp& w, const Op& op, int lane, const BulkLoad& load) {
             !is_proxied(b, w, lane, last.tick, who_thread(last.who)))
           return checks::missing_proxy_fence(w, op, lane, word * 4, last.who, "fills");
         before = last;
+      }
+    }
+}
+
+// The same for one into another block's shared memory, of which is known what this warp knows of that
+// block as a whole.
+void check_remote_destination(Warp& w, const Op& op, int lane, const Block& to, const BulkLoad& load) {
+  Block& b = *w.block;
+  if (!to.watch_shared || !b.options->check_async || !b.options->check_race) return;
+  async_unit(b);
+  const SharedShadow& sh = to.shadow;
+  const uint32_t known = b.unit->blocks[w.id][to.cluster_rank];
+  const uint32_t since = std::max(to.start_tick, known + 1);  // what happened there before is over
+  for (const BulkPart& p : load.parts)
+    for (uint32_t word = p.shared / 4; word < (p.shared + p.bytes) / 4; ++word) {
+      if (const uint32_t stamp = sh.in_flight[word]; stamp != 0)
+        return checks::bulk_over_neighbour(
+            w, op, lane, to, word * 4, stamp,
+            stamp & kWhoAtomic ? BulkOver::kCopyInFlight : BulkOver::kAsyncRead);
+      const bool split = sh.split[word] >= to.start_tick;
+      const StampArrays& s = split ? sh.bytes : sh.words;
+      for (uint32_t i = split ? word * 4 : word; i < (split ? word * 4 + 4 : word + 1); ++i) {
+        const struct {
+          uint32_t tick, who;
+          BulkOver over;
+        } seen[] = {{s.read_tick[i], s.read_who[i], BulkOver::kRead},
+                    {s.read2_tick[i], s.read2_who[i], BulkOver::kRead},
+                    {s.write_tick[i], s.write_who[i], BulkOver::kWrite},
+                    {s.atomic_tick[i], s.atomic_who[i], BulkOver::kAtomic}};
+        for (const auto& e : seen) {
+          if (e.tick < since) continue;
+          const bool writes = e.over == BulkOver::kWrite;
+          if (writes && written_by_other_block(to, word, e.tick)) continue;
+          return checks::bulk_over_neighbour(w, op, lane, to, word * 4, e.who,
+                                             writes && is_async(to, e.who) ? BulkOver::kBrought : e.over);
+        }
       }
     }
 }
@@ -150,9 +189,18 @@ void start_load(Warp& w, const Op& op, int lane, Block& to, BulkLoad load) {
   load.barrier_phase = bar->phase;
   if (&to == &b && b.trace != nullptr)
     b.trace->arrives(w.id, op.index, b.trace->mbarrier(load.barrier), load.barrier_phase);
-  if (&to == &b && load.reduction == BulkReduction::kNone) check_destination(w, op, lane, load);
+  if (load.reduction == BulkReduction::kNone) {
+    if (&to == &b)
+      check_destination(w, op, lane, load);
+    else
+      check_remote_destination(w, op, lane, to, load);
+  }
   mark_load(to, load);
-  order_blocks(b, to);
+  if (&to != &b) {
+    load.known = async_unit(b).blocks[w.id];
+    load.known[b.cluster_rank] = b.tick;
+    order_blocks(b, to);
+  }
   unit.loads.push_back(std::move(load));
   ++b.tick;
   ++to.changes;
@@ -169,6 +217,13 @@ void start_read(Warp& w, const Op& op, int lane, std::vector<BulkPart> parts) {
   mark_read(b, read);
   unit.reads.push_back(std::move(read));
   ++b.tick;
+}
+
+void start_write(Warp& w, const Op& op, int lane, const std::vector<BulkPart>& parts) {
+  AsyncUnit& unit = async_unit(*w.block);
+  const uint32_t thread = w.block->thread_of(w, lane);
+  const uint32_t number = w.block->worker->proxies->bulk_store(w, op, lane, parts);
+  if (number != 0) unit.writes.push_back({number, thread, unit.committed[thread]});
 }
 
 void write_global(Warp& w, const Op& op, BulkType type, const BulkPart& p, const uint8_t* from,
@@ -203,6 +258,7 @@ void store_parts(Warp& w, const Op& op, int lane, BulkType type, const std::vect
   for (const BulkPart& p : parts)
     if (in_global(w, op, lane, p.global, p.bytes, true))
       write_global(w, op, type, p, b.shared.data() + p.shared, latest);
+  if (b.worker->proxies) start_write(w, op, lane, parts);
   start_read(w, op, lane, std::move(parts));
 }
 
@@ -265,6 +321,7 @@ void copy_bytes(Warp& w, const Op& op, int lane) {
     load.type = d.type;
   } else {
     if (!in_global(w, op, lane, source, size, false)) return;
+    check_global_source(w, op, lane, {{0, source, size}});
   }
   for_each_target(w, op, lane, static_cast<uint32_t>(destination), [&](Block& to, uint32_t address) {
     if (!in_shared(w, op, lane, address, size, Direction::kStore)) return;
@@ -281,7 +338,10 @@ void copy_box(Warp& w, const Op& op, int lane) {
   Block& b = *w.block;
   const BulkDetail& d = *op.bulk;
   TensorMap map;
-  if (!read_tensor_map(w, op, lane, place_value(w, op, d.map, lane), &map)) return;
+  const uint64_t map_address = place_value(w, op, d.map, lane);
+  if (!read_tensor_map(w, op, lane, map_address, &map)) return;
+  if (b.worker->proxies && d.kind != BulkKind::kPrefetch)
+    b.worker->proxies->use_map(w, op, lane, map_address);
   const TensorPlace place = tensor_place(w, op, lane);
   if (!box_fits(w, op, lane, map, place)) return;
   const bool stores = d.kind == BulkKind::kStore;
@@ -316,10 +376,13 @@ void copy_box(Warp& w, const Op& op, int lane) {
     if (!parts.empty()) store_parts(w, op, lane, element_type(map), parts);
     return;
   }
+  bool first = true;
   for_each_target(w, op, lane, shared, [&](Block& to, uint32_t address) {
     BulkLoad load;
     load.parts = good_parts(address);
     if (load.parts.empty()) return;
+    if (first) check_global_source(w, op, lane, load.parts);
+    first = false;
     load.bytes = bytes;
     load.to_tf32 = rounds_to_tf32(map);
     load.fill = fill_pattern(map);
@@ -403,6 +466,26 @@ void bulk_commit(Warp& w, const Op&) {
   for (Mask m = w.exec; m != 0; m &= m - 1) ++unit.committed[w.block->thread_of(w, first_lane(m))];
 }
 
+namespace {
+
+// Of the waiting threads' bulk stores, some have read their source, or have written, too.
+void wait_for_writes(Warp& w, const Op& op) {
+  Block& b = *w.block;
+  AsyncUnit& unit = async_unit(b);
+  std::erase_if(unit.writes, [&](const AsyncWrite& write) {
+    const bool waits = write.thread / kLanes == w.id && (w.exec >> (write.thread % kLanes) & 1) &&
+                       write.group + op.bulk->groups < unit.committed[write.thread];
+    if (!waits) return false;
+    if (op.bulk->waits_for_reads)
+      b.worker->proxies->bulk_source_read(write.number);
+    else
+      b.worker->proxies->bulk_store_over(write.number);
+    return !op.bulk->waits_for_reads;
+  });
+}
+
+}  // namespace
+
 void bulk_wait(Warp& w, const Op& op) {
   Block& b = *w.block;
   AsyncUnit& unit = async_unit(b);
@@ -415,6 +498,7 @@ void bulk_wait(Warp& w, const Op& op) {
     any |= done[i];
   }
   if (any) finish_reads(b, done);
+  if (!unit.writes.empty()) wait_for_writes(w, op);
 }
 
 void check_async_end(Block& b) {

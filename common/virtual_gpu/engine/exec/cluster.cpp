@@ -113,6 +113,10 @@ Mbarrier* remote_mbarrier(Warp& w, const Op& op, int lane, Block& at, uint32_t a
 }
 
 void release_to_remote(Warp& w, Mask, Block& at, OrderClock& clock) {
+  const Block& b = *w.block;
+  const BlockTicks& known = async_unit(*w.block).blocks[w.id];
+  for (size_t rank = 0; rank < known.size(); ++rank)
+    clock.blocks[rank] = std::max(clock.blocks[rank], rank == b.cluster_rank ? b.tick : known[rank]);
   order_blocks(*w.block, at);
   clock.note_thread(0, at.tick++);
   ++w.block->tick;
@@ -146,8 +150,8 @@ Mask serve_other_blocks(Warp& w, const Op& op, const uint32_t* address, Mask mas
       const SharedUse use = atomic ? SharedUse::kAtomic : writes ? SharedUse::kWrite : SharedUse::kRead;
       const bool is_flag = !atomic && (op.flags & (writes ? kReleases : kPolls));
       if (atomic || is_flag) {  // locks and counters, too: they may order the blocks in either direction
-        order_blocks(other, b);
-        order_blocks(b, other);
+        order_whole_blocks(other, b);
+        order_whole_blocks(b, other);
       }
       for (Mask m = is_flag ? 0 : same; m != 0; m &= m - 1)
         check_remote_use(w, op, first_lane(m), other, own[first_lane(m)], bytes, use);

@@ -169,6 +169,7 @@ struct CodeTraits {
       false;               // of several kinds, whose order then matters even if nobody asks for the result
   bool uses_heap = false;  // malloc or free
   bool asks_for_work = false;  // it calls the runtime API of device code
+  bool copies_bulk = false;    // between shared and device memory
   bool uses_fences = false;    // atomics and flags then order memory for the race check
 };
 

@@ -12,6 +12,7 @@ void report_hang(Block& b, HangReason reason) {
     b.is_abandoned = true;
     return;
   }
+  bring_in_rest(b);
   const size_t first = checks::guess_at_waits(b).warp;
   for (size_t i = 0; i < b.warps.size(); ++i) {
     Warp& w = b.warps[(first + i) % b.warps.size()];

@@ -158,6 +158,7 @@ void FunctionLowering::lower_bulk(const ptx::Instruction& in) {
   }
   if (policy) ++at;
   if (at != in.operands.size()) throw NotImplemented{"its operands"};
+  kernel_.traits.copies_bulk |= d.kind == BulkKind::kLoad || d.kind == BulkKind::kStore;
   emit(bulk_copy, std::move(v)).op.bulk = keep(d);
 }
 

@@ -154,8 +154,15 @@ bool FunctionLowering::lower_async_fence(const ptx::Instruction& in) {
     const bool async = parts[2] == "async" || parts[2].starts_with("async::");
     if (!async && !parts[2].starts_with("tensormap"))
       throw NotImplemented{"modifier ." + std::string(parts[2])};
-    OpFn fn = async ? proxy_fence : nothing;
-    emit(fn, fn, InstrClass::kFence);
+    if (!async) {
+      lower_map_fence(in);
+      return true;
+    }
+    // The spaces that it is for: both, where none is named.
+    const bool shared = in.opcode.find("shared::c") != std::string_view::npos;
+    const bool global = has_part(parts, "global");
+    emit(proxy_fence, proxy_fence, InstrClass::kFence).op.groups =
+        uint64_t{shared || !global} | uint64_t{global || !shared} << 1;
     return true;
   }
   if (parts.size() >= 2 && parts[1] == "mbarrier_init") {

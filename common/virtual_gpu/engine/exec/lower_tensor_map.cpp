@@ -5,6 +5,7 @@
 #include "exec/async_detail.h"
 #include "exec/bulk_ops.h"
 #include "exec/lowering.h"
+#include "exec/mbarrier_ops.h"
 #include "tensor_map.h"
 
 namespace vgpu {
@@ -84,6 +85,21 @@ void FunctionLowering::lower_tensor_map(const ptx::Instruction& in) {
     throw NotImplemented{"this form"};
   }
   emit(fn, std::move(v)).op.bulk = keep(d);
+}
+
+// fence.proxy.tensormap::generic.release.SCOPE
+// fence.proxy.tensormap::generic.acquire.SCOPE [map], 128
+void FunctionLowering::lower_map_fence(const ptx::Instruction& in) {
+  if (in.operands.empty()) {
+    emit(map_fence, map_fence, InstrClass::kFence);
+    return;
+  }
+  BulkDetail d;
+  VirtualOp v;
+  d.map = place(in.operands[0], v, 8);
+  VirtualOp& made = emit(map_fence, std::move(v));
+  made.op.cls = InstrClass::kFence;
+  made.op.bulk = keep(d);
 }
 
 }  // namespace vgpu

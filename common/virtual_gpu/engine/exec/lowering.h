@@ -131,6 +131,7 @@ class FunctionLowering {
 
   // lower_tensor_map.cpp
   void lower_tensor_map(const ptx::Instruction& in);
+  void lower_map_fence(const ptx::Instruction& in);
 
   // lower_wgmma.cpp
   void lower_wgmma(const ptx::Instruction& in);

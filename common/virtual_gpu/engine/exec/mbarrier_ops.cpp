@@ -299,15 +299,39 @@ void mbarrier_pending_count(Warp& w, const Op& op) {
   write_lanes<false, uint32_t>(w, op.dst, [&](int i) { return static_cast<uint32_t>(state[i]); });
 }
 
-void proxy_fence(Warp& w, const Op&) {
+void proxy_fence(Warp& w, const Op& op) {
   Block& b = *w.block;
   AsyncUnit& unit = async_unit(b);
-  for (size_t s = 0; s < kLanes; ++s)
-    unit.proxied[w.id][s] = std::max({unit.proxied[w.id][s], b.known[w.id][s], b.full_tick - 1});
-  const uint32_t own = w.exec == w.live() ? b.tick : w.sync_tick - 1;
-  unit.proxied[w.id][w.id] = std::max(unit.proxied[w.id][w.id], own);
-  for (Mask m = w.exec; m != 0; m &= m - 1) unit.fenced[b.thread_of(w, first_lane(m))] = b.tick;
+  for (const Proxied space : {Proxied::kShared, Proxied::kGlobal}) {
+    const size_t i = static_cast<size_t>(space);
+    if (!(op.groups >> i & 1)) continue;
+    uint32_t* proxied = unit.proxied[i][w.id];
+    for (size_t s = 0; s < kLanes; ++s)
+      proxied[s] = std::max({proxied[s], b.known[w.id][s], b.full_tick - 1});
+    const uint32_t own = w.exec == w.live() ? b.tick : w.sync_tick - 1;
+    proxied[w.id] = std::max(proxied[w.id], own);
+    for (Mask m = w.exec; m != 0; m &= m - 1) unit.fenced[i][b.thread_of(w, first_lane(m))] = b.tick;
+    for (const auto& [thread, tick] : unit.threads[w.id]) {
+      uint32_t& until = unit.proxied_threads[i][thread];
+      until = std::max(until, tick);
+    }
+    if (space != Proxied::kGlobal) continue;
+    unit.fences_global = true;
+    if (b.worker->proxies) b.worker->proxies->async_fence();
+  }
   ++b.tick;
+}
+
+void map_fence(Warp& w, const Op& op) {
+  Block& b = *w.block;
+  if (!b.worker->proxies) return;
+  if (op.bulk == nullptr) return b.worker->proxies->map_fence(b, MapFence::kRelease, 0);
+  uint64_t before = 0;
+  for (Mask m = w.exec; m != 0; m &= m - 1) {
+    const uint64_t address = place_value(w, op, op.bulk->map, first_lane(m));
+    if (address != before) b.worker->proxies->map_fence(b, MapFence::kAcquire, address);
+    before = address;
+  }
 }
 
 }  // namespace vgpu

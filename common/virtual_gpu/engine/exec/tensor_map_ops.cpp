@@ -129,7 +129,9 @@ void copy_map(Warp& w, const Op& op) {
   const uint8_t* const from =
       map_in_shared(w, op, lane, in_block(place_value32(w, op, d.source, lane)), SharedUse::kRead);
   uint8_t* const to = map_in_global(w, op, lane, place_value(w, op, d.destination, lane));
-  if (from != nullptr && to != nullptr) std::memcpy(to, from, sizeof(TensorMap));
+  if (from == nullptr || to == nullptr) return;
+  std::memcpy(to, from, sizeof(TensorMap));
+  if (w.block->worker->proxies) w.block->worker->proxies->map_copied(place_value(w, op, d.destination, lane));
 }
 
 }  // namespace vgpu
