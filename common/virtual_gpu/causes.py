@@ -130,7 +130,7 @@ TABLE = (
     # What another thread has not written yet is read too early.
     Explains(EARLY | REFILLS | RACES, UNWRITTEN, share_a_line),
     Explains(RACES, HANGS, anywhere, later=True),
-    # A neighbour finds the copy of a later round in its stage, and misses the end of the one that it waits for.
+    # A neighbour finds the copy of a later round in its stage, and misses the end of its own.
     Explains(OVER_NEIGHBOUR, EARLY_BULK, share_a_line),
     Explains(OVER_NEIGHBOUR, HANGS, anywhere, later=True),
 )

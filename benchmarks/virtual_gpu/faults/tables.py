@@ -14,13 +14,14 @@ TOOLS = ("memcheck", "racecheck", "initcheck", "synccheck")
 
 
 # Which programs, and what was recorded of them.
+_NEWER = "newer than the record"
 _CORPORA = {"usual": (all_faults, RECORD), "hopper": (hopper.hopper_faults, hopper.RECORD)}
 
 
 def _recorded(which: str) -> list[tuple[Fault, dict[str, Any]]]:
     faults, path = _CORPORA[which]
     entries = json.loads(path.read_text())["faults"]
-    newer: dict[str, Any] = {"skipped": "newer than the record"}
+    newer: dict[str, Any] = {"skipped": _NEWER}
     return [(fault, entries.get(fault.name, newer)) for fault in faults()]
 
 
@@ -56,11 +57,13 @@ def sanitizer_summary(which: str = "usual") -> str:
     silent = sum(not any(entry[tool]["reported"] for tool in TOOLS) for entry in ran)
     stuck = sum(any(entry[tool]["timed_out"] for tool in TOOLS) for entry in ran)
     lucky = sum(entry["bare"]["result"] == "right" for entry in ran)
+    newer = sum(entry["skipped"] == _NEWER for entry in entries)
+    others = "never end, or die in host code" + (f"; {newer} are newer than that run" if newer else "")
     rows = [
         ["programs", str(len(entries))],
         ["named by the virtual GPU, with kind and line", str(len(found))],
         ["shown by the virtual GPU as a wrong result", str(len(entries) - len(found))],
-        ["run under compute-sanitizer (the others never end, or die in host code)", str(len(ran))],
+        [f"run under compute-sanitizer (the others {others})", str(len(ran))],
         ["… of these, print the right result on the H200", str(lucky)],
         ["… right line by at least one tool", str(some)],
         *([f"… right line by {tool}", str(count)] for tool, count in right.items()),
