@@ -23,7 +23,7 @@ FIELDS = ("fault", "line", "evidence")
 # What stands in the line where a kernel's first finding surfaces, itself or by what is inlined there; and the
 # answer that the kernel gives.
 SURFACES = {
-    "one": ("multiply_tiles(result", "failed"),
+    "one": ("multiply_tiles(result", "wrong"),
     "two": ("shared.full[stage].wait", "failed"),
     "three": ("produce(job, shared)", "right"),
     "four": ("store_rows(result", "right"),
