@@ -84,7 +84,7 @@ class NoBankConflicts:
 class Persistent:
     """No more blocks than the GPU holds at once."""
 
-    name: str = "as many blocks as run at once"
+    name: str = "no more blocks than run at once"
 
     def look(self, evidence: Evidence) -> str | None:
         for launch in evidence.launches:

@@ -85,7 +85,12 @@ def _step(
     )
 
 
-ASYNC = AsyncCopies(least_bytes=copied, most_loaded=queries_and_tails, name="cp.async brings the tiles")
+ASYNC = AsyncCopies(
+    least_bytes=copied,
+    most_loaded=queries_and_tails,
+    name="cp.async brings the tiles",
+    remedy="where How::kAsync is set, fetch the tiles with copy_16_bytes_or_zeros_async() of cp_async.cuh",
+)
 AHEAD = CopiesAhead(shows=many_tiles)
 STEPS = (
     _step("online softmax", "attend_scalar", 6, former_names=("softmax on the way",)),

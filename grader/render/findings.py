@@ -37,6 +37,17 @@ def findings_text(record: Record) -> str:
     return harmless(render_findings(findings_of(record)))
 
 
+def decisive(items: Sequence[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """The compiler's errors, each with the notes behind it; or its warnings, if it built."""
+    chosen: list[Mapping[str, Any]] = []
+    severity = ""
+    for item in items:
+        severity = severity if item.get("severity") == "note" else str(item.get("severity"))
+        if severity == "error":
+            chosen.append(item)
+    return chosen or list(items)
+
+
 def diagnostic_text(item: Mapping[str, Any]) -> str:
     """One message of the compiler, with the file named without folders."""
     file = Path(str(item["file"])).name if item.get("file") else ""

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from grader.records.record import CaseResult, Record, Speed
-from grader.render.findings import diagnostic_text, findings_text
+from grader.render.findings import decisive, diagnostic_text, findings_text
 from grader.render.speed_rows import speed_rows
 from grader.words import numbers
 from grader.words.text import harmless, one_line, table, wrapped
@@ -69,9 +69,8 @@ def summary(record: Record, remark: str = "") -> str:
 
 
 def diagnostics(items: Sequence[Mapping[str, Any]]) -> str:
-    """The compiler's errors, or its warnings if it built."""
-    errors = [item for item in items if item.get("severity") == "error"]
-    chosen = errors or items
+    """What the compiler said of what it refused, or its warnings if it built."""
+    chosen = decisive(items)
     text = "".join(diagnostic_text(item) + "\n" for item in chosen[:_MOST_DIAGNOSTICS])
     rest = len(chosen) - _MOST_DIAGNOSTICS
     return text + (f"and {rest} more of the compiler's messages\n" if rest > 0 else "")

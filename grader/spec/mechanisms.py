@@ -51,6 +51,7 @@ class AsyncCopies:
     least_bytes: Callable[[Size], int]
     most_loaded: Callable[[Size], int]
     name: str = "cp.async moves the data"
+    remedy: str = "load the rows with __pipeline_memcpy_async, or cp.async in inline PTX"
 
     def look(self, evidence: Evidence) -> str | None:
         moved = sum(
@@ -68,7 +69,7 @@ class AsyncCopies:
             )
         return (
             f"cp.async moved {moved:,} bytes of the {wanted:,} that this case ({evidence.case.name}) has to "
-            "move: load the rows with __pipeline_memcpy_async, or cp.async in inline PTX"
+            f"move: {self.remedy}"
         )
 
 

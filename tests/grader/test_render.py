@@ -306,3 +306,15 @@ def test_a_column_of_sentences_is_wrapped_and_never_cut(monkeypatch):
     assert max(map(len, lines)) <= 60
     assert " ".join(" ".join(lines[2:-1]).removeprefix("one").split()) == sentence
     assert lines[-1] == "two   short"
+
+
+def test_a_note_behind_an_error_is_shown_and_one_behind_a_warning_is_not():
+    said = [
+        {"severity": "warning", "message": "unused"},
+        {"severity": "note", "message": "declared here"},
+        {"severity": "error", "message": "static assertion failed"},
+        {"severity": "note", "message": "the comparison reduces to (2 == 1)"},
+    ]
+    shown = terminal.diagnostics(said)
+    assert shown == "error: static assertion failed\nnote: the comparison reduces to (2 == 1)\n"
+    assert terminal.diagnostics(said[:2]) == "warning: unused\nnote: declared here\n"

@@ -92,12 +92,15 @@ def _words_text(lab: FaultLab) -> str:
         widest = max(map(len, words))
         return "\n".join(f"  {word:<{widest}}  {meaning}" for word, meaning in words.items())
 
+    folder = student.work_folder(lab.exercise)
+    mine = student.shown(folder / lab.sheet.name) if folder.is_dir() else lab.sheet.name
     return "\n".join(
         (
             f"Faults, some of which are in no kernel:\n{listed(lab.faults)}\n",
             f"Evidence:\n{listed(EVIDENCE)}\n",
-            f"Copy {student.shown(lab.sheet)}, fill it in, and have it graded:",
-            f"  ./course lab {lab.number} ANSWERS.toml",
+            "Copy the sheet, fill it in, and have it graded:",
+            f"  cp {student.shown(lab.sheet)} {mine}",
+            f"  ./course lab {lab.number} {mine}",
         )
     )
 

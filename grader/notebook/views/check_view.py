@@ -11,7 +11,7 @@ from grader.notebook.views.display import Display, cut, excerpt, heading, limite
 from grader.notebook.views.findings_view import findings_by_cause
 from grader.records.record import CaseResult, Record
 from grader.render.check import performance_lines, report
-from grader.render.findings import diagnostic_text, findings_of
+from grader.render.findings import decisive, diagnostic_text, findings_of
 from grader.render.pages.markup import Child, Markup, joined, table, tag
 from grader.render.speed_rows import times
 from grader.spec import Exercise
@@ -82,11 +82,9 @@ def _body(
 
 
 def _diagnostics(record: Record, file: str) -> Markup | None:
-    """Errors, or the warnings of a kernel that was built."""
-    errors = [item for item in record.diagnostics if item.get("severity") == "error"]
-    items = errors or record.diagnostics
+    """What the compiler said of what it refused, or the warnings of a kernel that was built."""
     return limited(
-        items,
+        decisive(record.diagnostics),
         lambda item: _diagnostic(item, record.source, file),
         _MOST_ITEMS,
         "of the compiler's messages",

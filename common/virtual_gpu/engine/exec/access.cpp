@@ -19,11 +19,15 @@ constexpr uint64_t kMappedPage = 2ull << 20;  // hardware maps memory in pages o
 
 using checks::LaneAccess;
 
-// An offset of 32 bits is wrong by 2^32 elements. nullptr if that leads nowhere.
+// An offset of 32 bits is wrong by 2^32 elements. nullptr if that leads nowhere. Behind an allocation of more
+// than 2^32 elements it always leads into it, so that says nothing.
 const Allocation* meant_by(const DeviceMemory& memory, uint64_t address) {
-  for (const int64_t element_bytes : {1, 2, 4, 8, 16})
-    for (const int64_t sign : {1, -1})
-      if (const Allocation* meant = memory.find(address + sign * (element_bytes << 32))) return meant;
+  for (const uint64_t element_bytes : {1, 2, 4, 8, 16}) {
+    const uint64_t wrapped = element_bytes << 32;
+    if (const Allocation* meant = memory.find(address + wrapped)) return meant;
+    const Allocation* below = memory.find(address - wrapped);
+    if (below != nullptr && below->bytes < wrapped) return below;
+  }
   return nullptr;
 }
 
