@@ -56,6 +56,7 @@ MOVING_CASES = (
     moving("all widths", 40, batch=2, kv_heads=3),
     *(moving(f"heads of {head_dim}", 9, head_dim=head_dim, kv_heads=3) for head_dim in HEAD_DIMS),
     moving("fp16 scales", 40, scale_bytes=2),
+    moving("the largest fp16 scales", 12, buckets=28, scale_bytes=2, largest=1),
     moving("thousands of moves", 3000, kv_heads=1, head_dim=16),
 )
 ATTENDING_CASES = (

@@ -28,6 +28,7 @@ _PLACE, _MOVE = 4, 6  # numbers of a row
 # The byte, or the three bytes, in which every element is 0.
 _ZEROS = {2: (0xAA,), 3: (0x24, 0x49, 0x92), 4: (0x88,), 8: (0x80,)}
 _LARGEST_SCALE = 400.0  # with 128 times as much, a scale would still be finite in half precision
+_LARGEST_OF_8_BITS = 516.0  # of the largest half: with 127 times as much, a scale would be infinite there
 
 
 _storing = cases_with(
@@ -62,11 +63,12 @@ _MOVE_WORDS: Words = {
     "kv_heads": "heads of keys: {}",
     "head_dim": "head_dim: {}",
     "scale_bytes": {2: "scales of 2 bytes"},
+    "largest": {1: "scales of the largest half"},
 }
 
 
 _moving = cases_with(
-    _MOVE_WORDS, moves=0, batch=1, kv_heads=2, head_dim=128, buckets=ALL_BUCKETS, scale_bytes=4
+    _MOVE_WORDS, moves=0, batch=1, kv_heads=2, head_dim=128, buckets=ALL_BUCKETS, scale_bytes=4, largest=0
 )
 
 
@@ -247,6 +249,8 @@ def moving_inputs(size: Size, rng: Random) -> Call:
             # Scales of every size, and now and then a head of zeros.
             factors = rng.normal(*rows, scale=3).exp_()
             scale = (bucket[name_of(scales, bits)] * factors).clamp_max_(_LARGEST_SCALE)
+            if size.largest and bits == 8:
+                scale.fill_(_LARGEST_OF_8_BITS)
             bucket[name_of(scales, bits)] = scale.to(scale_type(size)).clamp_min_(2**-24)
             packed = bucket[name_of(what, bits)]
             zeros = torch.tensor(_ZEROS[bits], dtype=torch.uint8, device=rng.device)

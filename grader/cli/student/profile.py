@@ -35,6 +35,8 @@ def main(arguments: list[str]) -> int:
     exercise = registry.find(options.exercise)
     source = student.own_file(exercise, options.file)
     case = chosen_case(exercise, options.case)
+    if source.resolve() == exercise.baseline.resolve():
+        case = exercise.case_of_baseline(case)  # what `check` divides by
     settings = read_settings()
     device = choose_device(VIRTUAL, settings)
     shared.announce(device, Settings(), to_stderr=options.json)

@@ -279,6 +279,20 @@ MISTAKES: dict[str, Mistake] = {
         cases=("heads of 128", "fp16 scales"),
         words="elements are wrong",
     ),
+    "a scale that half precision rounds to infinity": Mistake(
+        old="fminf(fmaxf(scale, kSmallest), kLargest)",
+        new="fmaxf(scale, kSmallest)",
+        part="change widths",
+        cases=("the largest fp16 scales",),
+        words="elements are wrong",
+    ),
+    "the highest score with the key's scale for its value's": Mistake(
+        old="highest[i] = fmaxf(highest[i], score + info.log_value_scale);",
+        new="highest[i] = fmaxf(highest[i], score + info.score_scale);",
+        part="attend",
+        cases=("a long bucket of the largest values",),
+        words="must be a finite number",
+    ),
     "the old bucket's capacity for the new one": Mistake(
         old="to_row = heads * to.capacity + move.to_entry;",
         new="to_row = heads * from.capacity + move.to_entry;",
