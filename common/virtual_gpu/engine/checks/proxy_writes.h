@@ -60,7 +60,7 @@ class ProxyWrites {
   static constexpr int kShift = 16;
   static constexpr uint64_t kWords = 1u << (kShift - 2);
   static constexpr int kLaneBits = 5;
-  static constexpr size_t kMostWrites = 1u << (32 - kLaneBits);
+  static constexpr size_t kMostWrites = 1u << 22;  // 128 MiB; later ones are not looked at
 
   // By word: the number of its latest write and the lane; 0 where the launch has not written.
   uint32_t at(uint64_t word) const {
