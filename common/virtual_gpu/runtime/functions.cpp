@@ -44,8 +44,11 @@ VGPU_ENTRY(cudaFuncSetAttribute, (const void* kernel, cudaFuncAttribute attribut
            (kernel, attribute, value)) {
   Function* function = nullptr;
   if (const cudaError_t error = find(kernel, &function); error != cudaSuccess) return error;
-  return Connection::get().ask(wire::Request::kFuncSetAttribute,
-                               wire::FuncSetAttribute{function->info.id, attribute, value});
+  const cudaError_t error = Connection::get().ask(
+      wire::Request::kFuncSetAttribute, wire::FuncSetAttribute{function->info.id, attribute, value});
+  if (error == cudaSuccess && attribute == cudaFuncAttributeNonPortableClusterSizeAllowed)
+    function->large_clusters = value != 0;
+  return error;
 }
 
 VGPU_ENTRY(cudaFuncSetCacheConfig, (const void* kernel, cudaFuncCache config), (kernel, config)) {

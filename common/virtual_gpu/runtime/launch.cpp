@@ -134,6 +134,15 @@ cudaError_t read_attribute(const cudaLaunchAttribute& attribute, Extras* extras,
   }
 }
 
+// 8 blocks on any GPU that has clusters, 16 where a kernel says that it does not mind which GPU.
+cudaError_t largest_cluster(const void* kernel, int* blocks) {
+  vgpu::Function* function = nullptr;
+  if (const cudaError_t error = vgpu::Registry::get().find(kernel, &function); error != cudaSuccess)
+    return error;
+  *blocks = Connection::get().device().cc_major < 9 ? 1 : function->large_clusters ? 16 : 8;
+  return cudaSuccess;
+}
+
 cudaError_t read_attributes(const cudaLaunchConfig_t& config, Extras* extras) {
   if (config.numAttrs > 0 && config.attrs == nullptr) return cudaErrorInvalidValue;
   uint32_t preferred[3] = {0, 0, 0};
@@ -175,6 +184,33 @@ VGPU_TWINS(cudaLaunchKernelExC, _ptsz,
   if (const cudaError_t error = read_attributes(*config, &extras); error != cudaSuccess) return error;
   return launch(kernel, config->gridDim, config->blockDim, arguments, config->dynamicSmemBytes,
                 on(config->stream), extras);
+}
+
+// As many as the multiprocessors have room for. On a GPU the blocks of a cluster share a part of these, so
+// that fewer may fit.
+VGPU_ENTRY(cudaOccupancyMaxActiveClusters,
+           (int* clusters, const void* kernel, const cudaLaunchConfig_t* config),
+           (clusters, kernel, config)) {
+  if (clusters == nullptr || config == nullptr) return cudaErrorInvalidValue;
+  Extras extras;
+  if (const cudaError_t error = read_attributes(*config, &extras); error != cudaSuccess) return error;
+  int most = 0, blocks = 0;
+  if (const cudaError_t error = largest_cluster(kernel, &most); error != cudaSuccess) return error;
+  const uint64_t size =
+      std::max<uint64_t>(1, uint64_t{extras.cluster[0]} * extras.cluster[1] * extras.cluster[2]);
+  if (size > static_cast<uint64_t>(most)) return cudaErrorInvalidClusterSize;
+  const uint64_t threads = uint64_t{config->blockDim.x} * config->blockDim.y * config->blockDim.z;
+  if (threads == 0 || threads > std::numeric_limits<int>::max()) return cudaErrorInvalidValue;
+  const cudaError_t error = cudaOccupancyMaxActiveBlocksPerMultiprocessor(
+      &blocks, kernel, static_cast<int>(threads), config->dynamicSmemBytes);
+  if (error == cudaSuccess)
+    *clusters = static_cast<int>(static_cast<uint64_t>(blocks * Connection::get().device().sms) / size);
+  return error;
+}
+
+VGPU_ENTRY(cudaOccupancyMaxPotentialClusterSize,
+           (int* size, const void* kernel, const cudaLaunchConfig_t* config), (size, kernel, config)) {
+  return size == nullptr || config == nullptr ? cudaErrorInvalidValue : largest_cluster(kernel, size);
 }
 
 // The same attributes as a stream's default for its launches; of those that mean more than speed there are

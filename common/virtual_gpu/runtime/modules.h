@@ -21,6 +21,7 @@ struct Function {
   Module* module = nullptr;
   std::string name;
   bool resolved = false;
+  bool large_clusters = false;  // NonPortableClusterSizeAllowed
   wire::FunctionReply info{};
   std::vector<wire::ParamSlot> parameters;
 };

@@ -31,6 +31,26 @@ int main() {
   OK(cudaFuncGetAttributes(&attributes, parameters));
   HOLDS(attributes.maxThreadsPerBlock == 1024 && attributes.maxDynamicSharedSizeBytes == 48 * 1024);
 
+  cudaLaunchAttribute pairs{};
+  pairs.id = cudaLaunchAttributeClusterDimension;
+  pairs.val.clusterDim = {2, 1, 1};
+  cudaLaunchConfig_t config{};
+  config.gridDim = dim3(8);
+  config.blockDim = dim3(1024);
+  config.attrs = &pairs;
+  config.numAttrs = 1;
+  int clusters = 0, largest = 0, sms = 0;
+  OK(cudaDeviceGetAttribute(&sms, cudaDevAttrMultiProcessorCount, 0));
+  OK(cudaOccupancyMaxPotentialClusterSize(&largest, parameters, &config));
+  HOLDS(largest == 8);
+  OK(cudaOccupancyMaxActiveClusters(&clusters, parameters, &config));
+  HOLDS(clusters > 0 && clusters <= sms);  // two blocks of 1,024 threads fit on one of them
+  pairs.val.clusterDim = {4, 4, 1};
+  OK(cudaFuncSetAttribute(parameters, cudaFuncAttributeNonPortableClusterSizeAllowed, 1));
+  OK(cudaOccupancyMaxActiveClusters(&clusters, parameters, &config));
+  OK(cudaOccupancyMaxPotentialClusterSize(&largest, parameters, &config));
+  HOLDS(clusters > 0 && largest == 16);
+
   int optin = 0;
   OK(cudaDeviceGetAttribute(&optin, cudaDevAttrMaxSharedMemoryPerBlockOptin, 0));
   OK(cudaFuncSetAttribute(parameters, cudaFuncAttributeMaxDynamicSharedMemorySize, optin));
