@@ -187,7 +187,7 @@ void complete_bytes(Block& b, const BulkLoad& load);
 // Lets arrive what is under way to this barrier: in a cluster, if the phase ends by that. What comes for a
 // later phase, or before the rest of it, stays under way: a copy over it is then found.
 void bring_in(Block& b, uint32_t barrier);
-// The same for barriers at which warps wait in vain, whether a phase ends or not.
+// The same for barriers whose waiting warps would wait for ever, whether a phase ends or not.
 void bring_in_rest(Block& b);
 
 // Marks shared memory as in use by the asynchronous proxy, and as free again.
